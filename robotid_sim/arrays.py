@@ -1,0 +1,73 @@
+"""Checks that turn arguments into read-only float arrays of a known shape."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robotid_sim.errors import ShapeError
+
+Float = NDArray[np.float64]
+Float1D = NDArray[np.float64]
+Float2D = NDArray[np.float64]
+Bool1D = NDArray[np.bool_]
+Int1D = NDArray[np.intp]
+
+
+def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Float:
+    """Copy `value` into a read-only, finite float64 array of the given shape.
+
+    Parameters
+    ----------
+    value : array_like
+        The numbers.
+    shape : sequence of int or None
+        Expected shape; None accepts any length along that axis.
+    name : str
+        What the array is, for the message.
+
+    Raises
+    ------
+    ShapeError
+        If the shape differs or an entry is not a finite number.
+    """
+    array = _as_float(value, name).copy()
+    if len(array.shape) != len(shape) or any(
+        want is not None and want != got for want, got in zip(shape, array.shape, strict=True)
+    ):
+        want_text = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
+        raise ShapeError(f"{name} has shape {array.shape}, expected {want_text}")
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ShapeError(f"{name} is not finite at index {index}: {array[index]}")
+    array.setflags(write=False)
+    return array
+
+
+def states(*values: ArrayLike, dof: int, names: Sequence[str]) -> tuple[list[Float2D], bool]:
+    """Return contiguous (N, dof) arrays from arguments that are all (dof,) or all (N, dof).
+
+    Returns
+    -------
+    arrays : list of ndarray, shape (N, dof)
+        The arguments as batches.
+    single : bool
+        True if the arguments were single samples.
+    """
+    arrays = [np.ascontiguousarray(_as_float(v, n)) for v, n in zip(values, names, strict=True)]
+    first = arrays[0].shape
+    for array, name in zip(arrays, names, strict=True):
+        if array.ndim not in (1, 2) or array.shape[-1] != dof or array.shape != first:
+            raise ShapeError(
+                f"{name} has shape {array.shape}; give ({dof},) or (N, {dof}), one entry per "
+                f"joint, alike for {', '.join(names)}"
+            )
+    return [a.reshape(-1, dof) for a in arrays], len(first) == 1
+
+
+def _as_float(value: Any, name: str) -> Float:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} is not an array of numbers: {error}") from error

@@ -1,0 +1,62 @@
+"""Exceptions of the package: one root, and the builtin that a caller would catch."""
+
+
+class RobotIdError(Exception):
+    """Root of all errors that robotid_sim raises on purpose; its text is one plain line."""
+
+
+class ShapeError(RobotIdError, ValueError):
+    """An array has the wrong shape or holds values that are not finite."""
+
+
+class UrdfError(RobotIdError, ValueError):
+    """A URDF cannot be read as a serial robot; the text names file, line and element."""
+
+
+class InconsistentInertiaError(RobotIdError, ValueError):
+    """A body has inertial parameters that no rigid body can have."""
+
+
+class UnknownNameError(RobotIdError, LookupError):
+    """A name is in no registry, catalog or robot; the text lists the known ones."""
+
+
+class OptionError(RobotIdError, ValueError):
+    """An option, a configuration key or a value is not accepted."""
+
+
+class FileFormatError(RobotIdError, ValueError):
+    """A file is missing, truncated, of another kind, or of a newer schema."""
+
+
+class LogError(RobotIdError, ValueError):
+    """A log cannot be used: channels missing, not finite, or of another robot."""
+
+
+class InfeasibleError(RobotIdError, ValueError):
+    """No trajectory satisfies the limits; the text names the joint and the limit."""
+
+
+class RankDeficientError(RobotIdError, ValueError):
+    """The data do not determine the parameters asked for."""
+
+
+class MissingExtraError(RobotIdError, ImportError):
+    """An optional package is not installed; the text gives the install command."""
+
+
+class SimulationDiverged(RobotIdError, ArithmeticError):
+    """The simulated robot left the range of numbers that make sense.
+
+    Attributes
+    ----------
+    t : float
+        Time of the last good sample [s].
+    joint : str
+        Joint that diverged first.
+    """
+
+    def __init__(self, message: str, t: float, joint: str) -> None:
+        super().__init__(message)
+        self.t = t
+        self.joint = joint

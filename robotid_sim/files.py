@@ -1,0 +1,125 @@
+"""Writing without half-written files, and the schema tag that every file carries."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.errors import FileFormatError
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path in the same folder; rename it to `path` when the block succeeds.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder does not exist or cannot be written.
+    """
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
+        )
+        os.close(handle)
+    except OSError as error:
+        raise FileFormatError(
+            f"cannot write {target}: {error.strerror}; choose a folder that exists and is writable"
+        ) from error
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes private files
+        temporary.replace(target)
+    except OSError as error:
+        raise FileFormatError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write UTF-8 text atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def make_folder(path: str | Path) -> Path:
+    """Create an output folder if need be and check that files can be written in it."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise FileFormatError(
+            f"cannot write in folder {folder}: {error.strerror}; choose another --out"
+        ) from error
+
+
+def schema_tag(kind: str, version: int) -> str:
+    """Return the tag ``robotid/<kind>/<version>``."""
+    return f"robotid/{kind}/{version}"
+
+
+def check_schema(tag: object, kind: str, version: int, where: str | Path) -> int:
+    """Return the version in `tag`; raise if it is of another kind or newer than `version`."""
+    parts = str(tag).split("/")
+    if len(parts) != 3 or parts[0] != "robotid" or parts[1] != kind or not parts[2].isdigit():
+        raise FileFormatError(
+            f"{where}: schema is '{tag}', expected '{schema_tag(kind, version)}'; "
+            f"this is not a {kind} file of robotid"
+        )
+    found = int(parts[2])
+    if found > version:
+        raise FileFormatError(
+            f"{where}: schema '{tag}' is newer than this robotid_sim reads "
+            f"({schema_tag(kind, version)}); upgrade robotid_sim"
+        )
+    return found
+
+
+def write_json(path: str | Path, kind: str, version: int, content: Mapping[str, Any]) -> None:
+    """Write a JSON object with its schema tag first; numbers keep all their bits."""
+    tagged = {"schema": schema_tag(kind, version), **content}
+    write_text(path, json.dumps(tagged, indent=1, allow_nan=False) + "\n")
+
+
+def read_json(
+    path: str | Path, kind: str, version: int, upgrades: Mapping[int, Upgrade] | None = None
+) -> dict[str, Any]:
+    """Read a JSON object written by `write_json`, upgrading older versions step by step.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, is not JSON, or is of another kind or a newer schema.
+    """
+    content = _load_json(Path(path), kind)
+    found = check_schema(content.pop("schema", None), kind, version, path)
+    for step in range(found, version):
+        content = (upgrades or {})[step](content)
+    return content
+
+
+def _load_json(path: Path, kind: str) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileFormatError(f"cannot read {kind} file {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise FileFormatError(f"{path} is not a {kind} file: {error}") from error
+    if not isinstance(content, dict):
+        raise FileFormatError(f"{path} is not a {kind} file: it holds no JSON object")
+    return content

@@ -1,0 +1,1 @@
+"""What a robot is: bodies, joints, friction, and their URDF form."""

@@ -1,0 +1,194 @@
+"""Choosing a serial chain in a URDF tree and fusing everything fixed to its bodies."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import UnknownNameError
+from robotid_sim.model import inertia
+from robotid_sim.model.geometry import Shape
+from robotid_sim.model.urdf import MOVABLE, UrdfDocument, UrdfJoint
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A movable body: the link behind a chain joint with all that is fixed to it.
+
+    Attributes
+    ----------
+    joint : UrdfJoint
+        The chain joint that moves the body.
+    T_parent_joint : ndarray, shape (4, 4)
+        Joint frame at zero in the frame of the previous body (of the URDF root for the first).
+    phi : ndarray, shape (10,)
+        Inertial parameters of the fused body about the frame of its link.
+    phi_locked : ndarray, shape (10,)
+        The share of `phi` that sits behind joints locked at zero.
+    fixed : tuple of str
+        Names of the links fused to it through fixed joints only.
+    locked : tuple of str
+        Names of the links fused to it behind at least one joint locked at zero.
+    shapes : tuple of Shape
+        Shapes of all of them, placed in the frame of the body.
+    """
+
+    joint: UrdfJoint
+    T_parent_joint: Float2D
+    phi: Float1D
+    phi_locked: Float1D
+    fixed: tuple[str, ...]
+    locked: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """A serial chain from base to tip."""
+
+    base: str
+    tip: str
+    bodies: tuple[Body, ...]
+    T_last_tip: Float2D
+    locked_joints: tuple[str, ...]
+
+
+def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> Chain:
+    """Return the chain from `base` to `tip`, with the rest of the tree locked and fused.
+
+    Parameters
+    ----------
+    document : UrdfDocument
+        The tree.
+    base, tip : str, optional
+        Names of links. Default: what the file's ``<robotid>`` element says, else base: the root; tip: the end of the longest chain that is
+        left when mimic joints and joints below a branch whose siblings also move are locked; among
+        equals, the one with the fewest links.
+
+    Raises
+    ------
+    UnknownNameError
+        If a name is not a link of the robot.
+    UrdfError
+        If the tip is not below the base or no joint moves between them.
+    """
+    base, tip = base or document.base, tip or document.tip
+    start = _known(document, base) if base else document.root
+    end = _known(document, tip) if tip else _default_tip(document, start)
+    path = _path(document, start, end)
+    moving = [joint for joint in path if joint.movable and not joint.mimic]
+    if not moving:
+        ends = ", ".join(_leaves(document, start))
+        line = document.links[start].line
+        text = f"the chain from '{start}' to '{end}' has no movable joint"
+        document.fail(line, f"{text}; choose --base and --tip (leaf links: {ends})")
+    for joint in moving:
+        if joint.kind not in MOVABLE:
+            text = f"joint '{joint.name}' on the chain is {joint.kind}"
+            document.fail(joint.line, f"{text}; supported are {', '.join(MOVABLE)}")
+    placed = _place(document, {joint.name for joint in moving})
+    bodies = tuple(_fuse(document, joint, placed) for joint in moving)
+    on_chain = {joint.name for joint in moving}
+    locked = [j.name for j in document.joints.values() if j.movable and j.name not in on_chain]
+    return Chain(start, end, bodies, placed[end].T_body_link, tuple(locked))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placed:
+    """Where a link sits: on which body (the chain joint's name), how, and behind a locked joint?"""
+
+    body: str | None
+    T_body_link: Float2D
+    behind_locked: bool
+
+
+def _place(document: UrdfDocument, moving: set[str]) -> dict[str, _Placed]:
+    placed = {document.root: _Placed(None, np.eye(4), False)}
+    stack = [document.root]
+    while stack:
+        parent = placed[stack[-1]]
+        for joint in document.joints_below(stack.pop()):
+            if joint.name in moving:
+                placed[joint.child] = _Placed(joint.name, np.eye(4), False)
+            else:
+                T = parent.T_body_link @ joint.T_parent_joint
+                locked = parent.behind_locked or joint.movable
+                placed[joint.child] = _Placed(parent.body, T, locked)
+            stack.append(joint.child)
+    return placed
+
+
+def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) -> Body:
+    members = {name: p for name, p in placed.items() if p.body == joint.name}
+    phi, phi_locked = np.zeros(10), np.zeros(10)
+    shapes: list[Shape] = []
+    for name, place in members.items():
+        link = document.links[name]
+        own = name == joint.child
+        share = link.phi if own else inertia.transformed(link.phi, place.T_body_link)
+        phi += share
+        phi_locked += share if place.behind_locked else 0.0
+        for shape in link.shapes:
+            shapes.append(replace(shape, T_body_shape=place.T_body_link @ shape.T_body_shape))
+    others = {name: p for name, p in members.items() if name != joint.child}
+    return Body(
+        joint=joint,
+        T_parent_joint=placed[joint.parent].T_body_link @ joint.T_parent_joint,
+        phi=phi,
+        phi_locked=phi_locked,
+        fixed=tuple(name for name, p in others.items() if not p.behind_locked),
+        locked=tuple(name for name, p in others.items() if p.behind_locked),
+        shapes=tuple(shapes),
+    )
+
+
+def _known(document: UrdfDocument, link: str) -> str:
+    if link not in document.links:
+        known = ", ".join(document.links)
+        raise UnknownNameError(f"{document.path}: no link '{link}'; links: {known}")
+    return link
+
+
+def _path(document: UrdfDocument, base: str, tip: str) -> list[UrdfJoint]:
+    parents = {joint.child: joint for joint in document.joints.values()}
+    path: list[UrdfJoint] = []
+    link = tip
+    while link != base:
+        if link not in parents:
+            line = document.links[tip].line
+            document.fail(line, f"link '{tip}' is not below '{base}'; choose --base and --tip")
+        path.append(parents[link])
+        link = path[-1].parent
+    return path[::-1]
+
+
+def _leaves(document: UrdfDocument, start: str) -> list[str]:
+    return [link for link, _, _ in _walk(document, start) if not document.joints_below(link)]
+
+
+def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
+    """Yield every link below `start` with its numbers of free joints and of links on the way."""
+    below: dict[str, int] = {}
+
+    def movable_below(link: str) -> int:
+        if link not in below:
+            children = document.joints_below(link)
+            below[link] = sum(j.movable + movable_below(j.child) for j in children)
+        return below[link]
+
+    stack = [(start, 0, 0, False)]
+    while stack:
+        link, joints, links, locked = stack.pop()
+        yield link, joints, links
+        children = document.joints_below(link)
+        branches = [j for j in children if j.movable or movable_below(j.child)]
+        stuck = locked or len(branches) > 1
+        for joint in reversed(children):
+            free = joint.movable and not joint.mimic and not stuck
+            stack.append((joint.child, joints + free, links + 1, stuck))
+
+
+def _default_tip(document: UrdfDocument, start: str) -> str:
+    tip, _, _ = max(_walk(document, start), key=lambda item: (item[1], -item[2]))
+    return tip

@@ -1,0 +1,208 @@
+"""Writing a robot as URDF: the file it came from, with only the identified numbers changed.
+
+Tensors are written in full with ``rpy="0 0 0"``, so that every loader reads the same body: MuJoCo
+drops the rpy of an ``<inertial>``, and Bullet invents 1 kg for a link without one. Links fixed to a
+body get an explicit zero inertial, their mass being part of the fused body.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.files import atomic_path
+from robotid_sim.model import inertia
+from robotid_sim.model.chain import select_chain
+from robotid_sim.model.geometry import rpy_from_rotation
+from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.urdf import EXTENSION, parse_xml
+
+INDENT = "  "
+TRIANGLE_MARGIN = 1e-6
+"""Smallest relative triangle margin that is written; Bullet zeroes a tensor at the boundary."""
+
+
+def write_urdf(robot: Robot, path: str | Path) -> None:
+    """Write `robot` as URDF, atomically.
+
+    Comments, visuals, transmissions and all else of the file that the robot was read from stay.
+    Mesh references relative to that file are rewritten relative to the new one. What URDF has no
+    place for (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one ``<robotid>``
+    element, which other loaders ignore and ours reads back.
+
+    Raises
+    ------
+    InconsistentInertiaError
+        If a body has parameters that no rigid body can have.
+    FileFormatError
+        If the file cannot be written.
+    """
+    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
+        if reason is not None:
+            raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    root = _skeleton(robot) if robot.document is None else _source_tree(robot)
+    _rebase_meshes(root, robot, Path(path))
+    for link in robot.links:
+        _write_body(root, robot, link)
+    for k in range(robot.dof):
+        _write_joint(root, robot, k)
+    _write_extension(root, robot)
+    with atomic_path(path) as temporary:
+        tree = etree.ElementTree(root)
+        tree.write(str(temporary), xml_declaration=True, encoding="utf-8")
+
+
+def _source_tree(robot: Robot) -> etree._Element:
+    assert robot.document is not None
+    return parse_xml(robot.document.xml, robot.document.path)
+
+
+def _skeleton(robot: Robot) -> etree._Element:
+    """Return a bare URDF tree for a robot that was not read from a file."""
+    root = etree.Element("robot", name=robot.name)
+    etree.SubElement(root, "link", name=robot.base)
+    parent = robot.base
+    for link, joint in zip(robot.links, robot.joints, strict=True):
+        etree.SubElement(root, "link", name=link.name)
+        kind = "prismatic" if joint.prismatic else "revolute"
+        element = etree.SubElement(root, "joint", name=joint.name, type=kind)
+        T = joint.T_parent_joint
+        rpy = rpy_from_rotation(T[:3, :3])
+        etree.SubElement(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(rpy))
+        etree.SubElement(element, "parent", link=parent)
+        etree.SubElement(element, "child", link=link.name)
+        etree.SubElement(element, "axis", xyz=_text(joint.axis))
+        parent = link.name
+    if robot.tip not in (link.name for link in robot.links):
+        etree.SubElement(root, "link", name=robot.tip)
+        element = etree.SubElement(root, "joint", name=f"{robot.tip}_fixed", type="fixed")
+        T = robot.T_last_tip
+        rpy = rpy_from_rotation(T[:3, :3])
+        etree.SubElement(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(rpy))
+        etree.SubElement(element, "parent", link=parent)
+        etree.SubElement(element, "child", link=robot.tip)
+    etree.indent(root, INDENT)
+    return root
+
+
+def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
+    phi = np.array(link.phi)
+    if link.locked and robot.document is not None:
+        phi -= _behind_locked(robot, link)
+        if inertia.inconsistency(phi) is None:
+            _write_inertial(root, link.name, phi)
+        else:  # what is left for the link itself is impossible: make the locked joints rigid
+            _fix_joints_to(root, link.locked)
+            _write_inertial(root, link.name, np.array(link.phi))
+            for name in link.locked:
+                _write_inertial(root, name, np.zeros(10))
+    else:
+        _write_inertial(root, link.name, phi)
+    for name in link.fixed:
+        _write_inertial(root, name, np.zeros(10))
+
+
+def _behind_locked(robot: Robot, link: Link) -> Float1D:
+    """Return what the links behind locked joints, as the file has them, add to the body."""
+    assert robot.document is not None
+    whole = select_chain(robot.document, robot.base, robot.tip)
+    body = next(b for b in whole.bodies if b.joint.child == link.name)
+    return np.asarray(body.phi_locked)
+
+
+def _fix_joints_to(root: etree._Element, links: tuple[str, ...]) -> None:
+    for joint in root.findall("joint"):
+        child = joint.find("child")
+        if child is not None and child.get("link") in links:
+            joint.set("type", "fixed")
+
+
+def _write_inertial(root: etree._Element, name: str, phi: Float1D) -> None:
+    element = next(e for e in root.findall("link") if e.get("name") == name)
+    for old in element.findall("inertial"):
+        element.remove(old)
+    if phi[0] > 0.0 and inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
+        phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
+    mass, com, central = inertia.unpack(phi)
+    inertial = etree.Element("inertial")
+    etree.SubElement(inertial, "origin", xyz=_text(com), rpy="0 0 0")
+    etree.SubElement(inertial, "mass", value=_number(mass))
+    tensor = etree.SubElement(inertial, "inertia")
+    for key, (row, column) in _TENSOR.items():
+        tensor.set(key, _number(central[row, column]))
+    element.insert(0, inertial)
+    _indent(inertial, level=2)
+    if len(element) == 1:
+        element.text, inertial.tail = "\n" + 2 * INDENT, "\n" + INDENT
+
+
+_TENSOR = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+
+
+def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
+    joint = robot.joints[k]
+    element = next(e for e in root.findall("joint") if e.get("name") == joint.name)
+    dynamics = _child(element, "dynamics")
+    dynamics.set("damping", _number(joint.friction.Fv))
+    dynamics.set("friction", _number(joint.friction.Fc))
+    given = {} if robot.document is None else robot.document.joints[joint.name].limits
+    wanted = {"velocity": joint.velocity}
+    if element.get("type") != "continuous":
+        wanted |= {"lower": joint.lower, "upper": joint.upper}
+    if np.isfinite(joint.effort) or "effort" not in given:
+        wanted["effort"] = joint.effort if np.isfinite(joint.effort) else 0.0
+    limit = _child(element, "limit")
+    for key, value in wanted.items():
+        if given.get(key) != value:
+            limit.set(key, _number(value))
+
+
+def _write_extension(root: etree._Element, robot: Robot) -> None:
+    old = root.find(EXTENSION)
+    element = etree.SubElement(root, EXTENSION) if old is None else old
+    element.set("base", robot.base)
+    element.set("tip", robot.tip)
+    for joint in robot.joints:
+        found = [e for e in element.findall("joint") if e.get("name") == joint.name]
+        entry = found[0] if found else etree.SubElement(element, "joint", name=joint.name)
+        entry.set("Ia", _number(joint.rotor_inertia))
+        entry.set("Fo", _number(joint.friction.Fo))
+        entry.set("eps", _number(joint.friction.eps))
+        entry.set("acceleration", _number(joint.acceleration))
+    _indent(element, level=1)
+
+
+def _rebase_meshes(root: etree._Element, robot: Robot, path: Path) -> None:
+    if robot.document is None:
+        return
+    source, target = robot.document.path.resolve().parent, path.resolve().parent
+    if source == target:
+        return
+    for mesh in root.iter("mesh", "texture"):
+        name = mesh.get("filename")
+        if name and "://" not in name and not Path(name).is_absolute():
+            mesh.set("filename", Path(os.path.relpath(source / name, target)).as_posix())
+
+
+def _indent(element: etree._Element, level: int) -> None:
+    """Lay out a new element without touching the rest of the file."""
+    etree.indent(element, INDENT, level=level)
+    if not (element.tail or "").strip():
+        last = element.getnext() is None
+        element.tail = "\n" + INDENT * (level - 1 if last else level)
+
+
+def _child(element: etree._Element, tag: str) -> etree._Element:
+    child = element.find(tag)
+    return etree.SubElement(element, tag) if child is None else child
+
+
+def _number(value: float) -> str:
+    return repr(float(value) + 0.0)  # shortest text with the same bits; + 0.0 turns -0.0 into 0.0
+
+
+def _text(values: Float1D) -> str:
+    return " ".join(_number(v) for v in values)

@@ -1,0 +1,67 @@
+"""Rigid transforms and the shapes that a URDF attaches to links."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+
+
+def transform(rotation: Float2D, translation: Float1D) -> Float2D:
+    """Return the homogeneous transform, shape (4, 4)."""
+    matrix = np.eye(4)
+    matrix[:3, :3] = rotation
+    matrix[:3, 3] = translation
+    return matrix
+
+
+def rotation_from_rpy(rpy: Float1D) -> Float2D:
+    """Return ``Rz(yaw) Ry(pitch) Rx(roll)``, the URDF's fixed-axis convention [rad]."""
+    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def rpy_from_rotation(rotation: Float2D) -> Float1D:
+    """Return roll, pitch, yaw [rad]; at the pitch of +-90 degrees the roll is zero."""
+    cos_pitch = np.hypot(rotation[0, 0], rotation[1, 0])
+    pitch = np.arctan2(-rotation[2, 0], cos_pitch)
+    if cos_pitch < 1e-9:
+        return np.array([0.0, pitch, np.arctan2(-rotation[0, 1], rotation[1, 1])])
+    roll = np.arctan2(rotation[2, 1], rotation[2, 2])
+    return np.array([roll, pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
+
+
+def rotation_about(axis: Float1D, angle: float) -> Float2D:
+    """Return the rotation by `angle` [rad] about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * skew @ skew
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """One visual or collision shape of a movable body."""
+
+    kind: str
+    """``box``, ``cylinder``, ``sphere``, ``capsule`` or ``mesh``."""
+    size: tuple[float, ...]
+    """Box: x, y, z; cylinder and capsule: radius, length; sphere: radius; mesh: scale x, y, z."""
+    T_body_shape: Float2D
+    """Placement in the frame of the body, shape (4, 4)."""
+    mesh: Path | None = None
+    """The mesh file, resolved; it need not exist until something draws it."""
+    rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0)
+    """Colour."""
+    collision: bool = False
+    """True for collision geometry, False for visual."""
+
+    def __post_init__(self) -> None:
+        placed = readonly(self.T_body_shape, shape=(4, 4), name="T_body_shape")
+        object.__setattr__(self, "T_body_shape", placed)

@@ -1,0 +1,143 @@
+r"""Inertial parameters of one rigid body in their three forms, and the test whether a body exists.
+
+The ten parameters :math:`\phi = (m, l, L)` of a body (mass, first moment ``l = m c``, inertia `L`
+about the frame origin) form the pseudo-inertia matrix [1]_
+
+.. math:: J = \begin{pmatrix} \tfrac12 \mathrm{tr}(L) 1 - L & l \\ l^T & m \end{pmatrix},
+
+and a mass distribution with these parameters exists exactly if ``J`` is positive semidefinite.
+A change of frame is the congruence ``J -> T J T^T`` with the homogeneous transform ``T``.
+
+References
+----------
+.. [1] Wensing, Kim, Slotine (2018), "Linear matrix inequalities for physically consistent inertial
+   parameter identification", IEEE Robotics and Automation Letters, doi:10.1109/LRA.2017.2729659,
+   eq. (10).
+"""
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+
+TOLERANCE = 1e-9
+"""Relative slack of the consistency test; text with ten digits passes."""
+
+
+def pack(mass: float, com: Float1D, central: Float2D) -> Float1D:
+    """Return the ten parameters of a body from mass, COM and inertia tensor about the COM.
+
+    Parameters
+    ----------
+    mass : float
+        Mass [kg].
+    com : ndarray, shape (3,)
+        Centre of mass in the frame of the body [m].
+    central : ndarray, shape (3, 3)
+        Inertia about the COM, axes of the frame [kg m^2].
+    """
+    c = np.asarray(com, dtype=float)
+    origin = np.asarray(central) + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return np.concatenate([[mass], mass * c, _vector(origin)])
+
+
+def unpack(phi: Float1D) -> tuple[float, Float1D, Float2D]:
+    """Return mass [kg], COM [m] and inertia about the COM [kg m^2]; the inverse of `pack`.
+
+    A body without mass has its COM at the origin.
+    """
+    mass = float(phi[0])
+    com = phi[1:4] / mass if mass > 0.0 else np.zeros(3)
+    return mass, com, inertia_matrix(phi) - mass * (com @ com * np.eye(3) - np.outer(com, com))
+
+
+def inertia_matrix(phi: Float1D) -> Float2D:
+    """Return the inertia about the frame origin as a symmetric matrix, shape (3, 3)."""
+    xx, xy, yy, xz, yz, zz = phi[4:10]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def pseudo_inertia(phi: Float1D) -> Float2D:
+    """Return the pseudo-inertia matrix, shape (4, 4); linear in `phi`."""
+    origin = inertia_matrix(phi)
+    matrix = np.empty((4, 4))
+    matrix[:3, :3] = 0.5 * np.trace(origin) * np.eye(3) - origin
+    matrix[:3, 3] = matrix[3, :3] = phi[1:4]
+    matrix[3, 3] = phi[0]
+    return matrix
+
+
+def from_pseudo_inertia(matrix: Float2D) -> Float1D:
+    """Return the ten parameters of a pseudo-inertia matrix; the inverse of `pseudo_inertia`."""
+    second = matrix[:3, :3]
+    origin = np.trace(second) * np.eye(3) - second
+    return np.concatenate([[matrix[3, 3]], matrix[:3, 3], _vector(origin)])
+
+
+def transformed(phi: Float1D, T_a_b: Float2D) -> Float1D:
+    """Return the parameters of a body, given in frame b, in frame a."""
+    return from_pseudo_inertia(T_a_b @ pseudo_inertia(phi) @ T_a_b.T)
+
+
+def inconsistency(phi: Float1D) -> str | None:
+    """Return why no rigid body can have these parameters, or None if one can.
+
+    The reason is put in the terms of a data sheet: mass, principal moments about the COM, triangle
+    inequality. The test allows a relative slack of `TOLERANCE`.
+    """
+    mass, _, central = unpack(phi)
+    if mass < 0.0:
+        return f"the mass is negative ({mass:.6g} kg)"
+    if mass == 0.0:
+        return None if not np.any(phi) else "the mass is zero but moments are not"
+    low, middle, high = (float(v) for v in np.linalg.eigvalsh(central))
+    slack = TOLERANCE * max(abs(low), abs(high), abs(float(np.trace(inertia_matrix(phi)))))
+    if low < -slack:
+        return f"the inertia about the centre of mass has a negative principal moment ({low:.6g})"
+    if high > low + middle + slack:
+        return (
+            "the principal moments break the triangle inequality: "
+            f"{low:.6g} + {middle:.6g} < {high:.6g}"
+        )
+    return None
+
+
+def triangle_margin(phi: Float1D) -> float:
+    """Return (I1 + I2 - I3) / I3 of the principal moments about the COM, I3 the largest."""
+    _, _, central = unpack(phi)
+    low, middle, high = np.linalg.eigvalsh(central)
+    return float((low + middle - high) / high) if high > 0.0 else 0.0
+
+
+def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
+    """Return the parameters of the nearest body that exists, with the same mass and COM.
+
+    Of all second moments ``S = tr(I)/2 - I`` about the COM with eigenvalues of at least `margin`
+    times the largest one, the nearest in the Frobenius norm is taken (eigenvalue clipping).
+
+    Parameters
+    ----------
+    phi : ndarray, shape (10,)
+        Parameters with positive mass.
+    margin : float
+        Smallest allowed eigenvalue over the largest.
+    """
+    mass, com, central = unpack(phi)
+    second = 0.5 * np.trace(central) * np.eye(3) - central
+    values, axes = np.linalg.eigh(second)
+    floor = margin * max(values.max(), np.finfo(float).tiny)
+    second = (axes * np.maximum(values, floor)) @ axes.T
+    return pack(mass, com, np.trace(second) * np.eye(3) - second)
+
+
+def principal_axes(central: Float2D) -> tuple[Float1D, Float2D]:
+    """Return principal moments [kg m^2] and a right-handed rotation from their axes to the frame."""
+    moments, axes = np.linalg.eigh(central)
+    if np.linalg.det(axes) < 0.0:
+        axes = axes * np.array([1.0, 1.0, -1.0])
+    return moments, axes
+
+
+def _vector(matrix: Float2D) -> Float1D:
+    return np.array(
+        [matrix[0, 0], matrix[0, 1], matrix[1, 1], matrix[0, 2], matrix[1, 2], matrix[2, 2]]
+    )

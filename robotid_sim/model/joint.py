@@ -1,0 +1,157 @@
+"""A joint of the chain: placement, limits, friction and drive."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import OptionError, UrdfError
+from robotid_sim.model.friction import (
+    DEFAULT_EPS_PRISMATIC,
+    DEFAULT_EPS_REVOLUTE,
+    Friction,
+)
+from robotid_sim.model.urdf import UrdfDocument, UrdfJoint
+
+ACCELERATION_RATIO = 10.0
+"""Assumed acceleration limit over the velocity limit [1/s] where none is given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """A revolute or prismatic joint; units are rad or m, and their derivatives."""
+
+    name: str
+    T_parent_joint: Float2D
+    """Joint frame at zero in the frame of the previous body, shape (4, 4)."""
+    axis: Float1D
+    """Unit axis in the joint frame, shape (3,)."""
+    prismatic: bool
+    lower: float
+    upper: float
+    velocity: float
+    acceleration: float
+    effort: float = np.inf
+    """Torque or force limit [N m or N]; infinite where there is none."""
+    friction: Friction = Friction()
+    rotor_inertia: float = 0.0
+    """Reflected rotor inertia `Ia` [kg m^2 or kg]."""
+
+    def __post_init__(self) -> None:
+        for name, shape in (("T_parent_joint", (4, 4)), ("axis", (3,))):
+            value = readonly(getattr(self, name), shape=shape, name=f"{name} of '{self.name}'")
+            object.__setattr__(self, name, value)
+        if not self.lower < self.upper:
+            raise OptionError(
+                f"joint '{self.name}': lower limit {self.lower:g} is not below upper limit "
+                f"{self.upper:g}"
+            )
+        for name in ("velocity", "acceleration", "effort"):
+            if not getattr(self, name) > 0.0:
+                raise OptionError(
+                    f"joint '{self.name}': {name} limit {getattr(self, name):g} is not positive"
+                )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """Limits of all joints, each of shape (n,)."""
+
+    lower: Float1D
+    upper: Float1D
+    velocity: Float1D
+    acceleration: Float1D
+    effort: Float1D
+
+    @classmethod
+    def of(cls, joints: Sequence[Joint]) -> "Limits":
+        """Collect the limits of joints."""
+        return cls(*(_frozen(getattr(j, f.name) for j in joints) for f in fields(cls)))
+
+    @property
+    def middle(self) -> Float1D:
+        """Middle of the position range, shape (n,)."""
+        return 0.5 * (self.lower + self.upper)
+
+    @property
+    def half_range(self) -> Float1D:
+        """Half of the position range, shape (n,)."""
+        return 0.5 * (self.upper - self.lower)
+
+    def arrays(self) -> Iterator[Float1D]:
+        """Yield the five arrays."""
+        return (getattr(self, f.name) for f in fields(self))
+
+
+def _frozen(values: Iterable[float]) -> Float1D:
+    array = np.array(list(values), dtype=float)  # effort may be infinite
+    array.setflags(write=False)
+    return array
+
+
+def joint_from_urdf(
+    document: UrdfDocument,
+    source: UrdfJoint,
+    T_parent_joint: Float2D,
+    override: Mapping[str, float],
+    urdf_friction: bool,
+) -> tuple[Joint, list[str]]:
+    """Return a joint with defaults filled in, and a sentence for each that was assumed."""
+    notes: list[str] = []
+    limits = _limits(document, source, override, notes)
+    prismatic = source.kind == "prismatic"
+    default_eps = DEFAULT_EPS_PRISMATIC if prismatic else DEFAULT_EPS_REVOLUTE
+    dynamics = source.dynamics if urdf_friction else {}
+    friction = Friction(
+        Fv=override.get("Fv", dynamics.get("damping", 0.0)),
+        Fc=override.get("Fc", dynamics.get("friction", 0.0)),
+        Fo=override.get("Fo", dynamics.get("Fo", 0.0)),
+        eps=override.get("eps", source.dynamics.get("eps", default_eps)),
+    )
+    try:
+        joint = Joint(
+            name=source.name,
+            T_parent_joint=T_parent_joint,
+            axis=source.axis,
+            prismatic=prismatic,
+            friction=friction,
+            rotor_inertia=override.get("Ia", source.dynamics.get("Ia", 0.0)),
+            **limits,
+        )
+    except OptionError as error:
+        raise UrdfError(f"{document.path}:{source.line}: {error}") from error
+    return joint, notes
+
+
+def _limits(
+    document: UrdfDocument, source: UrdfJoint, override: Mapping[str, float], notes: list[str]
+) -> dict[str, float]:
+    given = {**source.limits, **source.dynamics, **override}
+    unit = "m" if source.kind == "prismatic" else "rad"
+    if source.kind == "continuous":
+        if "lower" not in override or "upper" not in override:
+            notes.append(f"{source.name}: continuous, position range assumed -pi to pi")
+        bounds = (override.get("lower", -np.pi), override.get("upper", np.pi))
+    else:
+        if not source.limits and not {"lower", "upper", "velocity"} <= override.keys():
+            text = f"joint '{source.name}' ({source.kind}) has no <limit>"
+            document.fail(source.line, f"{text}; add lower, upper, velocity and effort")
+        bounds = (given.get("lower", 0.0), given.get("upper", 0.0))
+    if given.get("velocity", 0.0) <= 0.0:
+        text = f"joint '{source.name}' has no positive velocity limit"
+        document.fail(source.line, f"{text}; add <limit velocity=…> or set it in robot.toml")
+    velocity = given["velocity"]
+    if "acceleration" not in given:
+        given["acceleration"] = value = ACCELERATION_RATIO * velocity
+        notes.append(f"{source.name}: acceleration limit assumed {value:g} {unit}/s^2")
+    effort = given.get("effort", 0.0)
+    if effort <= 0.0:
+        notes.append(f"{source.name}: no torque limit")
+    return {
+        "lower": bounds[0],
+        "upper": bounds[1],
+        "velocity": velocity,
+        "acceleration": given["acceleration"],
+        "effort": effort if effort > 0.0 else np.inf,
+    }

@@ -1,0 +1,74 @@
+"""The one layout of the full parameter vector.
+
+For a chain of n movable bodies the vector `phi` has 14 n entries: ten inertial parameters of every
+link about its link frame (Pinocchio's order), then four friction and drive parameters of every
+joint. Everything else takes names and slices from here.
+"""
+
+from collections.abc import Sequence
+
+from robotid_sim.errors import OptionError
+
+INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+"""Mass [kg], first moments m*c [kg m], inertia about the link origin [kg m^2]."""
+
+JOINT = ("Fv", "Fc", "Fo", "Ia")
+"""Viscous, Coulomb and offset friction [N m s/rad, N m, N m], reflected rotor inertia [kg m^2]."""
+
+N_INERTIAL = len(INERTIAL)
+N_JOINT = len(JOINT)
+
+
+def size(dof: int) -> int:
+    """Return the number of parameters of a chain with `dof` joints."""
+    return dof * (N_INERTIAL + N_JOINT)
+
+
+def inertial_slice(link: int) -> slice:
+    """Return where the ten inertial parameters of movable body `link` (from 0) stand."""
+    return slice(N_INERTIAL * link, N_INERTIAL * (link + 1))
+
+
+def joint_slice(joint: int, dof: int) -> slice:
+    """Return where the four parameters of joint `joint` (from 0) stand."""
+    start = N_INERTIAL * dof + N_JOINT * joint
+    return slice(start, start + N_JOINT)
+
+
+def names(dof: int) -> tuple[str, ...]:
+    """Return the symbols in order: ``m1 mx1 … Izz1 m2 …`` then ``Fv1 Fc1 Fo1 Ia1 Fv2 …``."""
+    links = [f"{symbol}{k + 1}" for k in range(dof) for symbol in INERTIAL]
+    joints = [f"{symbol}{k + 1}" for k in range(dof) for symbol in JOINT]
+    return tuple(links + joints)
+
+
+def units(prismatic: Sequence[bool]) -> tuple[str, ...]:
+    """Return the SI unit of every parameter, in the order of `names`."""
+    inertial = ("kg",) + ("kg m",) * 3 + ("kg m^2",) * 6
+    rotary = ("N m s/rad", "N m", "N m", "kg m^2")
+    linear = ("N s/m", "N", "N", "kg")
+    joints = [unit for p in prismatic for unit in (linear if p else rotary)]
+    return inertial * len(prismatic) + tuple(joints)
+
+
+def columns(dof: int, joint_parameters: Sequence[str]) -> tuple[int, ...]:
+    """Return the indices of all inertial parameters and of the named joint parameters.
+
+    Parameters
+    ----------
+    dof : int
+        Number of joints.
+    joint_parameters : sequence of str
+        A subset of ``Fv, Fc, Fo, Ia``: the joint columns that a fit has.
+
+    Raises
+    ------
+    OptionError
+        If a name is unknown.
+    """
+    for symbol in joint_parameters:
+        if symbol not in JOINT:
+            raise OptionError(f"unknown joint parameter '{symbol}'; known: {', '.join(JOINT)}")
+    chosen = [JOINT.index(symbol) for symbol in JOINT if symbol in joint_parameters]
+    tail = [joint_slice(j, dof).start + k for j in range(dof) for k in chosen]
+    return tuple(range(N_INERTIAL * dof)) + tuple(tail)

@@ -1,0 +1,307 @@
+"""What a robot is: a serial chain of rigid bodies with limits, friction and gravity."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, UnknownNameError
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.chain import Chain, select_chain
+from robotid_sim.model.friction import Friction
+from robotid_sim.model.geometry import Shape
+from robotid_sim.model.joint import Joint, Limits, joint_from_urdf
+from robotid_sim.model.settings import check_overrides, read_settings
+from robotid_sim.model.urdf import UrdfDocument, read_urdf
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A movable body: its inertial parameters about the frame of its URDF link."""
+
+    name: str
+    phi: Float1D
+    """``m mx my mz Ixx Ixy Iyy Ixz Iyz Izz`` about the link frame, shape (10,)."""
+    fixed: tuple[str, ...] = ()
+    """URDF links fused to it through fixed joints."""
+    locked: tuple[str, ...] = ()
+    """URDF links fused to it behind joints locked at zero."""
+    shapes: tuple[Shape, ...] = ()
+
+    def __post_init__(self) -> None:
+        phi = readonly(self.phi, shape=(10,), name=f"phi of link '{self.name}'")
+        object.__setattr__(self, "phi", phi)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Robot:
+    """A serial robot; immutable, and independent of any engine.
+
+    Notes
+    -----
+    The parameter vector of `parameters` has the layout of `robotid_sim.model.parameters`: ten
+    inertial parameters a link, then ``Fv Fc Fo Ia`` a joint, so that
+
+    .. math:: \\tau = Y(q, \\dot q, \\ddot q)\\, \\phi .
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    gravity: Float1D = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    """Gravity in the frame of the URDF root [m/s^2], shape (3,)."""
+    T_last_tip: Float2D = field(default_factory=lambda: np.eye(4))
+    """Tool frame in the frame of the last body, shape (4, 4)."""
+    base: str = "base"
+    tip: str = "tip"
+    assumptions: tuple[str, ...] = ()
+    """What was assumed when the model was read, one sentence each."""
+    formal: bool = False
+    """True if inertial parameters that no rigid body can have are allowed."""
+    document: UrdfDocument | None = None
+    """The URDF it was read from; a writer keeps everything else of it."""
+    geometry: Float2D = field(init=False)
+    """Kinematics packed for the kernels, shape (n, 16): rotation, translation, axis, prismatic."""
+    eps: Float1D = field(init=False)
+    """Friction `eps` of every joint, shape (n,)."""
+    limits: Limits = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.joints or len(self.joints) != len(self.links):
+            raise ShapeError("a robot needs as many links as joints, and at least one")
+        set_field = object.__setattr__
+        set_field(self, "gravity", readonly(self.gravity, shape=(3,), name="gravity"))
+        tip = readonly(self.T_last_tip, shape=(4, 4), name="T_last_tip")
+        set_field(self, "T_last_tip", tip)
+        rows = [
+            np.concatenate(
+                [
+                    joint.T_parent_joint[:3, :3].ravel(),
+                    joint.T_parent_joint[:3, 3],
+                    joint.axis,
+                    [float(joint.prismatic)],
+                ]
+            )
+            for joint in self.joints
+        ]
+        set_field(self, "geometry", readonly(rows, shape=(self.dof, 16), name="geometry"))
+        eps = [joint.friction.eps for joint in self.joints]
+        set_field(self, "eps", readonly(eps, shape=(self.dof,), name="eps"))
+        set_field(self, "limits", Limits.of(self.joints))
+        if not self.formal:
+            self._require_consistent()
+
+    @classmethod
+    def from_urdf(
+        cls,
+        path: str | Path,
+        *,
+        base: str | None = None,
+        tip: str | None = None,
+        gravity: Sequence[float] = STANDARD_GRAVITY,
+        urdf_friction: bool = True,
+        joints: Mapping[str, Mapping[str, float]] | None = None,
+        formal: bool = False,
+    ) -> Self:
+        """Read a robot from a URDF file, and from a ``robot.toml`` beside it that names the file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The URDF.
+        base, tip : str, optional
+            Links at the ends of the chain; see `robotid_sim.model.chain.select_chain`.
+        gravity : sequence of float, shape (3,)
+            In the frame of the URDF root [m/s^2].
+        urdf_friction : bool
+            Take ``<dynamics damping friction>`` as `Fv` and `Fc`; if False they are dropped.
+        joints : mapping, optional
+            Overrides by joint name, stronger than robot.toml and the URDF; keys as there.
+        formal : bool
+            Accept inertia that no rigid body can have.
+
+        Raises
+        ------
+        UrdfError
+            If the file is not a usable URDF; the text names file, line and element.
+        InconsistentInertiaError
+            If a body has impossible inertia and `formal` is False.
+        """
+        document = read_urdf(path)
+        settings = read_settings(Path(path))
+        chain = select_chain(document, base or settings.base, tip or settings.tip)
+        overrides = {name: dict(values) for name, values in settings.joints.items()}
+        for name, values in check_overrides(joints or {}, "joint settings").items():
+            overrides.setdefault(name, {}).update(values)
+        names = [body.joint.name for body in chain.bodies]
+        for name in overrides:
+            if name not in names:
+                known = ", ".join(names)
+                raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {known}")
+        notes = _chain_notes(document, chain)
+        made: list[Joint] = []
+        for body in chain.bodies:
+            override = overrides.get(body.joint.name, {})
+            joint, joint_notes = joint_from_urdf(
+                document, body.joint, body.T_parent_joint, override, urdf_friction
+            )
+            made.append(joint)
+            notes += joint_notes
+        return cls(
+            name=document.name,
+            links=tuple(
+                Link(b.joint.child, b.phi, b.fixed, b.locked, b.shapes) for b in chain.bodies
+            ),
+            joints=tuple(made),
+            gravity=np.asarray(gravity, dtype=float),
+            T_last_tip=chain.T_last_tip,
+            base=chain.base,
+            tip=chain.tip,
+            assumptions=tuple(notes),
+            formal=formal,
+            document=document,
+        )
+
+    @property
+    def dof(self) -> int:
+        """Number of joints."""
+        return len(self.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, base to tip."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def prismatic(self) -> tuple[bool, ...]:
+        """Whether each joint is prismatic."""
+        return tuple(joint.prismatic for joint in self.joints)
+
+    @property
+    def joint_units(self) -> tuple[str, ...]:
+        """Unit of each joint position, ``rad`` or ``m``."""
+        return tuple("m" if joint.prismatic else "rad" for joint in self.joints)
+
+    @property
+    def home(self) -> Float1D:
+        """Home pose: zero where the limits allow it, else the middle of the range; shape (n,)."""
+        low, high = self.limits.lower, self.limits.upper
+        return np.where((low < 0.0) & (high > 0.0), 0.0, 0.5 * (low + high))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Symbols of `parameters`, shape (14 n,)."""
+        return parameters.names(self.dof)
+
+    def parameters(self) -> Float1D:
+        """Return the full parameter vector `phi`, shape (14 n,)."""
+        tail = [[j.friction.Fv, j.friction.Fc, j.friction.Fo, j.rotor_inertia] for j in self.joints]
+        return np.concatenate([*(link.phi for link in self.links), *np.array(tail)])
+
+    def with_parameters(self, phi: Float1D, *, formal: bool = False) -> Self:
+        """Return the robot with another parameter vector; only re-packs.
+
+        Parameters
+        ----------
+        phi : ndarray, shape (14 n,)
+            Layout of `parameters`.
+        formal : bool
+            Accept inertia that no rigid body can have: for dynamics and controllers, never for the
+            engine or a writer.
+
+        Raises
+        ------
+        InconsistentInertiaError
+            If a body is impossible and `formal` is False.
+        """
+        phi = readonly(phi, shape=(parameters.size(self.dof),), name="phi")
+        links = tuple(
+            replace(link, phi=phi[parameters.inertial_slice(k)])
+            for k, link in enumerate(self.links)
+        )
+        joints = []
+        for k, joint in enumerate(self.joints):
+            Fv, Fc, Fo, Ia = (float(v) for v in phi[parameters.joint_slice(k, self.dof)])
+            friction = Friction(Fv, Fc, Fo, joint.friction.eps)
+            joints.append(replace(joint, friction=friction, rotor_inertia=Ia))
+        return replace(self, links=links, joints=tuple(joints), formal=formal)
+
+    def with_payload(
+        self, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), central: Float2D | None = None
+    ) -> Self:
+        """Return the robot with a rigid load fixed to its tip.
+
+        Parameters
+        ----------
+        mass : float
+            Mass [kg], not negative.
+        com : sequence of float, shape (3,)
+            Centre of mass in the tip frame [m].
+        central : ndarray, shape (3, 3), optional
+            Inertia about the COM in tip axes [kg m^2]; default a point mass.
+        """
+        tensor = np.zeros((3, 3)) if central is None else np.asarray(central, dtype=float)
+        phi = inertia.pack(mass, np.asarray(com, dtype=float), tensor)
+        if reason := inertia.inconsistency(phi):
+            raise InconsistentInertiaError(f"payload: {reason}")
+        last = self.links[-1]
+        loaded = replace(last, phi=last.phi + inertia.transformed(phi, self.T_last_tip))
+        note = f"payload of {mass:g} kg at the tip '{self.tip}'"
+        return replace(
+            self, links=(*self.links[:-1], loaded), assumptions=(*self.assumptions, note)
+        )
+
+    def inconsistencies(self) -> list[str | None]:
+        """Return for every movable body why it cannot exist, or None."""
+        return [inertia.inconsistency(link.phi) for link in self.links]
+
+    def repaired(self) -> Self:
+        """Return the robot with every impossible body replaced by the nearest possible one."""
+        links = tuple(
+            link if reason is None else replace(link, phi=inertia.nearest_consistent(link.phi))
+            for link, reason in zip(self.links, self.inconsistencies(), strict=True)
+        )
+        return replace(self, links=links, formal=False)
+
+    def fingerprint(self) -> str:
+        """Return a hash of kinematics, gravity and limits: what plant and nominal share."""
+        digest = hashlib.sha256()
+        for part in (self.geometry, self.gravity, self.T_last_tip, *self.limits.arrays()):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    def _require_consistent(self) -> None:
+        for link, joint, reason in zip(
+            self.links, self.joints, self.inconsistencies(), strict=True
+        ):
+            if reason is not None:
+                raise InconsistentInertiaError(
+                    f"{_where(self.document, link.name)}link '{link.name}': {reason}; "
+                    "correct the URDF or let `robotid check --repair` take the nearest body"
+                )
+            if joint.rotor_inertia < 0.0:
+                text = f"joint '{joint.name}': rotor inertia {joint.rotor_inertia:g} is negative"
+                raise OptionError(text)
+
+
+def _where(document: UrdfDocument | None, link: str) -> str:
+    if document is None or link not in document.links:
+        return ""
+    return f"{document.path}:{document.links[link].line}: "
+
+
+def _chain_notes(document: UrdfDocument, chain: Chain) -> list[str]:
+    count = len(chain.bodies)
+    notes = [f"chain of {count} joint(s) from '{chain.base}' to '{chain.tip}'"]
+    if chain.locked_joints:
+        notes.append(f"joints off the chain locked at zero: {', '.join(chain.locked_joints)}")
+    massless = [b.joint.child for b in chain.bodies if b.phi[0] == 0.0]
+    if massless:
+        notes.append(f"movable bodies without mass: {', '.join(massless)}")
+    return notes

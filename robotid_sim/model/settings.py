@@ -1,0 +1,94 @@
+"""``robot.toml``: what a robot needs beside its URDF, and where its numbers come from."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.files import check_schema
+
+JOINT_KEYS = (
+    *("lower", "upper", "velocity", "acceleration", "effort"),
+    *("Fv", "Fc", "Fo", "Ia", "eps"),
+)
+STATUSES = ("published", "corrected", "computed", "assumed")
+_KEYS = ("schema", "urdf", "summary", "source", "base", "tip", "joints", "provenance")
+
+
+@dataclass(frozen=True, slots=True)
+class RobotSettings:
+    """Content of a robot.toml; all fields have neutral defaults.
+
+    Attributes
+    ----------
+    summary, source : str
+        What the robot is and where its numbers come from, for `robotid list robots`.
+    base, tip : str or None
+        Ends of the chain.
+    joints : mapping of str to mapping of str to float
+        Overrides by joint: limits (`lower, upper, velocity, acceleration, effort`), friction
+        (`Fv, Fc, Fo, eps`) and reflected rotor inertia (`Ia`), in SI units.
+    provenance : mapping of str to str
+        For every quantity ``published:``, ``corrected:``, ``computed:`` or ``assumed:`` and a note.
+    """
+
+    summary: str = ""
+    source: str = ""
+    base: str | None = None
+    tip: str | None = None
+    joints: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_settings(urdf: Path) -> RobotSettings:
+    """Return the robot.toml beside a URDF that names it, else neutral settings.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is not TOML or of another schema.
+    OptionError
+        If it has an unknown key or a value of the wrong type.
+    """
+    path = urdf.parent / "robot.toml"
+    if not path.is_file():
+        return RobotSettings()
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileFormatError(f"{path} is not a robot.toml: {error}") from error
+    if content.get("urdf") != urdf.name:
+        return RobotSettings()
+    check_schema(content.get("schema"), "robot", 1, path)
+    for key in content:
+        if key not in _KEYS:
+            raise OptionError(f"{path}: unknown key '{key}'; known: {', '.join(_KEYS)}")
+    for key, text in content.get("provenance", {}).items():
+        if str(text).partition(":")[0] not in STATUSES:
+            raise OptionError(f"{path}: provenance '{key}' starts with none of {STATUSES}")
+    return RobotSettings(
+        summary=content.get("summary", ""),
+        source=content.get("source", ""),
+        base=content.get("base"),
+        tip=content.get("tip"),
+        joints=check_overrides(content.get("joints", {}), str(path)),
+        provenance=content.get("provenance", {}),
+    )
+
+
+def check_overrides(joints: Mapping[str, Any], where: str) -> dict[str, dict[str, float]]:
+    """Return joint overrides as floats; raise OptionError on an unknown key or a non-number."""
+    checked: dict[str, dict[str, float]] = {}
+    for joint, values in joints.items():
+        if not isinstance(values, Mapping):
+            raise OptionError(f"{where}: joints.{joint} is not a table of values")
+        for key, value in values.items():
+            if key not in JOINT_KEYS:
+                known = ", ".join(JOINT_KEYS)
+                raise OptionError(f"{where}: unknown key '{key}' of joint '{joint}'; known: {known}")
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")
+        checked[joint] = {key: float(value) for key, value in values.items()}
+    return checked

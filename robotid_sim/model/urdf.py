@@ -1,0 +1,371 @@
+"""Reading URDF text into a validated tree; every error names file, line and element.
+
+Only the file itself is read: no entities, no network, no included files. Meshes are resolved to
+paths but not opened.
+"""
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import numpy as np
+from lxml import etree
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import UrdfError
+from robotid_sim.model import inertia
+from robotid_sim.model.geometry import Shape, rotation_from_rpy, transform
+
+V = TypeVar("V")
+
+MOVABLE = ("revolute", "continuous", "prismatic")
+KINDS = (*MOVABLE, "fixed", "floating", "planar")
+EXTENSION = "robotid"
+"""Top-level element that holds what URDF has no place for: chain ends, and keys of a joint."""
+
+EXTENSION_KEYS = ("Ia", "Fo", "eps", "acceleration")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UrdfLink:
+    """A ``<link>``: its inertial parameters about the link frame and its shapes."""
+
+    name: str
+    line: int
+    phi: Float1D
+    has_inertial: bool
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UrdfJoint:
+    """A ``<joint>``; limits that the file does not give are None."""
+
+    name: str
+    line: int
+    kind: str
+    parent: str
+    child: str
+    T_parent_joint: Float2D
+    axis: Float1D
+    limits: dict[str, float] = field(default_factory=dict)
+    dynamics: dict[str, float] = field(default_factory=dict)
+    mimic: bool = False
+
+    @property
+    def movable(self) -> bool:
+        """Whether the joint can move, mimic joints included."""
+        return self.kind != "fixed"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UrdfDocument:
+    """A URDF whose links and joints form one tree."""
+
+    path: Path
+    xml: bytes
+    name: str
+    root: str
+    links: dict[str, UrdfLink]
+    joints: dict[str, UrdfJoint]
+    base: str | None = None
+    """Chain ends that the file itself names."""
+    tip: str | None = None
+
+    def joints_below(self, link: str) -> list[UrdfJoint]:
+        """Return the joints whose parent is `link`, in the order of the file."""
+        return [joint for joint in self.joints.values() if joint.parent == link]
+
+    def fail(self, line: int, text: str) -> NoReturn:
+        """Raise a UrdfError that names file and line."""
+        raise UrdfError(f"{self.path}:{line}: {text}")
+
+
+def parse_xml(xml: bytes, path: Path) -> etree._Element:
+    """Return the ``<robot>`` element; refuse anything but plain XML.
+
+    Raises
+    ------
+    UrdfError
+        If the text is not well-formed, declares a document type (and so could declare entities),
+        or its root is not ``<robot>``.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(xml, parser)
+    except etree.XMLSyntaxError as error:
+        line = error.lineno or 1
+        raise UrdfError(f"{path}:{line}: not well-formed XML: {error.msg}") from error
+    if root.getroottree().docinfo.doctype:
+        raise UrdfError(
+            f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"
+        )
+    if root.tag != "robot":
+        hint = "expand the xacro file first" if "xacro" in path.suffixes else "not a URDF"
+        raise UrdfError(f"{path}:{_line(root)}: the root is <{root.tag}>, not <robot>: {hint}")
+    return root
+
+
+def read_urdf(path: str | Path) -> UrdfDocument:
+    """Read and validate a URDF file.
+
+    Raises
+    ------
+    UrdfError
+        If the file cannot be read, or its links and joints do not form one tree of bodies with
+        numbers that are finite.
+    """
+    file = Path(path)
+    try:
+        xml = file.read_bytes()
+    except OSError as error:
+        raise UrdfError(f"cannot read URDF {file}: {error.strerror}") from error
+    root = parse_xml(xml, file)
+    reader = _Reader(file, root)
+    links = reader.unique(root.findall("link"), reader.link, "link")
+    joints = reader.unique(root.findall("joint"), reader.joint, "joint")
+    reader.extension(root, joints)
+    base = reader.tree_root(links, joints, _line(root))
+    name = root.get("name") or file.stem
+    ends = root.find(EXTENSION)
+    if ends is None:
+        return UrdfDocument(file, xml, name, base, links, joints)
+    return UrdfDocument(file, xml, name, base, links, joints, ends.get("base"), ends.get("tip"))
+
+
+def resolve_mesh(filename: str, urdf: Path) -> Path:
+    """Return the file that a mesh reference means; it need not exist.
+
+    ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
+    or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
+    """
+    folder = urdf.resolve().parent
+    if not filename.startswith("package://"):
+        return folder / filename.removeprefix("file://")
+    package, _, rest = filename.removeprefix("package://").partition("/")
+    roots = [folder, *folder.parents]
+    candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
+    ros = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
+    candidates += [r if r.name == package else r / package for r in ros]
+    found = [c / rest for c in candidates if (c / rest).is_file()]
+    return found[0] if found else folder / package / rest
+
+
+def _line(element: etree._Element) -> int:
+    return int(element.sourceline or 0)
+
+
+class _Reader:
+    """Turns elements into values; remembers the file for the messages."""
+
+    def __init__(self, path: Path, root: etree._Element) -> None:
+        self.path = path
+        self.materials = {m.get("name"): m for m in root.findall("material")}
+
+    def fail(self, element: etree._Element | int, text: str) -> NoReturn:
+        line = element if isinstance(element, int) else _line(element)
+        raise UrdfError(f"{self.path}:{line}: {text}")
+
+    def unique(
+        self,
+        elements: list[etree._Element],
+        read: Callable[[etree._Element, str], V],
+        tag: str,
+    ) -> dict[str, V]:
+        values: dict[str, V] = {}
+        for element in elements:
+            name = element.get("name")
+            if not name:
+                self.fail(element, f"<{tag}> has no name")
+            if name in values:
+                self.fail(element, f"duplicate {tag} name '{name}'; rename one of them")
+            values[name] = read(element, name)
+        return values
+
+    def number(self, element: etree._Element, key: str, owner: str, default: float | None) -> float:
+        text = element.get(key)
+        if text is None:
+            if default is None:
+                self.fail(element, f"{owner}: <{element.tag}> has no attribute '{key}'")
+            return default
+        return self.numbers(element, key, owner, text, 1)[0]
+
+    def numbers(
+        self, element: etree._Element, key: str, owner: str, text: str, count: int
+    ) -> list[float]:
+        try:
+            values = [float(word) for word in text.split()]
+        except ValueError:
+            self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not numeric")
+        if len(values) != count:
+            self.fail(element, f"{owner}: {element.tag} {key}='{text}' needs {count} number(s)")
+        if not all(math.isfinite(v) for v in values):
+            self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not finite")
+        return values
+
+    def vector(
+        self, element: etree._Element, key: str, owner: str, default: tuple[float, ...]
+    ) -> Float1D:
+        text = element.get(key)
+        if text is None:
+            return np.array(default)
+        return np.array(self.numbers(element, key, owner, text, len(default)))
+
+    def origin(self, parent: etree._Element, owner: str) -> Float2D:
+        element = parent.find("origin")
+        if element is None:
+            return np.eye(4)
+        xyz = self.vector(element, "xyz", owner, (0.0, 0.0, 0.0))
+        rpy = self.vector(element, "rpy", owner, (0.0, 0.0, 0.0))
+        return transform(rotation_from_rpy(rpy), xyz)
+
+    def link(self, element: etree._Element, name: str) -> UrdfLink:
+        owner = f"link '{name}'"
+        inertial = element.find("inertial")
+        phi = np.zeros(10) if inertial is None else self.inertial(inertial, owner)
+        shapes = [s for e in element.findall("visual") if (s := self.shape(e, owner, False))]
+        shapes += [s for e in element.findall("collision") if (s := self.shape(e, owner, True))]
+        return UrdfLink(name, _line(element), phi, inertial is not None, tuple(shapes))
+
+    def inertial(self, element: etree._Element, owner: str) -> Float1D:
+        mass_element, tensor = element.find("mass"), element.find("inertia")
+        if mass_element is None:
+            self.fail(element, f"{owner}: <inertial> has no <mass>")
+        mass = self.number(mass_element, "value", owner, None)
+        if mass < 0.0:
+            self.fail(mass_element, f"{owner}: the mass is negative ({mass:g} kg)")
+        values = [0.0] * 6
+        if tensor is not None:
+            keys = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
+            values = [self.number(tensor, k, owner, 0.0) for k in keys]
+        about_com = inertia.inertia_matrix(np.array([0.0] * 4 + values))
+        in_com_frame = inertia.pack(mass, np.zeros(3), about_com)
+        return inertia.transformed(in_com_frame, self.origin(element, owner))
+
+    def shape(self, element: etree._Element, owner: str, collision: bool) -> Shape | None:
+        geometry = element.find("geometry")
+        if geometry is None or len(geometry) == 0:
+            self.fail(element, f"{owner}: <{element.tag}> has no geometry")
+        body = next(iter(geometry.iterchildren("*")), None)
+        if body is None:
+            return None
+        mesh = None
+        match body.tag:
+            case "box":
+                size = tuple(self.vector(body, "size", owner, (0.0, 0.0, 0.0)))
+            case "cylinder" | "capsule":
+                size = tuple(self.number(body, k, owner, None) for k in ("radius", "length"))
+            case "sphere":
+                size = (self.number(body, "radius", owner, None),)
+            case "mesh":
+                if not body.get("filename"):
+                    self.fail(body, f"{owner}: <mesh> has no filename")
+                mesh = resolve_mesh(str(body.get("filename")), self.path)
+                size = tuple(self.vector(body, "scale", owner, (1.0, 1.0, 1.0)))
+            case _:
+                return None
+        placed, rgba = self.origin(element, owner), self.color(element, owner)
+        return Shape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
+
+    def color(self, element: etree._Element, owner: str) -> tuple[float, float, float, float]:
+        """Return the colour of a shape, by its own material or by the name of a shared one."""
+        grey = (0.7, 0.7, 0.7, 1.0)
+        material = element.find("material")
+        if material is not None and material.find("color") is None:
+            material = self.materials.get(material.get("name"))
+        color = None if material is None else material.find("color")
+        if color is None:
+            return grey
+        red, green, blue, alpha = (float(v) for v in self.vector(color, "rgba", owner, grey))
+        return red, green, blue, alpha
+
+    def joint(self, element: etree._Element, name: str) -> UrdfJoint:
+        owner = f"joint '{name}'"
+        kind = element.get("type", "")
+        if kind not in KINDS:
+            self.fail(element, f"{owner}: unknown type '{kind}'; known: {', '.join(KINDS)}")
+        ends = {}
+        for tag in ("parent", "child"):
+            end = element.find(tag)
+            if end is None or not end.get("link"):
+                self.fail(element, f"{owner}: no <{tag} link=…>")
+            ends[tag] = str(end.get("link"))
+        axis = np.array([1.0, 0.0, 0.0])
+        axis_element = element.find("axis")
+        if axis_element is not None:
+            axis = self.vector(axis_element, "xyz", owner, (1.0, 0.0, 0.0))
+        if kind in MOVABLE:
+            length = float(np.linalg.norm(axis))
+            if length < 1e-9:
+                self.fail(element, f"{owner}: the axis is zero; give a direction such as '0 0 1'")
+            axis = axis / length
+        return UrdfJoint(
+            name=name,
+            line=_line(element),
+            kind=kind,
+            parent=ends["parent"],
+            child=ends["child"],
+            T_parent_joint=self.origin(element, owner),
+            axis=axis,
+            limits=self.table(element, "limit", ("lower", "upper", "velocity", "effort"), owner),
+            dynamics=self.table(element, "dynamics", ("damping", "friction"), owner),
+            mimic=element.find("mimic") is not None,
+        )
+
+    def table(
+        self, parent: etree._Element, tag: str, keys: tuple[str, ...], owner: str
+    ) -> dict[str, float]:
+        element = parent.find(tag)
+        if element is None:
+            return {}
+        found = [key for key in keys if element.get(key) is not None]
+        return {key: self.number(element, key, owner, None) for key in found}
+
+    def extension(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
+        for element in root.findall(f"{EXTENSION}/joint"):
+            name = element.get("name", "")
+            if name not in joints:
+                self.fail(element, f"<{EXTENSION}> names the unknown joint '{name}'")
+            for key in element.attrib:
+                if key not in ("name", *EXTENSION_KEYS):
+                    known = ", ".join(EXTENSION_KEYS)
+                    self.fail(element, f"<{EXTENSION}> joint '{name}': unknown '{key}'; {known}")
+            keys = [key for key in EXTENSION_KEYS if element.get(key) is not None]
+            owner = f"joint '{name}'"
+            joints[name].dynamics.update({k: self.number(element, k, owner, None) for k in keys})
+
+    def tree_root(
+        self, links: dict[str, UrdfLink], joints: dict[str, UrdfJoint], line: int
+    ) -> str:
+        """Return the root link; raise unless links and joints form one tree."""
+        if not links:
+            self.fail(line, "the robot has no links")
+        parent_joint: dict[str, UrdfJoint] = {}
+        for joint in joints.values():
+            for role, link in (("parent", joint.parent), ("child", joint.child)):
+                if link not in links:
+                    text = f"joint '{joint.name}': unknown {role} link '{link}'"
+                    self.fail(joint.line, f"{text}; add the link or correct the name")
+            if joint.child in parent_joint:
+                other = parent_joint[joint.child].name
+                text = f"link '{joint.child}' is the child of two joints, '{other}' and"
+                self.fail(joint.line, f"{text} '{joint.name}'; a URDF is a tree")
+            parent_joint[joint.child] = joint
+        roots = [name for name in links if name not in parent_joint]
+        if len(roots) > 1:
+            listed = ", ".join(f"'{name}' (line {links[name].line})" for name in roots)
+            text = f"several root links: {listed}; join them by fixed joints"
+            self.fail(links[roots[1]].line, text)
+        for name in links:
+            seen = [name]
+            while seen[-1] in parent_joint:
+                seen.append(parent_joint[seen[-1]].parent)
+                if seen[-1] == name:
+                    cycle = " -> ".join(reversed(seen))
+                    self.fail(parent_joint[name].line, f"the links form a cycle: {cycle}")
+                if len(seen) > len(links):
+                    break  # the cycle is further up and is found from its own links
+        return roots[0]
