@@ -1,20 +1,47 @@
 """Compilation of numerical kernels by numba, with a disk cache where one can be written."""
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., object])
 
+SMALLEST_PART = 2000
+"""Samples below which a batch is not worth a thread of its own."""
+
 
 def jit(function: F) -> F:
     """Compile `function` in nopython mode; cache on disk if possible.
 
-    No fastmath and no threads: the same input gives the same bits. Kernels that call one another
+    No fastmath: the same input gives the same bits. Kernels run without the interpreter lock. Kernels that call one another
     belong in one file, because the cache does not see edits in a callee of another file.
     """
     try:
-        return cast(F, numba.njit(cache=True, error_model="numpy")(function))
+        return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # neither the package folder nor the home folder can be written
-        return cast(F, numba.njit(error_model="numpy")(function))
+        return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def in_threads(kernel: Callable[[slice], None], samples: int) -> None:
+    """Run a kernel on disjoint parts of a batch of independent samples, one thread a core.
+
+    Every sample is computed alone, so the bits do not depend on the number of threads.
+
+    Parameters
+    ----------
+    kernel : callable
+        Takes the slice of samples to work on.
+    samples : int
+        Size of the batch.
+    """
+    count = max(1, min(os.cpu_count() or 1, samples // SMALLEST_PART))
+    if count == 1:
+        kernel(slice(0, samples))
+        return
+    edges = [samples * k // count for k in range(count + 1)]
+    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(kernel, parts))

@@ -54,6 +54,23 @@ class Joint:
                 )
 
 
+def pack_geometry(joints: Sequence[Joint]) -> Float2D:
+    """Return the kinematics of a chain as the kernels read them, shape (n, 37).
+
+    Per joint: origin in the previous body, axis, 1.0 if prismatic, axis in the previous body, and
+    the three matrices of Rodrigues' formula ``R(q) = A + cos(q) B + sin(q) C``.
+    """
+    rows = []
+    for joint in joints:
+        R0, axis = joint.T_parent_joint[:3, :3], joint.axis
+        x, y, z = axis
+        along = R0 @ np.outer(axis, axis)
+        turned = R0 @ np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        head = [*joint.T_parent_joint[:3, 3], *axis, float(joint.prismatic), *(R0 @ axis)]
+        rows.append([*head, *along.ravel(), *(R0 - along).ravel(), *turned.ravel()])
+    return np.array(rows)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
     """Limits of all joints, each of shape (n,)."""

@@ -14,7 +14,7 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import Chain, select_chain
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Shape
-from robotid_sim.model.joint import Joint, Limits, joint_from_urdf
+from robotid_sim.model.joint import Joint, Limits, joint_from_urdf, pack_geometry
 from robotid_sim.model.settings import check_overrides, read_settings
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
 
@@ -67,7 +67,7 @@ class Robot:
     document: UrdfDocument | None = None
     """The URDF it was read from; a writer keeps everything else of it."""
     geometry: Float2D = field(init=False)
-    """Kinematics packed for the kernels, shape (n, 16): rotation, translation, axis, prismatic."""
+    """Kinematics packed for the kernels, shape (n, 37); see `pack_geometry`."""
     eps: Float1D = field(init=False)
     """Friction `eps` of every joint, shape (n,)."""
     limits: Limits = field(init=False)
@@ -79,18 +79,10 @@ class Robot:
         set_field(self, "gravity", readonly(self.gravity, shape=(3,), name="gravity"))
         tip = readonly(self.T_last_tip, shape=(4, 4), name="T_last_tip")
         set_field(self, "T_last_tip", tip)
-        rows = [
-            np.concatenate(
-                [
-                    joint.T_parent_joint[:3, :3].ravel(),
-                    joint.T_parent_joint[:3, 3],
-                    joint.axis,
-                    [float(joint.prismatic)],
-                ]
-            )
-            for joint in self.joints
-        ]
-        set_field(self, "geometry", readonly(rows, shape=(self.dof, 16), name="geometry"))
+        geometry = readonly(
+            pack_geometry(self.joints), shape=(self.dof, 37), name="geometry"
+        )
+        set_field(self, "geometry", geometry)
         eps = [joint.friction.eps for joint in self.joints]
         set_field(self, "eps", readonly(eps, shape=(self.dof,), name="eps"))
         set_field(self, "limits", Limits.of(self.joints))

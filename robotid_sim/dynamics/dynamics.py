@@ -1,0 +1,163 @@
+"""Dynamics of a Robot: the public functions over the compiled kernels.
+
+Every function takes one sample, arrays of shape (n,), or a batch, arrays of shape (N, n), and
+returns results of the same rank.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robotid_sim.arrays import Float, Float1D, Float2D, states
+from robotid_sim.compiled import in_threads
+from robotid_sim.dynamics import kernels
+from robotid_sim.errors import RankDeficientError
+from robotid_sim.model import parameters
+from robotid_sim.model.robot import Robot
+
+
+def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
+    r"""Torque of the rigid bodies, :math:`M \ddot q + C \dot q + g`, by recursive Newton-Euler.
+
+    Parameters
+    ----------
+    q, dq, ddq : array_like, shape (n,) or (N, n)
+        Position [rad], velocity [rad/s], acceleration [rad/s^2].
+
+    Returns
+    -------
+    tau : ndarray, shape (n,) or (N, n)
+        Torque [N m], without friction and rotor inertia.
+    """
+    batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
+    tau = kernels.inverse_dynamics(robot.geometry, robot.gravity, robot.parameters(), *batch)
+    return tau[0] if single else tau
+
+
+def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
+    r"""Torque of the drives: rigid bodies, friction and reflected rotor inertia.
+
+    .. math:: \tau = M \ddot q + C \dot q + g + I_a \ddot q + F_v \dot q
+        + F_c \tanh(\dot q / \epsilon) + F_o
+
+    Parameters and shapes as in `rigid_body_torque`.
+    """
+    batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
+    phi = robot.parameters()
+    tau = kernels.joint_torque(robot.geometry, robot.gravity, phi, robot.eps, *batch)
+    return tau[0] if single else tau
+
+
+def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
+    """Torque that holds the robot still against gravity [N m]; shapes as `q`."""
+    still = np.zeros_like(np.asarray(q, dtype=float))
+    return rigid_body_torque(robot, q, still, still)
+
+
+def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
+    """Mass matrix, shape (n, n) or (N, n, n), with the reflected rotor inertia on its diagonal.
+
+    Parameters
+    ----------
+    q : array_like, shape (n,) or (N, n)
+        Position.
+    rotors : bool
+        Add the rotor inertia `Ia`.
+    """
+    (batch,), single = states(q, dof=robot.dof, names=("q",))
+    M = kernels.mass_matrix(robot.geometry, robot.parameters(), batch)
+    if rotors:
+        M += np.diag([joint.rotor_inertia for joint in robot.joints])
+    return M[0] if single else M
+
+
+def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D:
+    r"""Product C(q, dq) v with the C of the Christoffel symbols, shape (n,).
+
+    For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability proofs of
+    sliding-mode and adaptive controllers use; ``coriolis(robot, q, dq, dq)`` is the velocity torque.
+    """
+    batch, _ = states(q, dq, v, dof=robot.dof, names=("q", "dq", "v"))
+    one = (part[0] for part in batch)
+    return np.asarray(kernels.coriolis_product(robot.geometry, robot.parameters(), *one))
+
+
+def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
+    """Acceleration under drive torques, with friction and rotor inertia, shape (n,).
+
+    Raises
+    ------
+    RankDeficientError
+        If the mass matrix is not positive definite: a joint moves no mass.
+    """
+    batch, _ = states(q, dq, tau, dof=robot.dof, names=("q", "dq", "tau"))
+    args = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
+    _, ddq, _, ok = kernels.plant_step(*args, *(part[0] for part in batch), 0.0, 0)
+    if not ok:
+        raise RankDeficientError(not_positive_definite(robot))
+    return np.asarray(ddq)
+
+
+def not_positive_definite(robot: Robot) -> str:
+    """Return the message for a mass matrix that is not positive definite."""
+    return (
+        f"the mass matrix of '{robot.name}' is not positive definite: some joint moves no inertia; "
+        "give the links beyond it mass, or the joint rotor inertia"
+    )
+
+
+def torque_regressor(
+    robot: Robot,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
+    columns: Sequence[int] | None = None,
+) -> Float:
+    r"""Regressor of the drive torques, linear in the full parameters: :math:`\tau = Y \phi`.
+
+    Built block by block as :math:`Y_{ij} = J_{ji}^T A_j` from the Jacobian and the wrench regressor
+    of every body [1]_.
+
+    Parameters
+    ----------
+    q, dq, ddq : array_like, shape (n,) or (N, n)
+        Position [rad], velocity [rad/s], acceleration [rad/s^2].
+    columns : sequence of int, optional
+        The columns wanted; default all 14 n. Naming them saves memory for long batches.
+
+    Returns
+    -------
+    Y : ndarray, shape (n, p) or (N, n, p)
+        Columns follow ``robot.parameter_names``; rows give torque [N m] per unit parameter.
+
+    References
+    ----------
+    .. [1] Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads
+       and links", Int. J. Robotics Research, doi:10.1177/027836498600500306, eq. (17).
+    """
+    (q2, dq2, ddq2), single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
+    every = range(parameters.size(robot.dof))
+    wanted = np.array(every if columns is None else columns, dtype=np.intp)
+    W = np.empty((len(q2), robot.dof, wanted.size))
+    model = (robot.geometry, robot.gravity, robot.eps)
+
+    def fill(part: slice) -> None:
+        kernels.regressor(*model, q2[part], dq2[part], ddq2[part], wanted, W[part])
+
+    in_threads(fill, len(q2))
+    return W[0] if single else W
+
+
+def effective_inertia(robot: Robot, q: Float2D) -> Float2D:
+    r"""Inertia that each joint feels with the others free, :math:`1/[M^{-1}]_{jj}`, shape (N, n).
+
+    Raises
+    ------
+    RankDeficientError
+        If a mass matrix is not positive definite.
+    """
+    M = mass_matrix(robot, np.atleast_2d(q))
+    if not (np.linalg.eigvalsh(M)[:, 0] > 0.0).all():
+        raise RankDeficientError(not_positive_definite(robot))
+    return np.asarray(1.0 / np.diagonal(np.linalg.inv(M), axis1=1, axis2=2))

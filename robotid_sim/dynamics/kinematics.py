@@ -1,0 +1,30 @@
+"""Kinematics of a Robot: poses and the geometric Jacobian."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robotid_sim.arrays import Float, Float2D, states
+from robotid_sim.dynamics import kernels
+from robotid_sim.model.robot import Robot
+
+
+def link_poses(robot: Robot, q: ArrayLike) -> Float:
+    """Pose of every movable body in the root frame, shape (n, 4, 4), at `q` of shape (n,)."""
+    (batch,), _ = states(q, dof=robot.dof, names=("q",))
+    return np.asarray(kernels.link_poses(robot.geometry, batch[0]))
+
+
+def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
+    """Pose of the tip in the root frame, shape (4, 4), at `q` of shape (n,)."""
+    return np.asarray(link_poses(robot, q)[-1] @ robot.T_last_tip)
+
+
+def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
+    """Geometric Jacobian of the tip in the root frame, shape (6, n): velocity over angular velocity.
+
+    Maps joint velocities [rad/s] to the velocity of the tip's origin [m/s] and the angular velocity
+    [rad/s].
+    """
+    (batch,), _ = states(q, dof=robot.dof, names=("q",))
+    point = np.ascontiguousarray(robot.T_last_tip[:3, 3])
+    return np.asarray(kernels.jacobian(robot.geometry, batch[0], point))
