@@ -1,0 +1,1 @@
+"""Kinematics, dynamics and base parameters of a Robot."""

@@ -182,9 +182,9 @@ class Robot:
 
     @property
     def home(self) -> Float1D:
-        """Home pose: zero where the limits allow it, else the middle of the range; shape (n,)."""
-        low, high = self.limits.lower, self.limits.upper
-        return np.where((low < 0.0) & (high > 0.0), 0.0, 0.5 * (low + high))
+        """Home pose, shape (n,): zero where that is well inside the range, else its middle."""
+        middle, room = self.limits.middle, 0.8 * self.limits.half_range
+        return np.where(np.abs(middle) <= room, 0.0, middle)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

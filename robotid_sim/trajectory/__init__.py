@@ -1,0 +1,12 @@
+"""Reference motions and excitation design."""
+
+from robotid_sim.registry import Registry
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import Trajectory
+
+TRAJECTORIES: Registry[Trajectory] = Registry(
+    "trajectory", {"fourier": FourierTrajectory, "point-to-point": PointToPoint}
+)
+
+__all__ = ["TRAJECTORIES", "FourierTrajectory", "PointToPoint", "Trajectory"]

@@ -1,0 +1,170 @@
+r"""Base parameters: the combinations of parameters that joint torques depend on.
+
+The columns of the regressor are linearly dependent. With the columns split into independent ones
+(b) and dependent ones (d), :math:`Y_d = Y_b K`, so
+
+.. math:: \tau = Y \phi = Y_b (\phi_b + K \phi_d) = Y_b\, \beta .
+
+Which columns are independent decides the condition number of :math:`Y_b` but not what can be
+identified; here they come from QR with column pivoting over the inertial columns, then over the
+columns of friction and rotors.
+
+References
+----------
+.. [1] Gautier (1991), "Numerical calculation of the base inertial parameters of robots",
+   J. Robotic Systems, doi:10.1002/rob.4620080405.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.model import parameters
+from robotid_sim.model.robot import Robot
+
+N_STATES = 500
+"""Random states that the ranks are computed from."""
+
+RANK_TOLERANCE = 1e-9
+"""Smallest diagonal of R over the largest that counts; the gap in practice is > 1e12."""
+
+ROUNDING = 1e-9
+"""Coefficients below this are zero."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseParameters:
+    """A set of base parameters, ``beta = B phi``, fixed by the model and not by any data."""
+
+    columns: Int1D
+    """Columns of the full regressor whose combinations are the base, shape (b,)."""
+    B: Float2D
+    """Map from full to base parameters, shape (b, p); the identity on `columns`."""
+    symbols: tuple[str, ...]
+    """Symbols of the full parameters, shape (p,)."""
+    units: tuple[str, ...]
+    """Unit of every base parameter, shape (b,)."""
+    considered: Int1D
+    """Columns that a fit may have; parameters outside are left alone, shape (c,)."""
+    inertial_rank: int
+    """How many of the base parameters are led by an inertial parameter."""
+
+    def __post_init__(self) -> None:
+        B = readonly(self.B, shape=(len(self.columns), len(self.symbols)), name="B")
+        object.__setattr__(self, "B", B)
+
+    @property
+    def rank(self) -> int:
+        """Number of base parameters."""
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of every base parameter: its leading symbol, with R appended where regrouped."""
+        alone = (np.abs(self.B) > 0.0).sum(axis=1) == 1
+        leads = (self.symbols[c] for c in self.columns)
+        return tuple(s if a else f"{s}R" for s, a in zip(leads, alone, strict=True))
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """Every base parameter as a sum, such as ``Izz1 + Iyy2 + 0.1296 m3``."""
+        return tuple(
+            _combination(row, self.symbols, lead)
+            for row, lead in zip(self.B, self.columns, strict=True)
+        )
+
+    @property
+    def identifiable_alone(self) -> tuple[str, ...]:
+        """Parameters that the data determine by themselves."""
+        single = (np.abs(self.B) > 0.0).sum(axis=1) == 1
+        return tuple(self.symbols[c] for c in sorted(self.columns[single]))
+
+    @property
+    def no_effect(self) -> tuple[str, ...]:
+        """Parameters that no joint torque depends on."""
+        return tuple(self.symbols[c] for c in self.considered if not self.B[:, c].any())
+
+    @property
+    def in_combination(self) -> tuple[str, ...]:
+        """Parameters that only show in a sum with others."""
+        others = {*self.identifiable_alone, *self.no_effect}
+        return tuple(self.symbols[c] for c in self.considered if self.symbols[c] not in others)
+
+    def of(self, phi: Float1D) -> Float1D:
+        """Return the base parameters of a full parameter vector, shape (b,)."""
+        return np.asarray(self.B @ phi)
+
+
+def base_parameters(
+    robot: Robot, joint_parameters: Sequence[str] = ("Fv", "Fc", "Ia")
+) -> BaseParameters:
+    """Return the base parameters of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+        Only kinematics, gravity, limits and friction velocities matter, so that the plant and its
+        nominal model have the same base parameters.
+    joint_parameters : sequence of str
+        Which of ``Fv, Fc, Fo, Ia`` are considered beside the inertial parameters.
+    """
+    dof = robot.dof
+    considered = np.array(parameters.columns(dof, joint_parameters), dtype=np.intp)
+    W = torque_regressor(robot, *_random_states(robot), columns=considered)
+    W = W.reshape(-1, considered.size)
+    n_inertial = parameters.N_INERTIAL * dof
+    first = _pivots(W[:, :n_inertial])
+    rest = W[:, n_inertial:]
+    Q = np.linalg.qr(W[:, first])[0]
+    extra = _pivots(rest - Q @ (Q.T @ rest), scale=np.abs(rest).max(initial=0.0))
+    leads = np.sort(np.concatenate([first, n_inertial + extra]))
+    K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
+    K[np.abs(K) < ROUNDING * np.abs(K).max(axis=1, keepdims=True)] = 0.0
+    K[:, leads] = np.eye(leads.size)
+    B = np.zeros((leads.size, parameters.size(dof)))
+    B[:, considered] = K
+    columns = considered[leads]
+    units = parameters.units(robot.prismatic)
+    return BaseParameters(
+        columns=columns,
+        B=B,
+        symbols=robot.parameter_names,
+        units=tuple(units[c] for c in columns),
+        considered=considered,
+        inertial_rank=first.size,
+    )
+
+
+def _random_states(robot: Robot) -> tuple[Float2D, Float2D, Float2D]:
+    """Return positions, velocities, accelerations within limits; a function of the model alone."""
+    rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
+    limits, shape = robot.limits, (N_STATES, robot.dof)
+    q = rng.uniform(limits.lower, limits.upper, shape)
+    # Unit spread, not the limits: the torque columns of slow and fast joints should weigh alike.
+    return q, rng.uniform(-2.0, 2.0, shape), rng.uniform(-5.0, 5.0, shape)
+
+
+def _pivots(W: Float2D, scale: float | None = None) -> Int1D:
+    """Return independent columns of W, most independent first [1]."""
+    if W.shape[1] == 0:
+        return np.zeros(0, dtype=np.intp)
+    R, order = qr(W, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    reference = size[0] if scale is None else scale * np.sqrt(len(W))
+    return np.asarray(order[: int((size > RANK_TOLERANCE * reference).sum())], dtype=np.intp)
+
+
+def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
+    """Return a row of B as text, the leading symbol first."""
+    terms = [symbols[lead]]
+    for k in np.flatnonzero(row):
+        if k == lead:
+            continue
+        size = abs(row[k])
+        factor = "" if abs(size - 1.0) < ROUNDING else f"{size:.4g} "
+        terms.append(f"{'-' if row[k] < 0.0 else '+'} {factor}{symbols[k]}")
+    return " ".join(terms)

@@ -1,0 +1,195 @@
+"""File forms of a log: HDF5, self-describing and exact; CSV for spreadsheets and real machines."""
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from robotid_sim.arrays import Float2D
+from robotid_sim.errors import FileFormatError, LogError
+from robotid_sim.files import atomic_path, check_schema, schema_tag
+from robotid_sim.measurement.log import Log, Truth
+
+VERSION = 1
+
+CHANNELS = {"q": "position", "dq": "velocity", "tau_cmd": "torque", "tau_meas": "torque"}
+TRUTH = {"q": "position", "dq": "velocity", "ddq": "acceleration", "tau": "torque"}
+UNITS = {
+    "position": {"rad": "rad", "m": "m"},
+    "velocity": {"rad": "rad/s", "m": "m/s"},
+    "acceleration": {"rad": "rad/s^2", "m": "m/s^2"},
+    "torque": {"rad": "N m", "m": "N"},
+}
+_HEADER = ("torque_time_offset", "period", "seed")
+
+
+def save_log(log: Log, path: str | Path) -> None:
+    """Write a log: HDF5, or CSV if the path ends in ``.csv`` (without truth and provenance)."""
+    with atomic_path(path) as temporary:
+        if Path(path).suffix.lower() == ".csv":
+            _write_csv(log, temporary)
+        else:
+            _write_hdf5(log, temporary)
+
+
+def load_log(path: str | Path) -> Log:
+    """Read a log from HDF5 or, if the path ends in ``.csv``, from CSV.
+
+    A CSV has a header line with ``t`` [s], and for every joint ``q.<joint>`` and ``tau.<joint>``
+    (optionally ``dq.<joint>``, ``tau_cmd.<joint>``); lines before it that start with ``#`` may hold
+    ``# key: value`` with the keys ``joint_units`` (such as ``rad rad m``), ``torque_time_offset``
+    [s] and ``period`` [s].
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, truncated, of another kind or of a newer schema.
+    LogError
+        If the channels are incomplete, not finite or not uniform in time.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileFormatError(f"cannot read log {file}: no such file")
+    try:
+        return _read_csv(file) if file.suffix.lower() == ".csv" else _read_hdf5(file)
+    except LogError as error:
+        raise LogError(f"{file}: {error}") from error
+
+
+def _write_hdf5(log: Log, path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.attrs["schema"] = schema_tag("log", VERSION)
+        file.attrs["joint_names"] = list(log.joint_names)
+        file.attrs["joint_units"] = list(log.joint_units)
+        for key in _HEADER:
+            value = getattr(log, key)
+            if value is not None:
+                file.attrs[key] = value
+        file.attrs["provenance"] = json.dumps(dict(log.provenance), sort_keys=True)
+        file.create_dataset("t", data=log.t).attrs["unit"] = "s"
+        _write_channels(file, log, CHANNELS, log.joint_units)
+        if log.truth is not None:
+            _write_channels(file.create_group("truth"), log.truth, TRUTH, log.joint_units)
+
+
+def _write_channels(
+    group: Any, source: object, channels: Mapping[str, str], joint_units: tuple[str, ...]
+) -> None:
+    for name, quantity in channels.items():
+        value = getattr(source, name)
+        if value is not None:
+            dataset = group.create_dataset(name, data=value)
+            dataset.attrs["units"] = [UNITS[quantity][unit] for unit in joint_units]
+            dataset.attrs["quantity"] = quantity
+
+
+def _read_hdf5(path: Path) -> Log:
+    try:
+        with h5py.File(path, "r") as file:
+            check_schema(file.attrs.get("schema"), "log", VERSION, path)
+            channels = {name: file[name][()] for name in CHANNELS if name in file}
+            truth = None
+            if "truth" in file:
+                truth = Truth(**{name: file["truth"][name][()] for name in TRUTH})
+            header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
+            return Log(
+                t=file["t"][()],
+                joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
+                joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
+                truth=truth,
+                provenance=json.loads(file.attrs.get("provenance", "{}")),
+                **channels,
+                **header,
+            )
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        if isinstance(error, FileFormatError | LogError):
+            raise
+        raise FileFormatError(f"{path} is not a complete log file: {error}") from error
+
+
+def _write_csv(log: Log, path: Path) -> None:
+    columns, names = [log.t[:, None]], ["t"]
+    for channel, prefix in (("q", "q"), ("dq", "dq"), ("tau_cmd", "tau_cmd"), ("tau_meas", "tau")):
+        value = getattr(log, channel)
+        if value is not None:
+            columns.append(value)
+            names += [f"{prefix}.{joint}" for joint in log.joint_names]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"# schema: {schema_tag('log', VERSION)}\n")
+        file.write(f"# joint_units: {' '.join(log.joint_units)}\n")
+        for key in _HEADER:
+            if getattr(log, key) is not None:
+                file.write(f"# {key}: {getattr(log, key)!r}\n")
+        csv.writer(file).writerow(names)
+        np.savetxt(file, np.hstack(columns), delimiter=",", fmt="%.17g")
+
+
+def _read_csv(path: Path) -> Log:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"cannot read log {path}: {error}") from error
+    header: dict[str, str] = {}
+    while lines and lines[0].startswith("#"):
+        key, _, value = lines.pop(0).removeprefix("#").partition(":")
+        header[key.strip()] = value.strip()
+    if "schema" in header:
+        check_schema(header["schema"], "log", VERSION, path)
+    rows = list(csv.reader(lines))
+    if len(rows) < 2:
+        raise FileFormatError(f"{path} holds no samples below its header line")
+    names, values = [name.strip() for name in rows[0]], _numbers(rows[1:], path, len(rows[0]))
+    joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))
+    if "t" not in names or not joints:
+        raise LogError(f"the header line needs 't' and 'q.<joint>' columns; it has {names}")
+
+    def channel(prefix: str) -> Float2D | None:
+        wanted = [f"{prefix}.{joint}" for joint in joints]
+        if not set(wanted) & set(names):
+            return None
+        for name in wanted:
+            if name not in names:
+                raise LogError(f"column '{name}' is missing")
+        return values[:, [names.index(name) for name in wanted]]
+
+    q, tau = channel("q"), channel("tau")
+    if q is None or tau is None:
+        raise LogError("columns 'tau.<joint>' are missing; the measured torque is needed")
+    units = tuple(header.get("joint_units", "rad " * len(joints)).split())
+    return Log(
+        t=values[:, names.index("t")],
+        q=q,
+        tau_meas=tau,
+        dq=channel("dq"),
+        tau_cmd=channel("tau_cmd"),
+        joint_names=joints,
+        joint_units=units,
+        torque_time_offset=_header_number(header, "torque_time_offset", path) or 0.0,
+        period=_header_number(header, "period", path),
+        seed=int(header["seed"]) if header.get("seed", "").isdigit() else None,
+        provenance={"file": path.name},
+    )
+
+
+def _header_number(header: Mapping[str, str], key: str, path: Path) -> float | None:
+    try:
+        return float(header[key]) if key in header else None
+    except ValueError as error:
+        raise LogError(f"'# {key}: {header[key]}' is not a number") from error
+
+
+def _numbers(rows: list[list[str]], path: Path, width: int) -> Float2D:
+    for k, row in enumerate(rows):
+        if len(row) != width:
+            raise FileFormatError(
+                f"{path}: sample {k + 1} has {len(row)} values instead of {width}; is the file"
+                " truncated?"
+            )
+    try:
+        return np.array(rows, dtype=float)
+    except ValueError as error:
+        raise LogError(f"not all samples are numeric: {error}") from error

@@ -1,0 +1,118 @@
+"""The log of an experiment: what the cell recorded, and for virtual ones the truth for scoring."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import LogError, ShapeError
+from robotid_sim.model.robot import Robot
+
+UNIFORM = 1e-6
+"""Largest deviation of a time step from the mean, over the mean."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """What happened in the engine; only scoring may look at it.
+
+    Attributes
+    ----------
+    q, dq, ddq : ndarray, shape (N, n)
+        State at which the torque of every sample acts exactly in the plant's equation of motion:
+        the first sub-step, at its mid-step velocity.
+    tau : ndarray, shape (N, n)
+        Torque that the drives applied, after clipping [N m].
+    """
+
+    q: Float2D
+    dq: Float2D
+    ddq: Float2D
+    tau: Float2D
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """Samples of an experiment on a uniform time grid.
+
+    Time zero is the start of the first period of the excitation; an approach has negative times.
+    The torque of sample k acts, on average, at ``t[k] + torque_time_offset``.
+    """
+
+    t: Float1D
+    """Time [s], shape (N,)."""
+    q: Float2D
+    """Measured position [rad or m], shape (N, n)."""
+    tau_meas: Float2D
+    """Measured torque [N m] or force [N], shape (N, n)."""
+    joint_names: tuple[str, ...]
+    joint_units: tuple[str, ...]
+    """``rad`` or ``m``, one per joint."""
+    torque_time_offset: float = 0.0
+    """Delay of the torque's time of action behind the position sample [s]."""
+    period: float | None = None
+    """Period of the excitation [s], if it repeats."""
+    dq: Float2D | None = None
+    """Measured velocity, if the cell records it."""
+    tau_cmd: Float2D | None = None
+    """Commanded torque, if the cell records it."""
+    seed: int | None = None
+    """Seed of a virtual experiment; None for a log of a machine."""
+    truth: Truth | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """How the log came about: free keys with JSON values."""
+
+    def __post_init__(self) -> None:
+        n = len(self.joint_names)
+        try:
+            t = readonly(self.t, shape=(None,), name="t")
+            object.__setattr__(self, "t", t)
+            for name in ("q", "tau_meas", "dq", "tau_cmd"):
+                value = getattr(self, name)
+                if value is not None:
+                    checked = readonly(value, shape=(t.size, n), name=name)
+                    object.__setattr__(self, name, checked)
+        except ShapeError as error:
+            raise LogError(f"log: {error}; remove or repair these samples") from error
+        if len(self.joint_units) != n:
+            raise LogError(f"log: {n} joints but {len(self.joint_units)} units")
+        if t.size < 10:
+            raise LogError(f"log: only {t.size} samples; an identification needs seconds of data")
+        steps = np.diff(t)
+        bad = np.abs(steps - steps.mean()) > UNIFORM * abs(steps.mean())
+        if bad.any() or steps.mean() <= 0.0:
+            at = t[int(np.argmax(bad))]
+            raise LogError(
+                f"log: time does not advance uniformly after t = {at:g} s; resample the log first"
+            )
+
+    @property
+    def dt(self) -> float:
+        """Sample time [s]."""
+        return float((self.t[-1] - self.t[0]) / (self.t.size - 1))
+
+    @property
+    def dof(self) -> int:
+        """Number of joints."""
+        return len(self.joint_names)
+
+    def require_robot(self, robot: Robot) -> Self:
+        """Return the log if it is of this robot.
+
+        Raises
+        ------
+        LogError
+            If the joints differ.
+        """
+        if self.joint_names != robot.joint_names or self.joint_units != robot.joint_units:
+            ours = ", ".join(f"{n} [{u}]" for n, u in zip(self.joint_names, self.joint_units,
+                                                           strict=True))
+            theirs = ", ".join(f"{n} [{u}]" for n, u in zip(robot.joint_names, robot.joint_units,
+                                                             strict=True))
+            raise LogError(
+                f"the log is of another robot: its joints are {ours}; those of '{robot.name}' are "
+                f"{theirs}"
+            )
+        return self

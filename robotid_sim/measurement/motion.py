@@ -1,0 +1,94 @@
+"""Motion and torque after preprocessing, and the row filter that regressor and torque share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, readonly
+from robotid_sim.errors import LogError, OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Zero-phase low-pass and decimation of regressor columns and torque alike.
+
+    Filtering the torque alone biases the friction parameters by many standard deviations; the same
+    linear filter on both sides of ``tau = W beta`` keeps the equation true.
+    """
+
+    first: int
+    """First sample that is used."""
+    stop: int
+    """One past the last sample that is used."""
+    step: int
+    """Every `step`-th filtered sample becomes a row."""
+    edge: int
+    """Filtered samples dropped at both ends, where the filter rings."""
+    cutoff: float
+    """Cut-off frequency times the sample time [cycles a sample]."""
+    order: int = 4
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.cutoff < 0.5:
+            raise OptionError(
+                f"row filter cut-off is {self.cutoff:g} of the sample rate; it must lie below 0.5"
+            )
+        if self.stop - self.first <= 2 * self.edge + 10 * self.step:
+            raise LogError(
+                "the log is too short for the row filter: after dropping the first period fewer "
+                f"than 10 rows are left ({self.stop - self.first} samples, a row every {self.step})"
+            )
+
+    @property
+    def used(self) -> slice:
+        """Samples that enter the filter."""
+        return slice(self.first, self.stop)
+
+    @property
+    def rows(self) -> slice:
+        """Samples, of those in `used`, that become rows."""
+        return slice(self.edge, self.stop - self.first - self.edge, self.step)
+
+    def apply(self, x: Float) -> Float:
+        """Return the rows of a signal cut to `used`, shape (N, ...), along its first axis."""
+        sos = butter(self.order, 2.0 * self.cutoff, output="sos")
+        return np.ascontiguousarray(sosfiltfilt(sos, x, axis=0)[self.rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """Joint motion and torque reconstructed from a log, on a uniform time grid."""
+
+    t: Float1D
+    """Time at which motion and torque hold together [s], shape (N,)."""
+    q: Float2D
+    """Position [rad or m], shape (N, n)."""
+    dq: Float2D
+    """Velocity [rad/s or m/s], shape (N, n)."""
+    ddq: Float2D
+    """Acceleration [rad/s^2 or m/s^2], shape (N, n)."""
+    tau: Float2D
+    """Torque [N m], shape (N, n)."""
+    joint_names: tuple[str, ...]
+    row_filter: RowFilter | None = None
+    """What is applied to every column of W and to tau alike; None for every sample as it is."""
+    mask: Bool1D | None = None
+    """Samples that may be used, shape (N,)."""
+    period: float | None = None
+    """Period [s], if the motion repeats."""
+
+    def __post_init__(self) -> None:
+        t = readonly(self.t, shape=(None,), name="t")
+        object.__setattr__(self, "t", t)
+        for name in ("q", "dq", "ddq", "tau"):
+            shape = (t.size, len(self.joint_names))
+            value = readonly(getattr(self, name), shape=shape, name=name)
+            object.__setattr__(self, name, value)
+        if self.mask is not None and self.row_filter is not None:
+            raise OptionError("a row filter needs all samples; give a mask or a filter, not both")
+
+    @property
+    def dt(self) -> float:
+        """Sample time [s]."""
+        return float((self.t[-1] - self.t[0]) / (self.t.size - 1))

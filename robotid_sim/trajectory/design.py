@@ -1,0 +1,275 @@
+"""Excitation design: which motion makes the parameters visible within the limits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.fourier import FourierTrajectory, fourier_basis, rest_basis
+from robotid_sim.trajectory.quintic import approach_duration
+from robotid_sim.trajectory.reference import Trajectory
+
+Progress = Callable[[str, float], None]
+
+APPROACH_SHARE = 0.5
+"""Share of velocity and acceleration limits that the approach uses."""
+
+SHRINK = 0.85
+TRIES = 16
+"""A draw that needs too much torque is scaled by SHRINK up to TRIES times, then dropped."""
+
+
+def silent(stage: str, share: float) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FourierOptions:
+    """What a Fourier excitation may use."""
+
+    harmonics: int = 5
+    """Number of harmonics; at least 2."""
+    period: float = 10.0
+    """Base period [s]."""
+    periods: int = 3
+    """Number of periods; the first is discarded by preprocessing."""
+    margin: float = 0.9
+    """Share of the position, velocity and acceleration limits that the reference uses."""
+    torque_ratio: float = 0.75
+    """Share of the torque limits that the nominal model may need."""
+    amplitude: float = 1.0
+    """Extra scale of the motion about its offsets; below 1 for a robot that must move little."""
+
+    def __post_init__(self) -> None:
+        if self.harmonics < 2 or self.periods < 1:
+            raise OptionError("a design needs at least 2 harmonics and 1 period")
+        for name in ("period", "margin", "torque_ratio", "amplitude"):
+            if not getattr(self, name) > 0.0:
+                raise OptionError(f"design option '{name}' must be positive")
+        if self.margin > 1.0 or self.amplitude > 1.0:
+            raise OptionError("design options 'margin' and 'amplitude' must not exceed 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How well a trajectory excites a model and how much of the limits it uses."""
+
+    log_det: float
+    """log det(W^T S^-1 W) per period, the D-optimality criterion."""
+    cond_raw: float
+    """Condition number of the base regressor W."""
+    cond_normalized: float
+    """Condition number of W with columns of unit length."""
+    position_ratio: float
+    """Largest distance from the middle of the range over half the range."""
+    velocity_ratio: float
+    acceleration_ratio: float
+    torque_ratio: float
+    """Largest torque of the model over the limit; 0 without limits."""
+
+
+def random_design(
+    nominal: Robot,
+    basis: BaseParameters,
+    rng: np.random.Generator,
+    *,
+    options: FourierOptions | None = None,
+    candidates: int = 200,
+    progress: Progress = silent,
+) -> FourierTrajectory:
+    """Return the best of many random feasible Fourier series by D-optimality.
+
+    The criterion -log det(W^T S^-1 W) does not depend on the choice of base parameters, their units
+    or their scaling.
+
+    Parameters
+    ----------
+    nominal : Robot
+        Model that gives limits, torques and regressor.
+    basis : BaseParameters
+        Parameters that shall become visible.
+    rng : numpy.random.Generator
+        Source of randomness.
+    options : FourierOptions, optional
+        The family and its limits.
+    candidates : int
+        Number of feasible draws.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    InfeasibleError
+        If no draw satisfies the limits; names the joint that failed most often.
+    """
+    options = options or FourierOptions()
+    scale = torque_scale(nominal)
+    best, best_value = None, -np.inf
+    for k in range(candidates):
+        trajectory = random_feasible(nominal, rng, options)
+        value = _log_det(nominal, basis, trajectory, scale)
+        if best is None or value > best_value:
+            best, best_value = trajectory, value
+        progress("design", (k + 1) / candidates)
+    if best is None:
+        raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
+    return best
+
+
+def random_feasible(
+    nominal: Robot, rng: np.random.Generator, options: FourierOptions
+) -> FourierTrajectory:
+    """Return one random Fourier series within position, velocity, acceleration and torque limits.
+
+    Raises
+    ------
+    InfeasibleError
+        If 50 draws in a row need too much torque.
+    """
+    worst = np.zeros(nominal.dof)
+    for _ in range(50):
+        trajectory = _draw(nominal, rng, options)
+        for _ in range(TRIES):
+            ratio = _torque_ratios(nominal, trajectory)
+            if ratio.max() <= options.torque_ratio:
+                return trajectory
+            trajectory = _shrunk(nominal, trajectory)
+        worst = np.maximum(worst, ratio)
+    joint = nominal.joint_names[int(worst.argmax())]
+    raise InfeasibleError(
+        f"no random excitation keeps the torque of joint '{joint}' within {options.torque_ratio:.0%}"
+        f" of its limit ({worst.max():.0%} even for a small motion); raise the effort limit or"
+        " lower the payload"
+    )
+
+
+def default_path(robot: Robot) -> FourierTrajectory:
+    """Return a fixed excitation that depends on kinematics and limits only, one period.
+
+    It serves as the common yardstick of torque sizes for all models of the same robot.
+    """
+    rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
+    return _draw(robot, rng, FourierOptions(periods=1))
+
+
+def torque_scale(robot: Robot) -> Float1D:
+    """Return the RMS torque of every joint on the default path [N m], shape (n,), above zero."""
+    path = default_path(robot)
+    reference = path(_grid(path, 500))
+    tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
+    rms = np.sqrt((tau**2).mean(axis=0))
+    return np.maximum(rms, 1e-3 * max(rms.max(), np.finfo(float).tiny))
+
+
+def assess(
+    robot: Robot, basis: BaseParameters, trajectory: Trajectory, samples: int = 2000
+) -> Assessment:
+    """Return criterion, condition numbers and use of the limits on a dense grid.
+
+    Parameters
+    ----------
+    robot : Robot
+        Model that gives torques and limits.
+    basis : BaseParameters
+        Columns of W.
+    trajectory : Trajectory
+        The reference; W takes the part after time zero, the limits all of it.
+    samples : int
+        Size of the grid.
+    """
+    period = trajectory.period or trajectory.duration
+    W = _base_regressor(robot, basis, trajectory, np.linspace(0.0, period, 500, endpoint=False))
+    scaled = W / torque_scale(robot)[:, None]
+    whole = trajectory(np.linspace(trajectory.start, trajectory.duration, samples))
+    limits = robot.limits
+    tau = joint_torque(robot, whole.q, whole.dq, whole.ddq)
+    flat = W.reshape(-1, basis.rank)
+    columns = np.linalg.norm(flat, axis=0)
+    return Assessment(
+        log_det=float(np.linalg.slogdet(np.einsum("kib,kic->bc", scaled, scaled))[1]),
+        cond_raw=float(np.linalg.cond(flat)),
+        cond_normalized=float(np.linalg.cond(flat / np.where(columns > 0.0, columns, 1.0))),
+        position_ratio=float((np.abs(whole.q - limits.middle) / limits.half_range).max()),
+        velocity_ratio=float((np.abs(whole.dq) / limits.velocity).max()),
+        acceleration_ratio=float((np.abs(whole.ddq) / limits.acceleration).max()),
+        torque_ratio=float((np.abs(tau) / limits.effort).max()),
+    )
+
+
+def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> FourierTrajectory:
+    """Return a random series scaled to the kinematic limits of every joint."""
+    H, limits = options.harmonics, robot.limits
+    free = rest_basis(H)
+    coefficients = free @ rng.standard_normal((free.shape[1], robot.dof))
+    samples = 40 * H
+    t = np.arange(samples) * options.period / samples
+    bound = 1.0 / np.cos(np.pi * H / samples)  # a trig polynomial's maximum over that on the grid
+    q, dq, ddq = (part @ coefficients for part in fourier_basis(t, H, options.period))
+    middle, half = 0.5 * (q.max(axis=0) + q.min(axis=0)), 0.5 * bound * np.ptp(q, axis=0)
+    room = options.margin * limits.half_range
+    scale = options.amplitude * np.min(
+        [
+            room / half,
+            options.margin * limits.velocity / (bound * np.abs(dq).max(axis=0)),
+            options.margin * limits.acceleration / (bound * np.abs(ddq).max(axis=0)),
+        ],
+        axis=0,
+    )
+    slack = np.maximum(room - scale * half, 0.0)
+    q0 = limits.middle + rng.uniform(-1.0, 1.0, robot.dof) * slack - scale * middle
+    a, b = np.split((coefficients * scale).T, 2, axis=1)
+    return _with_approach(robot, q0, a, b, options)
+
+
+def _with_approach(
+    robot: Robot, q0: Float1D, a: Float2D, b: Float2D, options: FourierOptions
+) -> FourierTrajectory:
+    bare = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
+    first = bare(np.zeros(1)).q[0]
+    lead = approach_duration(robot.limits, robot.home, first, APPROACH_SHARE)
+    return FourierTrajectory(
+        robot.joint_names, q0, a, b, options.period, options.periods, robot.home, lead
+    )
+
+
+def _shrunk(robot: Robot, trajectory: FourierTrajectory) -> FourierTrajectory:
+    """Return the motion scaled toward the home pose, which stays within convex limits."""
+    options = FourierOptions(
+        harmonics=trajectory.harmonics,
+        period=trajectory.base_period,
+        periods=trajectory.periods,
+    )
+    q0 = robot.home + SHRINK * (trajectory.q0 - robot.home)
+    return _with_approach(robot, q0, SHRINK * trajectory.a, SHRINK * trajectory.b, options)
+
+
+def _grid(trajectory: FourierTrajectory, samples: int) -> Float1D:
+    return np.asarray(np.arange(samples) * trajectory.base_period / samples)
+
+
+def _torque_ratios(robot: Robot, trajectory: FourierTrajectory) -> Float1D:
+    t = np.concatenate([np.linspace(trajectory.start, 0.0, 50), _grid(trajectory, 400)])
+    reference = trajectory(t)
+    tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
+    return np.asarray((np.abs(tau) / robot.limits.effort).max(axis=0))
+
+
+def _base_regressor(
+    robot: Robot, basis: BaseParameters, trajectory: Trajectory, t: Float1D
+) -> Float2D:
+    reference = trajectory(t)
+    return torque_regressor(robot, reference.q, reference.dq, reference.ddq, basis.columns)
+
+
+def _log_det(
+    robot: Robot, basis: BaseParameters, trajectory: FourierTrajectory, scale: Float1D
+) -> float:
+    W = _base_regressor(robot, basis, trajectory, _grid(trajectory, 100)) / scale[:, None]
+    flat = W.reshape(-1, basis.rank)
+    sign, value = np.linalg.slogdet(flat.T @ flat)
+    return float(value) if sign > 0.0 else -np.inf

@@ -1,0 +1,62 @@
+"""Point-to-point motion by a quintic polynomial, at rest at both ends."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.errors import OptionError
+from robotid_sim.model.joint import Limits
+from robotid_sim.trajectory.reference import Reference
+
+PEAK_VELOCITY = 15.0 / 8.0
+"""Largest slope of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
+
+PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
+"""Largest second derivative of the unit quintic."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointToPoint:
+    """Quintic motion from one pose to another; velocity and acceleration vanish at both ends."""
+
+    joint_names: tuple[str, ...]
+    q_start: Float1D
+    """Pose at `start` [rad or m], shape (n,)."""
+    q_end: Float1D
+    """Pose at `duration`, shape (n,)."""
+    start: float
+    duration: float
+    period: float | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.joint_names)
+        for name in ("q_start", "q_end"):
+            value = readonly(getattr(self, name), shape=(n,), name=name)
+            object.__setattr__(self, name, value)
+        if not self.duration > self.start:
+            raise OptionError(f"duration {self.duration} s does not come after {self.start} s")
+
+    def __call__(self, t: Float1D) -> Reference:
+        """Return the reference; before and after the motion the robot rests."""
+        T = self.duration - self.start
+        s = np.clip((np.asarray(t)[:, None] - self.start) / T, 0.0, 1.0)
+        delta = self.q_end - self.q_start
+        position = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+        velocity = 30.0 * s**2 * (1.0 - s) ** 2 / T
+        acceleration = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / T**2
+        return Reference(
+            q=self.q_start + delta * position, dq=delta * velocity, ddq=delta * acceleration
+        )
+
+
+def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: float) -> float:
+    """Return a duration [s] that keeps a quintic within `share` of velocity and acceleration.
+
+    At least one second, rounded up to half a second.
+    """
+    delta = np.abs(q_end - q_start)
+    by_velocity = PEAK_VELOCITY * delta / (share * limits.velocity)
+    by_acceleration = np.sqrt(PEAK_ACCELERATION * delta / (share * limits.acceleration))
+    need = max(1.0, float(by_velocity.max()), float(by_acceleration.max()))
+    return float(np.ceil(2.0 * need) / 2.0)

@@ -1,0 +1,51 @@
+"""What a trajectory is: a reference motion as a function of time."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Reference motion at N times."""
+
+    q: Float2D
+    """Position [rad or m], shape (N, n)."""
+    dq: Float2D
+    """Velocity [rad/s or m/s], shape (N, n)."""
+    ddq: Float2D
+    """Acceleration [rad/s^2 or m/s^2], shape (N, n)."""
+
+    def __post_init__(self) -> None:
+        for name in ("q", "dq", "ddq"):
+            value = readonly(getattr(self, name), shape=(None, None), name=name)
+            object.__setattr__(self, name, value)
+
+
+class Trajectory(Protocol):
+    """A smooth motion from `start` (at most zero: an approach) to `duration`."""
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, base to tip."""
+        ...
+
+    @property
+    def start(self) -> float:
+        """First time [s]; negative where an approach precedes the motion proper."""
+        ...
+
+    @property
+    def duration(self) -> float:
+        """Last time [s]."""
+        ...
+
+    @property
+    def period(self) -> float | None:
+        """Period [s] of the part after time zero, or None."""
+        ...
+
+    def __call__(self, t: Float1D) -> Reference:
+        """Return the reference at times `t` [s], shape (N,); derivatives are analytic."""
+        ...
