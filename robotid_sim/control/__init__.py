@@ -1,0 +1,9 @@
+"""Controllers: laws from state and setpoint to joint torque."""
+
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.controller import Controller, Setpoint
+from robotid_sim.registry import Registry
+
+CONTROLLERS: Registry[Controller] = Registry("controller", {"computed-torque": ComputedTorque})
+
+__all__ = ["CONTROLLERS", "ComputedTorque", "Controller", "Setpoint"]

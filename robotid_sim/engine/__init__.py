@@ -1,0 +1,1 @@
+"""The PyBullet engine; the only package that imports pybullet."""

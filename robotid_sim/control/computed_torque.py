@@ -1,0 +1,57 @@
+"""Computed torque: inverse dynamics of a model plus proportional-derivative feedback."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.control.controller import Controller, Setpoint
+from robotid_sim.dynamics import kernels
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(Controller):
+    r"""Computed torque with friction feedforward.
+
+    .. math:: \tau = \hat M (\ddot q_d + k_d \dot e + k_p e) + \hat C \dot q + \hat g
+        + \hat f(\dot q_d), \qquad e = q_d - q .
+
+    Friction is taken at the reference velocity, which has no noise and no chatter around zero.
+    With :math:`k_d = 2 \sqrt{k_p}` the error is critically damped at :math:`\sqrt{k_p}` [rad/s].
+
+    References
+    ----------
+    .. [1] Siciliano, Sciavicco, Villani, Oriolo (2009), "Robotics: Modelling, Planning and
+       Control", Springer, sec. 8.5.2.
+    """
+
+    model: Robot
+    """Model of the robot, as far as it is known."""
+    kp: float = 2500.0
+    """Position gain [1/s^2]."""
+    kd: float = 100.0
+    """Velocity gain [1/s]."""
+
+    def __post_init__(self) -> None:
+        if self.kp < 0.0 or self.kd < 0.0:
+            raise OptionError(f"gains must not be negative: kp = {self.kp:g}, kd = {self.kd:g}")
+        friction = [joint.friction for joint in self.model.joints]
+        law = {name: np.array([getattr(f, name) for f in friction]) for name in ("Fv", "Fc", "Fo")}
+        law["Ia"] = np.array([joint.rotor_inertia for joint in self.model.joints])
+        object.__setattr__(self, "_law", law)
+        object.__setattr__(self, "_phi", self.model.parameters())
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque; `t` is not used."""
+        del t
+        law: dict[str, Float1D] = getattr(self, "_law")
+        wanted = setpoint.ddq + self.kd * (setpoint.dq - dq) + self.kp * (setpoint.q - q)
+        rigid = kernels.inverse_dynamics(
+            self.model.geometry, self.model.gravity, getattr(self, "_phi"), q[None], dq[None],
+            wanted[None],
+        )[0]
+        coulomb = law["Fc"] * np.tanh(setpoint.dq / self.model.eps)
+        friction = law["Fv"] * setpoint.dq + coulomb + law["Fo"]
+        return np.asarray(rigid + law["Ia"] * wanted + friction)

@@ -1,0 +1,292 @@
+"""The robot in the PyBullet engine, with the engine's traps closed."""
+
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
+from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
+from robotid_sim.engine.quiet import captured_output
+from robotid_sim.errors import (
+    OptionError,
+    RankDeficientError,
+    RobotIdError,
+    ShapeError,
+    SimulationDiverged,
+)
+from robotid_sim.model.robot import Robot
+
+with captured_output():  # prints its build time
+    import pybullet
+
+LEAPFROG_PASSES = 3
+"""Fixed-point passes for the mid-step velocity; the error falls by about dt per pass."""
+
+MAX_SUBSTEPS = 256
+DIVERGED = 100.0
+"""A joint this many times faster than its velocity limit has diverged."""
+
+
+class Step(NamedTuple):
+    """What happened at the first sub-step of a control step, each of shape (n,).
+
+    The drive torque `tau` equals the plant's equation of motion at exactly this state.
+    """
+
+    q: Float1D
+    dq: Float1D
+    ddq: Float1D
+    tau: Float1D
+
+
+def substeps_for(robot: Robot, q: Float2D, dt: float, minimum: int = 4) -> int:
+    """Return the sub-steps per control step that keep explicit friction stable along a path.
+
+    Friction has the slope ``Fc / eps + Fv`` at standstill; integrated explicitly on a light joint
+    it chatters between samples, invisibly in the log, unless ``dt_sub (Fc / eps + Fv) / M_eff <=
+    1`` with the inertia ``M_eff`` that the joint feels.
+
+    Parameters
+    ----------
+    robot : Robot
+        The plant.
+    q : ndarray, shape (N, n)
+        Positions along the path.
+    dt : float
+        Control step [s].
+    minimum : int
+        Smallest number returned.
+
+    Raises
+    ------
+    OptionError
+        If more than MAX_SUBSTEPS would be needed; names the joint.
+    """
+    lightest = effective_inertia(robot, q).min(axis=0)
+    laws = [joint.friction for joint in robot.joints]
+    slope = np.array([law.Fc / law.eps + law.Fv for law in laws])
+    need = dt * slope / lightest
+    worst = int(need.argmax())
+    if need[worst] > MAX_SUBSTEPS:
+        joint = robot.joints[worst]
+        raise OptionError(
+            f"joint '{joint.name}' has friction Fc {joint.friction.Fc:g}, Fv {joint.friction.Fv:g} "
+            f"with eps {joint.friction.eps:g} on an inertia of {lightest[worst]:.2g}, which needs "
+            f"{need[worst]:.0f} sub-steps per control step (at most {MAX_SUBSTEPS}); give its rotor "
+            "inertia Ia, raise eps or the control rate"
+        )
+    return max(minimum, int(np.ceil(need[worst])))
+
+
+class Plant:
+    """A robot in its own PyBullet client; use it in a ``with`` block.
+
+    The engine integrates rigid bodies without friction and rotors by semi-implicit Euler. At every
+    sub-step our kernels turn the drive torque into the one that makes the engine's step equal to
+    that of the real drive, with friction and rotor inertia at the mid-step velocity.
+
+    Parameters
+    ----------
+    robot : Robot
+        The true robot.
+    dt : float
+        Control step [s], over which the torque is held.
+    substeps : int
+        Engine steps per control step.
+    leapfrog : bool
+        Evaluate forces at the mid-step velocity; if False at the start of the sub-step.
+    """
+
+    def __init__(
+        self, robot: Robot, *, dt: float = 1e-3, substeps: int = 4, leapfrog: bool = True
+    ) -> None:
+        if not 0.0 < dt < 1.0 or not 1 <= substeps <= MAX_SUBSTEPS:
+            raise OptionError(
+                f"control step {dt} s must lie in (0, 1) and sub-steps {substeps} in 1 to "
+                f"{MAX_SUBSTEPS}"
+            )
+        text = private_urdf(robot)  # refuses impossible bodies before a client exists
+        self.robot = robot
+        self.dt = dt
+        self.substeps = substeps
+        self._passes = LEAPFROG_PASSES if leapfrog else 0
+        self._indices = list(range(robot.dof))
+        self._model = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
+        self._fastest = DIVERGED * robot.limits.velocity
+        self._client = pybullet.connect(pybullet.DIRECT)
+        try:
+            self._body = self._load(text)
+        except BaseException:
+            self.close()
+            raise
+        self.reset(robot.home, np.zeros(robot.dof))
+
+    @property
+    def torque_time_offset(self) -> float:
+        """Mean time at which the torque held over a control step acts, after its start [s].
+
+        The middle of the step, less half a sub-step, by which the engine's velocity lags.
+        """
+        return 0.5 * self.dt - 0.5 * self.dt / self.substeps
+
+    def close(self) -> None:
+        """Disconnect from the engine; a client that stays open costs 28 MB."""
+        if self._client >= 0:
+            pybullet.disconnect(physicsClientId=self._client)
+            self._client = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def reset(self, q: Float1D, dq: Float1D) -> None:
+        """Put the robot into a state, time zero."""
+        self.t = 0.0
+        q, dq = self._checked(q, "q"), self._checked(dq, "dq")
+        for j in self._indices:
+            pybullet.resetJointState(
+                self._body, j, float(q[j]), float(dq[j]), physicsClientId=self._client
+            )
+        self.q, self.dq = self._state()
+
+    def step(self, tau: Float1D) -> Step:
+        """Hold the drive torques for one control step, clipped at the effort limits.
+
+        Parameters
+        ----------
+        tau : ndarray, shape (n,)
+            Commanded drive torques [N m].
+
+        Returns
+        -------
+        step : Step
+            State and torque of the first sub-step.
+
+        Raises
+        ------
+        SimulationDiverged
+            If a state is no longer finite or absurdly fast; carries time and joint.
+        """
+        effort = self.robot.limits.effort
+        tau = np.clip(self._checked(tau, "tau"), -effort, effort)
+        first = None
+        for _ in range(self.substeps):
+            held, ddq, v, ok = kernels.plant_step(
+                *self._model, self.q, self.dq, tau, self.dt / self.substeps, self._passes
+            )
+            if not ok:
+                raise RankDeficientError(not_positive_definite(self.robot))
+            if first is None:
+                first = Step(self.q, v, ddq, tau)
+            pybullet.setJointMotorControlArray(
+                self._body,
+                self._indices,
+                pybullet.TORQUE_CONTROL,
+                forces=held.tolist(),
+                physicsClientId=self._client,
+            )
+            pybullet.stepSimulation(physicsClientId=self._client)
+            self.q, self.dq = self._state()
+        bad = ~(np.abs(self.dq) < self._fastest) | ~np.isfinite(self.q)
+        if bad.any():
+            joint = self.robot.joint_names[int(bad.argmax())]
+            raise SimulationDiverged(
+                f"the simulation diverged at t = {self.t:.3f} s: joint '{joint}' left every sensible "
+                "range; lower the gains or raise the sub-steps",
+                self.t,
+                joint,
+            )
+        self.t += self.dt
+        assert first is not None
+        return first
+
+    def engine_torque(self, q: Float1D, dq: Float1D, ddq: Float1D) -> Float1D:
+        """Return PyBullet's own inverse dynamics of the private copy [N m], shape (n,)."""
+        # Lists, not arrays: PyBullet reads an ndarray here as a tuple and crashes.
+        values = [self._checked(v, n).tolist() for v, n in ((q, "q"), (dq, "dq"), (ddq, "ddq"))]
+        tau = pybullet.calculateInverseDynamics(self._body, *values, physicsClientId=self._client)
+        return np.array(tau)
+
+    def _checked(self, value: Float1D, name: str) -> Float1D:
+        array = np.asarray(value, dtype=float)
+        if array.shape != (self.robot.dof,) or not np.isfinite(array).all():
+            joint = ""
+            if array.shape == (self.robot.dof,):
+                joint = f" (joint '{self.robot.joint_names[int(np.isfinite(array).argmin())]}')"
+            raise ShapeError(
+                f"{name} = {array} at t = {getattr(self, 't', 0.0):.3f} s{joint}; the engine needs "
+                f"{self.robot.dof} finite numbers"
+            )
+        return array
+
+    def _state(self) -> tuple[Float1D, Float1D]:
+        states = pybullet.getJointStates(self._body, self._indices, physicsClientId=self._client)
+        return np.array([s[0] for s in states]), np.array([s[1] for s in states])
+
+    def _load(self, text: str) -> int:
+        client, robot = self._client, self.robot
+        pybullet.setPhysicsEngineParameter(enableFileCaching=0, physicsClientId=client)
+        pybullet.setTimeStep(self.dt / self.substeps, physicsClientId=client)
+        pybullet.setGravity(*robot.gravity.tolist(), physicsClientId=client)
+        with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
+            path = Path(folder) / "private.urdf"
+            path.write_text(text, encoding="utf-8")
+            try:
+                body = pybullet.loadURDF(
+                    str(path),
+                    useFixedBase=True,
+                    flags=pybullet.URDF_USE_INERTIA_FROM_FILE,
+                    physicsClientId=client,
+                )
+            except pybullet.error:
+                body = -1
+        if body < 0 or pybullet.getNumJoints(body, physicsClientId=client) != robot.dof:
+            raise RobotIdError(f"PyBullet refused the private copy of the robot: {printed.text}")
+        self._free(body)
+        self._verify(body, printed.text)
+        return int(body)
+
+    def _free(self, body: int) -> None:
+        """Switch off everything that the engine adds to rigid-body dynamics."""
+        client = self._client
+        for link in range(-1, self.robot.dof):
+            pybullet.changeDynamics(
+                body, link, linearDamping=0.0, angularDamping=0.0, physicsClientId=client
+            )
+        # Two calls: in one call with maxJointVelocity the joint damping would stay in force.
+        for link in self._indices:
+            pybullet.changeDynamics(body, link, jointDamping=0.0, physicsClientId=client)
+        for link in self._indices:  # the default clamps silently at 100 rad/s
+            pybullet.changeDynamics(body, link, maxJointVelocity=1e6, physicsClientId=client)
+        pybullet.setJointMotorControlArray(
+            body,
+            self._indices,
+            pybullet.VELOCITY_CONTROL,
+            targetVelocities=[0.0] * self.robot.dof,
+            forces=[0.0] * self.robot.dof,
+            physicsClientId=client,
+        )
+
+    def _verify(self, body: int, printed: str) -> None:
+        """Raise if a body is not in the engine as it was written: Bullet zeroes what it rejects."""
+        for j, link in enumerate(self.robot.links):
+            info = pybullet.getDynamicsInfo(body, j, physicsClientId=self._client)
+            mass, moments, _ = engine_inertia(link.phi)
+            loaded = np.array([info[0], *info[2]])
+            wanted = np.array([mass, *moments])
+            if np.abs(loaded - wanted).max() > 1e-12 * max(1.0, np.abs(wanted).max()):
+                raise RobotIdError(
+                    f"PyBullet changed the inertia of link '{link.name}' at load: {printed}"
+                )

@@ -1,0 +1,105 @@
+"""What an estimator returns, and its file form."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import FileFormatError, RobotIdError
+from robotid_sim.files import read_json, write_json
+
+VERSION = 1
+
+_ARRAYS = ("beta", "torque_rms", "noise_std", "cov", "cov_white")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Estimated base parameters; a failed fit is an Estimate with ``success=False``."""
+
+    estimator: str
+    beta: Float1D
+    """Base parameters, shape (b,)."""
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    torque_rms: Float1D
+    """RMS residual of every joint [N m], shape (n,)."""
+    noise_std: Float1D
+    """Estimated standard deviation of the rows of every joint [N m], shape (n,)."""
+    cov: Float2D | None = None
+    """Covariance of `beta` for coloured residuals (block sandwich), shape (b, b)."""
+    cov_white: Float2D | None = None
+    """Covariance of `beta` if residuals were white, shape (b, b)."""
+    cond: float = np.inf
+    """Condition number of the weighted regressor with columns of unit length."""
+    rows: int = 0
+    nfev: int = 0
+    """Evaluations of the cost function; 0 for closed forms."""
+    seconds: float = 0.0
+    success: bool = True
+    message: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Hyper-parameters of the estimator."""
+
+    def __post_init__(self) -> None:
+        b, n = len(self.names), len(self.joint_names)
+        shapes = {"beta": (b,), "torque_rms": (n,), "noise_std": (n,)}
+        for name in ("cov", "cov_white"):
+            if getattr(self, name) is not None:
+                shapes[name] = (b, b)
+        for name, shape in shapes.items():
+            object.__setattr__(self, name, readonly(getattr(self, name), shape=shape, name=name))
+
+    @property
+    def std(self) -> Float1D:
+        """Standard deviation of every base parameter, shape (b,); NaN where unknown."""
+        if self.cov is None:
+            return np.full(len(self.names), np.nan)
+        return np.asarray(np.sqrt(np.diag(self.cov)))
+
+    def content(self) -> dict[str, Any]:
+        """Return the estimate as JSON values."""
+        values: dict[str, Any] = {}
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value = value.tolist()
+            values[name] = list(value) if isinstance(value, tuple) else value
+        values["cond"] = float(self.cond) if np.isfinite(self.cond) else None
+        return values
+
+
+def save_estimates(estimates: list[Estimate], path: str | Path, **context: Any) -> None:
+    """Write estimates of one log as JSON, with free context such as the robot's name."""
+    content = {**context, "estimates": [estimate.content() for estimate in estimates]}
+    write_json(path, "estimate", VERSION, content)
+
+
+def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
+    """Read estimates and their context; the inverse of `save_estimates`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, incomplete, of another kind or of a newer schema.
+    """
+    content = read_json(path, "estimate", VERSION)
+    try:
+        estimates = [_from_content(values) for values in content.pop("estimates")]
+    except (KeyError, TypeError, RobotIdError) as error:
+        raise FileFormatError(f"{path} is not a complete estimate file: {error}") from error
+    return estimates, content
+
+
+def _from_content(values: dict[str, Any]) -> Estimate:
+    values = dict(values)
+    for name in _ARRAYS:
+        if values[name] is not None:
+            values[name] = np.array(values[name], dtype=float)
+    for name in ("names", "units", "joint_names"):
+        values[name] = tuple(values[name])
+    values["cond"] = np.inf if values["cond"] is None else values["cond"]
+    return Estimate(**values)

@@ -1,0 +1,23 @@
+"""What an estimator is."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.problem import LinearProblem
+
+
+class Estimator(ABC):
+    """A method of estimation: hyper-parameters in the constructor, data in `fit`.
+
+    An estimator never changes itself; all it learns comes back in the Estimate.
+    """
+
+    problem_type: ClassVar[type[LinearProblem]] = LinearProblem
+    """The kind of problem that `fit` takes."""
+
+    @abstractmethod
+    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+        """Return the estimate; numerical failure is data, not an exception."""

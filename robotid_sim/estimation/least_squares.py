@@ -1,0 +1,178 @@
+r"""Ordinary and weighted least squares with covariance for coloured residuals.
+
+References
+----------
+.. [1] Gautier, Poignet (2001), "Extended Kalman filtering and weighted least squares dynamic
+   identification of robot", Control Engineering Practice, doi:10.1016/S0967-0661(01)00105-8.
+.. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
+   multi-stage samples", Survey Methodology 28 (the leverage-corrected cluster sandwich).
+"""
+
+import time
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import Reduction, reduce_rows
+
+SATURATED = 0.999
+"""Largest block leverage that is corrected; a block beyond fits itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrdinaryLeastSquares(Estimator):
+    """Ordinary least squares: all joints weigh alike.
+
+    References
+    ----------
+    .. [1] Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads
+       and links", Int. J. Robotics Research, doi:10.1177/027836498600500306.
+    """
+
+    block: float = 0.2
+    """Length of the blocks of the covariance [s]."""
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+        """Return the least-squares estimate; `rng` is not used."""
+        del rng
+        return _fit(problem, "ols", rounds=0, block=self.block, options=asdict(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedLeastSquares(Estimator):
+    r"""Weighted least squares: every joint weighs by the inverse of its noise.
+
+    Starts from ordinary least squares, estimates :math:`\hat\sigma_j` of every joint from its
+    residuals, and minimizes :math:`\sum_j |y_j - W_j \beta|^2 / \hat\sigma_j^2`, `rounds` times.
+
+    References
+    ----------
+    .. [1] Gautier, Poignet (2001), "Extended Kalman filtering and weighted least squares dynamic
+       identification of robot", Control Engineering Practice, doi:10.1016/S0967-0661(01)00105-8.
+    """
+
+    rounds: int = 2
+    """How often weights are estimated anew."""
+    block: float = 0.2
+    """Length of the blocks of the covariance [s]."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise OptionError(f"weighted least squares needs at least 1 round, got {self.rounds}")
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+        """Return the weighted least-squares estimate; `rng` is not used."""
+        del rng
+        return _fit(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
+
+
+def _fit(
+    problem: LinearProblem, name: str, rounds: int, block: float, options: dict[str, float]
+) -> Estimate:
+    began = time.perf_counter()
+    reduction = reduce_rows(problem)
+    weights = np.ones(problem.dof)
+    common = {
+        "estimator": name,
+        "names": problem.basis.names,
+        "units": problem.basis.units,
+        "joint_names": problem.joint_names,
+        "rows": len(problem.W),
+        "options": options,
+    }
+    try:
+        beta, R = reduction.solve(weights)
+        sigma = noise_std(reduction, beta, problem.basis.rank)
+        for _ in range(rounds):
+            weights = 1.0 / sigma
+            beta, R = reduction.solve(weights)
+            sigma = noise_std(reduction, beta, problem.basis.rank)
+    except np.linalg.LinAlgError as error:
+        zero = np.zeros(problem.basis.rank)
+        rms = np.sqrt(reduction.squared_residuals(zero) / problem.samples)
+        message = f"{error}: the motion does not excite every parameter"
+        return Estimate(
+            beta=zero, torque_rms=rms, noise_std=rms, success=False, message=message, **common
+        )
+    inverse = np.linalg.inv(R)
+    return Estimate(
+        beta=beta,
+        torque_rms=np.sqrt(reduction.squared_residuals(beta) / problem.samples),
+        noise_std=sigma,
+        cov=block_sandwich(problem, beta, weights, inverse, block),
+        cov_white=_white_covariance(reduction, weights, sigma, inverse),
+        cond=float(np.linalg.cond(R / np.linalg.norm(R, axis=0))),
+        seconds=time.perf_counter() - began,
+        **common,
+    )
+
+
+def noise_std(reduction: Reduction, beta: Float1D, rank: int) -> Float1D:
+    """Return the noise of every joint's rows [N m], the fit's degrees of freedom shared, (n,)."""
+    squares = reduction.squared_residuals(beta)
+    sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
+    return np.maximum(sigma, 1e-12 * max(sigma.max(), np.finfo(float).tiny))
+
+
+def _white_covariance(
+    reduction: Reduction, weights: Float1D, sigma: Float1D, inverse: Float2D
+) -> Float2D:
+    """Return A (sum_j w_j^4 sigma_j^2 W_j^T W_j) A with A = (sum_j w_j^2 W_j^T W_j)^-1."""
+    scaled = reduction.factors[:, :, :-1] * (weights**2 * sigma)[:, None, None]
+    half = scaled.reshape(-1, scaled.shape[2]) @ (inverse @ inverse.T)
+    return np.asarray(half.T @ half)
+
+
+def block_sandwich(
+    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
+) -> Float2D:
+    r"""Return the covariance of a weighted fit whose residuals are correlated within blocks.
+
+    .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
+        s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
+
+    one score per joint j and block B of `block` seconds, with the weighted rows X, their residuals
+    r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1`` [2]_. Residuals of a filtered log are
+    coloured, and in blocks of high leverage too small; the correction restores both.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        The rows.
+    beta : ndarray, shape (b,)
+        The solution.
+    weights : ndarray, shape (n,)
+        Weight of every joint.
+    inverse : ndarray, shape (b, b)
+        Inverse of the triangular factor of the weighted regressor, ``A = inverse inverse^T``.
+    block : float
+        Length of a block [s].
+
+    References
+    ----------
+    .. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
+       multi-stage samples", Survey Methodology 28.
+    """
+    length = max(1, round(block / problem.dt))
+    count = problem.samples // length
+    residual = problem.by_joint(problem.y - problem.W @ beta) * weights
+    rows = problem.by_joint(problem.W)
+    identity = np.eye(length)
+    meat = np.zeros((len(beta), len(beta)))
+    for j in range(problem.dof):
+        # Z = X R^-1 has the leverage Z Z^T; samples left over at the end are dropped.
+        Z = (rows[: count * length, j] * weights[j]) @ inverse
+        Z = Z.reshape(count, length, -1)
+        r = residual[: count * length, j].reshape(count, length, 1)
+        H = Z @ Z.transpose(0, 2, 1)
+        size = np.linalg.norm(H, ord=2, axis=(1, 2))
+        H *= np.minimum(1.0, SATURATED / np.maximum(size, 1e-300))[:, None, None]
+        scores = (Z.transpose(0, 2, 1) @ np.linalg.solve(identity - H, r))[:, :, 0]
+        meat += scores.T @ scores
+    share = problem.samples / (count * length)
+    return np.asarray(share * (inverse @ meat @ inverse.T))

@@ -1,0 +1,67 @@
+"""Blocked QR of the stacked regressor, one small factor per joint.
+
+For every least-squares question about a joint's rows the triangular factor of ``[W_j y_j]`` says as
+much as the rows: ``|y_j - W_j beta|^2 = |z_j - R_j beta|^2 + c_j``. Weights per joint then cost a QR
+of the small factors only, and the rows are read once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.estimation.problem import LinearProblem
+
+BLOCK = 2000
+"""Rows per block; larger ones leave the cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduction:
+    """Triangular factors of every joint's rows."""
+
+    factors: Float
+    """Factor of ``[W_j y_j]``, shape (n, b + 1, b + 1); its last column holds z_j and sqrt(c_j)."""
+    samples: int
+    """Rows per joint."""
+
+    @property
+    def dof(self) -> int:
+        """Number of joints n."""
+        return len(self.factors)
+
+    def solve(self, weights: Float1D) -> tuple[Float1D, Float2D]:
+        """Return the least-squares solution for weights per joint and the factor R (b, b).
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the weighted regressor is numerically rank-deficient.
+        """
+        stacked = (self.factors * weights[:, None, None]).reshape(-1, self.factors.shape[2])
+        whole = np.linalg.qr(stacked, mode="r")
+        R, z = whole[:-1, :-1], whole[:-1, -1]
+        size = np.abs(np.diag(R))
+        if not size.min() > 1e-13 * size.max():
+            raise np.linalg.LinAlgError("the regressor is rank-deficient")
+        return np.linalg.solve(R, z), R
+
+    def squared_residuals(self, beta: Float1D) -> Float1D:
+        """Return the sum of squared residuals of every joint, shape (n,)."""
+        extended = np.append(-beta, 1.0)
+        return np.asarray(((self.factors @ extended) ** 2).sum(axis=1))
+
+
+def reduce_rows(problem: LinearProblem) -> Reduction:
+    """Return the triangular factors of a problem, reading its rows once in blocks."""
+    joint_rows, torques = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    size = problem.W.shape[1] + 1
+    factors = np.zeros((problem.dof, size, size))
+    for j in range(problem.dof):
+        R = np.zeros((0, size))
+        for first in range(0, problem.samples, BLOCK):
+            rows = slice(first, first + BLOCK)
+            block = np.column_stack([joint_rows[rows, j], torques[rows, j]])
+            R = np.linalg.qr(np.vstack([R, block]), mode="r")
+        factors[j, : len(R)] = R
+    return Reduction(factors, problem.samples)

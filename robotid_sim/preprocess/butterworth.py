@@ -1,0 +1,61 @@
+"""Zero-phase Butterworth low-pass on position, then central differences."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from robotid_sim.errors import OptionError
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Butterworth(Preprocessor):
+    """Forward-backward Butterworth on position and central differences; one corner for all joints.
+
+    Joints need different corners at once, which one filter cannot have; it is the common practice
+    and stands beside the smoother for comparison.
+
+    References
+    ----------
+    .. [1] Swevers, Verdonck, De Schutter (2007), "Dynamic model identification for industrial
+       robots", IEEE Control Systems Magazine, doi:10.1109/MCS.2007.904659.
+    """
+
+    cutoff: float = 20.0
+    """Cut-off frequency [Hz]."""
+    order: int = 4
+    """Order of one pass; the two passes have twice that."""
+    rows: Rows = field(default_factory=Rows)
+    """Rows that enter the fit."""
+
+    def __post_init__(self) -> None:
+        if self.cutoff <= 0.0 or self.order < 1:
+            raise OptionError("a Butterworth filter needs a positive cut-off and order")
+
+    def __call__(self, log: Log, robot: Robot) -> Motion:
+        """Return the filtered motion at the torque times."""
+        del robot
+        if not 2.0 * self.cutoff * log.dt < 1.0:
+            raise OptionError(
+                f"a cut-off of {self.cutoff:g} Hz needs a log above {2 * self.cutoff:g} Hz; this one "
+                f"has {1.0 / log.dt:g} Hz"
+            )
+        sos = butter(self.order, 2.0 * self.cutoff * log.dt, output="sos")
+        q = sosfiltfilt(sos, log.q, axis=0)
+        dq = np.gradient(q, log.dt, axis=0)
+        ddq = np.gradient(dq, log.dt, axis=0)
+        offset = log.torque_time_offset
+        return Motion(
+            t=log.t + offset,
+            q=q + offset * dq + 0.5 * offset**2 * ddq,
+            dq=dq + offset * ddq,
+            ddq=ddq,
+            tau=log.tau_meas,
+            joint_names=log.joint_names,
+            row_filter=self.rows.filter_for(log),
+            period=log.period,
+        )
