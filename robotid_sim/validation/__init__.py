@@ -1,0 +1,1 @@
+"""Validation: is the identified model right, and is its stated accuracy?"""

@@ -1,0 +1,190 @@
+"""The configuration of a study: one section a stage; an unknown key is an error."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from robotid_sim.errors import FileFormatError, OptionError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PayloadConfig(_Section):
+    """A load at the tip."""
+
+    mass: float = Field(ge=0.0)
+    """Mass [kg]."""
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Centre of mass in the tip frame [m]."""
+    inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6
+    """Ixx Ixy Iyy Ixz Iyz Izz about the COM, tip axes [kg m^2]."""
+
+
+class RobotConfig(_Section):
+    """How the robot is read."""
+
+    base: str | None = None
+    tip: str | None = None
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    """In the frame of the URDF root [m/s^2]."""
+    urdf_friction: bool = True
+    """Take ``<dynamics>`` of the URDF as Fv and Fc; if false, drop it."""
+    payload: PayloadConfig | None = None
+    joints: dict[str, dict[str, float]] = Field(default_factory=dict)
+    """Overrides by joint: lower, upper, velocity, acceleration, effort, Fv, Fc, Fo, Ia, eps."""
+    repair: bool = False
+    """Replace impossible inertia by the nearest possible one."""
+
+
+class NominalConfig(_Section):
+    """What is known before the identification."""
+
+    file: Path | None = None
+    """A URDF; default is the plant, perturbed."""
+    scale: float = Field(default=0.2, ge=0.0, lt=1.0)
+    """Relative size of the perturbation."""
+    mismatch: tuple[float, float] = (0.05, 0.30)
+    """Band of the relative RMS torque mismatch that every joint shall have."""
+
+
+class DesignConfig(_Section):
+    """The excitation."""
+
+    family: str = "fourier"
+    candidates: int = Field(default=200, ge=1)
+    harmonics: int = 5
+    period: float = 10.0
+    """[s]."""
+    periods: int = 3
+    margin: float = 0.9
+    torque_ratio: float = 0.75
+    amplitude: float = 1.0
+
+
+class ExperimentConfig(_Section):
+    """The loop in the engine."""
+
+    rate: float = Field(default=1000.0, gt=10.0, le=1e5)
+    """Control and log rate [Hz]."""
+    substeps: int = Field(default=4, ge=1, le=256)
+    """Engine steps per control step, at least; friction may need more."""
+    leapfrog: bool = True
+    kp: float = 2500.0
+    """Position gain of the excitation loop [1/s^2]."""
+    kd: float = 100.0
+    """Velocity gain [1/s]."""
+
+
+class PreprocessConfig(_Section):
+    """The preprocessor and the rows of the fit."""
+
+    name: str = "rts"
+    options: dict[str, Any] = Field(default_factory=dict)
+    rows: dict[str, float] = Field(default_factory=dict)
+
+
+class EstimationConfig(_Section):
+    """The estimators and the parameters they look for."""
+
+    estimators: tuple[str, ...] = ("ols", "wls")
+    chosen: str = "wls"
+    """The estimate that identified.urdf is made from."""
+    joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
+    options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Options by estimator."""
+
+
+class ValidationConfig(_Section):
+    """The verdict."""
+
+    replicates: int = Field(default=6, ge=5)
+    """Noise replicates behind the expected residual."""
+    model_error: float = 0.003
+    """Largest model error on the unseen trajectory, share of the RMS torque."""
+    noise_ratio: float = 1.25
+    """Largest residual over the expected one."""
+
+
+_DEFAULT_SENSORS: dict[str, dict[str, float]] = {"encoder-noise": {}, "torque-noise": {}}
+
+
+class StudyConfig(_Section):
+    """All stages of a study."""
+
+    seed: int = Field(default=0, ge=0)
+    robot: RobotConfig = RobotConfig()
+    nominal: NominalConfig = NominalConfig()
+    design: DesignConfig = DesignConfig()
+    experiment: ExperimentConfig = ExperimentConfig()
+    sensors: dict[str, dict[str, float]] = Field(default_factory=lambda: dict(_DEFAULT_SENSORS))
+    """Sensors by name with their options, applied in this order; replaces the default set."""
+    preprocess: PreprocessConfig = PreprocessConfig()
+    estimation: EstimationConfig = EstimationConfig()
+    validation: ValidationConfig = ValidationConfig()
+
+    def quick(self) -> "StudyConfig":
+        """Return a smaller study of the same kind: fewer candidates and periods."""
+        design = self.design.model_copy(
+            update={
+                "candidates": min(self.design.candidates, 40),
+                "periods": min(self.design.periods, 2),
+            }
+        )
+        validation = self.validation.model_copy(update={"replicates": 5})
+        return self.model_copy(update={"design": design, "validation": validation})
+
+
+def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = None) -> StudyConfig:
+    """Return the configuration of a TOML file with overrides on top.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        The file; None for the defaults.
+    overrides : mapping, optional
+        Nested like the file; the command line's options.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read or is not TOML.
+    OptionError
+        If a key is unknown or a value is refused; names the key.
+    """
+    content: dict[str, Any] = {}
+    if path is not None:
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise FileFormatError(f"cannot read configuration {path}: {reason}") from error
+    for section, value in (overrides or {}).items():
+        if isinstance(value, Mapping):
+            content[section] = {**content.get(section, {}), **value}
+        else:
+            content[section] = value
+    try:
+        return StudyConfig.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        where = f"{path}: " if path else ""
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(_known_keys(first["loc"][:-1]))
+            raise OptionError(f"{where}unknown key '{key}'; known here: {known}") from error
+        raise OptionError(f"{where}'{key}': {first['msg']}") from error
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    section: type[BaseModel] = StudyConfig
+    for part in location:
+        annotation = section.model_fields[str(part)].annotation
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return list(PayloadConfig.model_fields)
+        section = annotation
+    return list(section.model_fields)

@@ -1,0 +1,192 @@
+"""result.json: its schema as pydantic models, reading and writing.
+
+Lists without another remark have one entry per joint in the order of `robot.joint_names`; what is
+unknown is null, never NaN. Fields that belong to parts of the study that did not run are empty.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from robotid_sim.errors import FileFormatError
+from robotid_sim.files import check_schema, read_json, write_text
+
+VERSION = 1
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class RobotResult(_Model):
+    """The robot of the study."""
+
+    name: str
+    dof: int
+    joint_names: list[str]
+    joint_units: list[str]
+    urdf_sha256: str | None
+
+
+class TrajectoryResult(_Model):
+    """The excitation and its use of the limits."""
+
+    family: str
+    criterion: str
+    base_set: list[str]
+    cond_raw: float
+    cond_normalized: float
+    duration_s: float
+    max_position_ratio: float
+    max_velocity_ratio: float
+    max_acceleration_ratio: float
+    max_torque_ratio_nominal: float
+    max_torque_ratio_true: float | None
+
+
+class MeasurementResult(_Model):
+    """The log."""
+
+    preset: str
+    samples: int
+    dt_s: float
+    feedback: str
+    torque_noise_std: list[float | None]
+    encoder_noise_std: list[float | None]
+
+
+class ComparedPreprocessor(_Model):
+    """One preprocessor of the comparison."""
+
+    name: str
+    torque_error_rms: list[float]
+    parameter_error_over_bound: float | None
+
+
+class PreprocessingResult(_Model):
+    """The preprocessor that was used and those it was compared with."""
+
+    chosen: str
+    compared: list[ComparedPreprocessor] = []
+
+
+class ParameterResult(_Model):
+    """One parameter."""
+
+    name: str
+    unit: str
+    value: float
+    std: float | None
+    true: float | None
+
+
+class PredictionResult(_Model):
+    """Prediction on the unseen trajectory."""
+
+    torque_rms: list[float]
+    torque_rms_relative: list[float]
+    noise_std: list[float | None]
+    model_error_relative: list[float | None]
+
+
+class EstimateResult(_Model):
+    """One estimator's result."""
+
+    estimator: str
+    success: bool
+    message: str
+    seconds: float
+    physically_consistent: bool
+    torque_rms: list[float]
+    torque_rms_relative: list[float]
+    fitness_over_ls: float | None
+    criterion_over_optimum: float | None
+    nees: float | None
+    base_parameters: list[ParameterResult]
+    parameters: list[ParameterResult]
+    validation: PredictionResult | None
+
+
+class ControlResult(_Model):
+    """One closed-loop run."""
+
+    controller: str
+    model: Literal["true", "nominal", "identified"]
+    scenario: str
+    task: str
+    rms_error: list[float]
+    max_error: list[float]
+    torque_mismatch: list[float]
+    rise_time_s: float | None
+    settling_time_s: float | None
+    overshoot_percent: float | None
+    steady_state_error_percent: float | None
+    energy_j: list[float]
+    torque_variation: list[float]
+    chattering_index: list[float]
+    saturated_s: float
+
+
+class CheckResult(_Model):
+    """One check of the verdict: passed if value <= limit (>= for ``rank_full``)."""
+
+    name: str
+    passed: bool
+    value: float | None
+    limit: float
+
+
+class VerdictResult(_Model):
+    """The verdict: passed if every check passed."""
+
+    passed: bool
+    checks: list[CheckResult]
+
+
+class StudyResult(_Model):
+    """Everything that a study found."""
+
+    schema_: str = Field(default=f"robotid/result/{VERSION}", alias="schema")
+    robot: RobotResult
+    seed: int
+    versions: dict[str, str]
+    reproducible: bool
+    assumptions: list[str]
+    trajectory: TrajectoryResult
+    measurement: MeasurementResult
+    preprocessing: PreprocessingResult
+    estimates: list[EstimateResult]
+    chosen: str
+    control: list[ControlResult] = []
+    timings: dict[str, float]
+    verdict: VerdictResult
+
+    def content(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def save(self, path: str | Path) -> None:
+        """Write result.json."""
+        write_text(path, json.dumps(self.content(), indent=1, allow_nan=False) + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "StudyResult":
+        """Read result.json.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing, incomplete, of another kind or of a newer schema.
+        """
+        content = read_json(path, "result", VERSION)
+        content["schema"] = f"robotid/result/{VERSION}"
+        check_schema(content["schema"], "result", VERSION, path)
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            text = f"{path} is not a complete result: '{key}': {first['msg']}"
+            raise FileFormatError(text) from error

@@ -1,0 +1,205 @@
+"""The stages of a study, one public function each; a study and the commands call the same ones."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from robotid_sim.control import ComputedTorque
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.plant import Plant, substeps_for
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation import ESTIMATORS, Estimate, Estimator, LinearProblem, build_problem
+from robotid_sim.estimation.lift import Lift, lift
+from robotid_sim.experiment import rollout
+from robotid_sim.measurement import SENSORS, Log, Sensor, measure
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.robots import nominal_robot, stage_rng
+from robotid_sim.trajectory.design import (
+    FourierOptions,
+    random_design,
+    random_feasible,
+    silent,
+)
+from robotid_sim.trajectory.fourier import FourierTrajectory
+
+Progress = Callable[[str, float], None]
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identification:
+    """What the identify stage found in one log."""
+
+    preprocessor: Preprocessor
+    """The preprocessor with what it learnt from the log held fixed."""
+    problem: LinearProblem
+    estimates: tuple[Estimate, ...]
+    estimator: Estimator
+    """The estimator of the chosen estimate."""
+    chosen: Estimate
+    lift: Lift | None
+    """The consistent robot of the chosen estimate; None if that failed."""
+
+    @property
+    def basis(self) -> BaseParameters:
+        """The base parameters of the problem."""
+        return self.problem.basis
+
+
+def basis_of(nominal: Robot, config: StudyConfig) -> BaseParameters:
+    """Return the base parameters that a study looks for."""
+    with threadpool_limits(1):
+        return base_parameters(nominal, config.estimation.joint_parameters)
+
+
+def fourier_options(config: StudyConfig) -> FourierOptions:
+    """Return the options of the excitation family.
+
+    Raises
+    ------
+    OptionError
+        If the family is unknown.
+    """
+    design = config.design
+    if design.family != "fourier":
+        raise OptionError(f"unknown design family '{design.family}'; known: fourier")
+    return FourierOptions(
+        harmonics=design.harmonics,
+        period=design.period,
+        periods=design.periods,
+        margin=design.margin,
+        torque_ratio=design.torque_ratio,
+        amplitude=design.amplitude,
+    )
+
+
+def design(
+    plant: Robot, config: StudyConfig, *, progress: Progress = silent
+) -> FourierTrajectory:
+    """Return the excitation of a study, designed with the nominal model alone."""
+    nominal = nominal_robot(plant, config)
+    with threadpool_limits(1):
+        return random_design(
+            nominal,
+            basis_of(nominal, config),
+            stage_rng(config.seed, "design"),
+            options=fourier_options(config),
+            candidates=config.design.candidates,
+            progress=progress,
+        )
+
+
+def unseen_trajectory(plant: Robot, config: StudyConfig) -> FourierTrajectory:
+    """Return the trajectory of one period on which a model is tried; it is not optimized."""
+    options = replace(fourier_options(config), periods=1)
+    rng = stage_rng(config.seed, "unseen design")
+    return random_feasible(nominal_robot(plant, config), rng, options)
+
+
+def sensors_of(config: StudyConfig) -> tuple[Sensor, ...]:
+    """Return the sensors of a study, in the order in which they apply."""
+    return tuple(SENSORS.build(name, **options) for name, options in config.sensors.items())
+
+
+def simulate(
+    plant: Robot,
+    trajectory: FourierTrajectory,
+    config: StudyConfig,
+    *,
+    stage: str = "measure",
+    progress: Progress = silent,
+) -> Log:
+    """Run the virtual experiment: the plant in the engine, then what the sensors see of it.
+
+    Parameters
+    ----------
+    plant : Robot
+        The true robot.
+    trajectory : FourierTrajectory
+        The reference.
+    config : StudyConfig
+        Sections `experiment`, `sensors`, `nominal` (the controller's model).
+    stage : str
+        Names the child of the seed that the noise is drawn from.
+    progress : callable
+        Called with the stage and the share done.
+    """
+    settings = config.experiment
+    controller = ComputedTorque(nominal_robot(plant, config), settings.kp, settings.kd)
+    sensors = sensors_of(config)
+    times = np.linspace(trajectory.start, trajectory.duration, 500)
+    dt = 1.0 / settings.rate
+    substeps = substeps_for(plant, trajectory(times).q, dt, settings.substeps)
+    if substeps > settings.substeps:
+        _logger.info("friction needs %d sub-steps a control step", substeps)
+    with threadpool_limits(1):
+        with Plant(plant, dt=dt, substeps=substeps, leapfrog=settings.leapfrog) as engine:
+            log = rollout(engine, controller, trajectory, progress=progress)
+        measured = measure(log, sensors, stage_rng(config.seed, stage))
+    provenance = {**log.provenance, "sensors": config.sensors, "robot": plant.name}
+    return replace(measured, seed=config.seed, provenance=provenance)
+
+
+def identify(
+    robot: Robot,
+    log: Log,
+    config: StudyConfig,
+    *,
+    progress: Progress = silent,
+) -> Identification:
+    """Preprocess a log and estimate; nothing here looks at the log's truth.
+
+    Parameters
+    ----------
+    robot : Robot
+        The URDF's robot: of a virtual log the plant, from which the nominal model is derived as in
+        the experiment; of a machine's log the nominal model itself.
+    log : Log
+        The measured log.
+    config : StudyConfig
+        Sections `preprocess`, `estimation`, `nominal`.
+    progress : callable
+        Called with the stage and the share done.
+    """
+    nominal = nominal_of_log(robot, log, config)
+    log.require_robot(nominal)
+    names = config.estimation.estimators
+    if config.estimation.chosen not in names:
+        raise OptionError(
+            f"the chosen estimator '{config.estimation.chosen}' is not among those run: "
+            f"{', '.join(names)}"
+        )
+    options = config.estimation.options
+    estimators = [ESTIMATORS.build(name, **options.get(name, {})) for name in names]
+    rows = Rows(**config.preprocess.rows)
+    template = PREPROCESSORS.build(config.preprocess.name, **config.preprocess.options, rows=rows)
+    with threadpool_limits(1):
+        progress("identify", 0.0)
+        basis = basis_of(nominal, config)
+        preprocessor = template.tuned(log, nominal)
+        motion = preprocessor(log, nominal)
+        progress("identify", 0.4)
+        problem = build_problem(motion, nominal, basis)
+        progress("identify", 0.8)
+        rng = stage_rng(config.seed, "identify")
+        estimates = tuple(estimator.fit(problem, rng) for estimator in estimators)
+        choice = names.index(config.estimation.chosen)
+        chosen = estimates[choice]
+        lifted = None
+        if chosen.success and chosen.cov is not None:
+            lifted = lift(chosen.beta, chosen.cov, nominal, basis)
+        progress("identify", 1.0)
+    return Identification(preprocessor, problem, estimates, estimators[choice], chosen, lifted)
+
+
+def nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
+    """Return the nominal model for a log: of a machine's log (without seed) the robot itself."""
+    if log.seed is None and config.nominal.file is None:
+        return robot
+    return nominal_robot(robot, config)

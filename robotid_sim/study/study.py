@@ -1,0 +1,191 @@
+"""The whole study: robot, excitation, experiment, identification, prediction, verdict."""
+
+import hashlib
+import logging
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from robotid_sim.estimation import save_estimates
+from robotid_sim.files import make_folder
+from robotid_sim.measurement import Log, save_log
+from robotid_sim.model.export import write_urdf
+from robotid_sim.model.robot import Robot
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.result import (
+    MeasurementResult,
+    PreprocessingResult,
+    RobotResult,
+    StudyResult,
+    TrajectoryResult,
+)
+from robotid_sim.study.robots import nominal_robot, read_robot
+from robotid_sim.study.scoring import score
+from robotid_sim.study.stages import (
+    Identification,
+    Progress,
+    basis_of,
+    design,
+    identify,
+    simulate,
+    unseen_trajectory,
+)
+from robotid_sim.trajectory.design import assess, silent
+from robotid_sim.trajectory.fourier import FourierTrajectory
+
+PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Wall time by stage [s]; the stages do not overlap."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - began
+        _log.info("%s: %.2f s", name, self.seconds[name])
+
+
+def run_study(
+    robot: str | Path,
+    config: StudyConfig,
+    out: str | Path,
+    *,
+    progress: Progress = silent,
+) -> StudyResult:
+    """Run a whole virtual study and write its files into a folder.
+
+    Parameters
+    ----------
+    robot : str or Path
+        Catalog name or URDF; the plant.
+    config : StudyConfig
+        All options.
+    out : str or Path
+        Folder for ``result.json identified.urdf nominal.urdf trajectory.json log.h5 estimate.json``;
+        created if need be.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    result : StudyResult
+        What ``result.json`` holds.
+    """
+    clock = _Clock()
+    with clock.stage("robot"):
+        plant = read_robot(robot, config.robot)
+        nominal = nominal_robot(plant, config)
+        folder = make_folder(out)
+        write_urdf(nominal, folder / "nominal.urdf")
+    with clock.stage("design"):
+        trajectory = design(plant, config, progress=progress)
+        trajectory.save(folder / "trajectory.json")
+    with clock.stage("simulate"):
+        log = simulate(plant, trajectory, config, progress=progress)
+        save_log(log, folder / "log.h5")
+    with clock.stage("identify"):
+        found = identify(plant, log, config, progress=progress)
+        save_estimates(list(found.estimates), folder / "estimate.json", **estimate_context(found))
+        identified = write_identified(found, folder / "identified.urdf")
+    with clock.stage("validate"):
+        path = unseen_trajectory(plant, config)
+        unseen = simulate(plant, path, config, stage="unseen measure", progress=progress)
+        scores = score(plant, nominal, log, unseen, found, identified, config)
+    result = StudyResult(
+        robot=describe_robot(plant),
+        seed=config.seed,
+        versions={"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+        reproducible=True,
+        assumptions=list(plant.assumptions),
+        trajectory=describe_trajectory(plant, nominal, trajectory, config),
+        measurement=describe_measurement(log),
+        preprocessing=PreprocessingResult(chosen=config.preprocess.name),
+        estimates=scores.estimates,
+        chosen=found.chosen.estimator,
+        timings=clock.seconds,
+        verdict=scores.verdict,
+    )
+    result.save(folder / "result.json")
+    return result
+
+
+def estimate_context(found: Identification) -> dict[str, object]:
+    """Return what an estimate file says beside the estimates."""
+    return {
+        "chosen": found.chosen.estimator,
+        "groupings": list(found.basis.groupings),
+        "lift": None if found.lift is None else found.lift.message,
+    }
+
+
+def write_identified(found: Identification, path: Path) -> Path | None:
+    """Write the identified robot as URDF; return the path, or None if there is no such robot."""
+    if found.lift is None:
+        path.unlink(missing_ok=True)  # of an earlier run
+        return None
+    write_urdf(found.lift.robot, path)
+    return path
+
+
+def describe_robot(robot: Robot) -> RobotResult:
+    """Return the robot's part of the result."""
+    document = robot.document
+    return RobotResult(
+        name=robot.name,
+        dof=robot.dof,
+        joint_names=list(robot.joint_names),
+        joint_units=list(robot.joint_units),
+        urdf_sha256=None if document is None else hashlib.sha256(document.xml).hexdigest(),
+    )
+
+
+def describe_trajectory(
+    plant: Robot, nominal: Robot, trajectory: FourierTrajectory, config: StudyConfig
+) -> TrajectoryResult:
+    """Return the trajectory's part of the result."""
+    basis = basis_of(nominal, config)
+    found = assess(nominal, basis, trajectory)
+    true = assess(plant, basis, trajectory)
+    return TrajectoryResult(
+        family=config.design.family,
+        criterion="d-optimality",
+        base_set=list(basis.names),
+        cond_raw=found.cond_raw,
+        cond_normalized=found.cond_normalized,
+        duration_s=trajectory.duration - trajectory.start,
+        max_position_ratio=found.position_ratio,
+        max_velocity_ratio=found.velocity_ratio,
+        max_acceleration_ratio=found.acceleration_ratio,
+        max_torque_ratio_nominal=found.torque_ratio,
+        max_torque_ratio_true=true.torque_ratio,
+    )
+
+
+def describe_measurement(log: Log) -> MeasurementResult:
+    """Return the log's part of the result; the noise is that of the samples against the truth."""
+    torque: list[float | None] = [None] * log.dof
+    encoder: list[float | None] = [None] * log.dof
+    if log.truth is not None:
+        torque = [float(v) for v in np.std(log.tau_meas - log.truth.tau, axis=0)]
+        encoder = [float(v) for v in np.std(log.q - log.truth.q, axis=0)]
+    return MeasurementResult(
+        preset="custom" if log.provenance.get("sensors") else "unknown",
+        samples=log.t.size,
+        dt_s=log.dt,
+        feedback=str(log.provenance.get("feedback", "unknown")),
+        torque_noise_std=torque,
+        encoder_noise_std=encoder,
+    )

@@ -1,0 +1,80 @@
+"""How well a model predicts torques on data it has not seen."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import LogError
+from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.preprocessor import Preprocessor
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Torques predicted on a log, each field of shape (n,)."""
+
+    torque_rms: Float1D
+    """RMS of measured minus predicted torque, both filtered alike [N m]."""
+    torque_rms_relative: Float1D
+    """That over the RMS of the measured torque."""
+    model_error_relative: Float1D | None
+    """RMS error of the model on the true motion over the RMS of the noise-free torque."""
+
+
+def predict(
+    beta: Float1D, log: Log, nominal: Robot, basis: BaseParameters, preprocessor: Preprocessor
+) -> Prediction:
+    """Compare predicted torques with those of a log.
+
+    Parameters
+    ----------
+    beta : ndarray, shape (b,)
+        Base parameters of the model.
+    log : Log
+        A log that the estimate has not seen; with truth for the model error.
+    nominal, basis, preprocessor
+        As for the estimate.
+    """
+    problem = build_problem(preprocessor(log, nominal), nominal, basis)
+    residual = problem.by_joint(problem.y - problem.W @ beta)
+    size = rms(problem.by_joint(problem.y))
+    error = None
+    if log.truth is not None:
+        truth = true_rows(log, log.t >= 0.0)
+        W = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
+        error = rms(truth.tau - W @ beta) / rms(truth.tau)
+    return Prediction(rms(residual), rms(residual) / size, error)
+
+
+def clean_log(log: Log) -> Log:
+    """Return the log as ideal sensors would have recorded it."""
+    if log.truth is None:
+        raise LogError("the log has no truth: it is not from a virtual experiment")
+    return replace(log, q=log.truth.q, tau_meas=log.truth.tau)
+
+
+def true_rows(log: Log, use: Float1D) -> Truth:
+    """Return the true samples that a mask selects."""
+    if log.truth is None:
+        raise LogError("the log has no truth: it is not from a virtual experiment")
+    t = log.truth
+    return Truth(t.q[use], t.dq[use], t.ddq[use], t.tau[use])
+
+
+def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float) -> LinearProblem:
+    """Return the problem of the exactly known motion from time `first` on, at the full rate."""
+    truth = true_rows(log, log.t >= first - 0.5 * log.dt)
+    W = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
+    return LinearProblem(
+        W.reshape(-1, basis.rank), truth.tau.ravel(), basis, log.joint_names, log.dt
+    )
+
+
+def rms(x: Float2D) -> Float1D:
+    """Return the root mean square over the first axis."""
+    return np.asarray(np.sqrt((x**2).mean(axis=0)))

@@ -1,0 +1,142 @@
+"""Fixtures: the robots of the issue, small analytic robots, and a cache of engine experiments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from robotid_sim.control import ComputedTorque
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.plant import Plant
+from robotid_sim.experiment import rollout
+from robotid_sim.measurement import Log
+from robotid_sim.model.catalog import find_urdf
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory import FourierTrajectory
+from robotid_sim.trajectory.design import random_design
+
+DATA = Path(__file__).parent / "data"
+
+
+def urdf_path(name: str) -> Path:
+    """Return the URDF of a robot under test, by short name."""
+    match name:
+        case "iiwa":
+            import pybullet_data
+
+            return Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+        case "panda" | "ur5":
+            package = "panda_description" if name == "panda" else "ur_description"
+            file = "panda.urdf" if name == "panda" else "ur5_robot.urdf"
+            folder = "cmeel.prefix/share/example-robot-data/robots"
+            located = distribution("example-robot-data").locate_file(
+                f"{folder}/{package}/urdf/{file}"
+            )
+            return Path(str(located))
+        case "2r" | "ppp" | "scara" | "rp":
+            return DATA / f"{name}.urdf"
+        case _:
+            return find_urdf(name)
+
+
+ROBOTS = ("irb140", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp")
+
+
+@pytest.fixture(scope="session", params=ROBOTS)
+def robot(request: pytest.FixtureRequest) -> Robot:
+    """Every robot under test."""
+    return Robot.from_urdf(urdf_path(request.param))
+
+
+@pytest.fixture(scope="session")
+def irb140() -> Robot:
+    return Robot.from_urdf(urdf_path("irb140"))
+
+
+@pytest.fixture(scope="session")
+def iiwa() -> Robot:
+    return Robot.from_urdf(urdf_path("iiwa"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_blas_thread():
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="session")
+def pinocchio_model():
+    """Return a function from a robot, or a URDF of it, to Pinocchio's own reading of that file.
+
+    Joints that are not of the robot are locked at zero; friction stays out of the model.
+    """
+    import pinocchio as pin
+
+    def read(robot: Robot, path: Path | None = None) -> pin.Model:
+        assert robot.document is not None
+        model = pin.buildModelFromUrdf(str(path or robot.document.path))
+        others = [j for j, name in enumerate(model.names) if j and name not in robot.joint_names]
+        model = pin.buildReducedModel(model, others, pin.neutral(model))
+        assert tuple(model.names)[1:] == robot.joint_names
+        model.gravity.linear = robot.gravity
+        return model
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def arm() -> Robot:
+    """A vertical planar arm with two joints and friction: the smallest robot with everything."""
+    return Robot.from_urdf(urdf_path("2r"))
+
+
+@pytest.fixture(scope="session")
+def geared_iiwa() -> Robot:
+    """The KUKA iiwa with the friction and rotors that calibration.md assumes; stock has neither."""
+    coulomb = (3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 0.5)  # [N m]
+    rotor = (0.3, 0.3, 0.2, 0.2, 0.1, 0.1, 0.03)  # [kg m^2]
+    drives = {
+        name: {"Fc": Fc, "Ia": Ia, "eps": 0.03}
+        for name, Fc, Ia in zip(
+            Robot.from_urdf(urdf_path("iiwa")).joint_names, coulomb, rotor, strict=True
+        )
+    }
+    return Robot.from_urdf(urdf_path("iiwa"), joints=drives)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A virtual experiment: the plant, what is known of it, and the clean log of its excitation."""
+
+    plant: Robot
+    nominal: Robot
+    basis: BaseParameters
+    trajectory: FourierTrajectory
+    log: Log
+
+
+@pytest.fixture(scope="session")
+def experiment() -> Callable[..., Experiment]:
+    """Return a function that runs the standard experiment, once per session and robot.
+
+    Three periods of 10 s after the approach, at 1 kHz: some two seconds of computing.
+    """
+    done: dict[tuple[bytes, bool], Experiment] = {}
+
+    def run(robot: Robot, *, leapfrog: bool = True) -> Experiment:
+        key = (robot.geometry.tobytes() + robot.parameters().tobytes(), leapfrog)
+        if key not in done:
+            nominal = perturb(robot, np.random.default_rng(1))
+            basis = base_parameters(nominal)
+            trajectory = random_design(nominal, basis, np.random.default_rng(0))
+            with Plant(robot, leapfrog=leapfrog) as plant:
+                log = rollout(plant, ComputedTorque(nominal), trajectory)
+            done[key] = Experiment(robot, nominal, basis, trajectory, log)
+        return done[key]
+
+    return run

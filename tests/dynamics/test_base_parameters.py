@@ -1,0 +1,156 @@
+"""Base parameters: how many there are, what they are sums of, and that they lose nothing."""
+
+import re
+
+import numpy as np
+import pytest
+from conftest import urdf_path
+from scipy.linalg import null_space
+
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
+
+# Inertial ranks published for these kinematics.
+INERTIAL_RANKS = {"ppp": 3, "scara": 8, "rp": 4, "irb140": 36, "iiwa": 43, "panda": 43}
+
+
+@pytest.fixture(scope="module", params=INERTIAL_RANKS)
+def named(request: pytest.FixtureRequest) -> tuple[str, Robot, BaseParameters]:
+    robot = Robot.from_urdf(urdf_path(request.param))
+    return request.param, robot, base_parameters(robot)
+
+
+def fresh_regressor(robot: Robot, columns: np.ndarray, seed: int = 7) -> np.ndarray:
+    """Return W on states that had no part in choosing the base, shape (400 n, c)."""
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(robot.limits.lower, robot.limits.upper, (400, robot.dof))
+    dq, ddq = rng.normal(scale=2.0, size=(2, 400, robot.dof))
+    W = torque_regressor(robot, q, dq, ddq, columns)
+    return W.reshape(-1, len(columns))
+
+
+def test_inertial_rank_is_the_published_one(named) -> None:
+    name, _, base = named
+    assert base.inertial_rank == INERTIAL_RANKS[name]
+
+
+@pytest.mark.parametrize(
+    ("joint_parameters", "rank"),
+    [((), 36), (("Fv", "Fc"), 48), (("Fv", "Fc", "Ia"), 52), (("Fv", "Fc", "Fo", "Ia"), 58)],
+)
+def test_irb140_rank_with_friction_and_rotors(irb140, joint_parameters, rank) -> None:
+    base = base_parameters(irb140, joint_parameters)
+    assert base.rank == rank == len(base.names) == len(base.units) == len(base.groupings)
+    assert base.inertial_rank == 36
+
+
+def test_rank_is_that_of_a_fresh_regressor(robot: Robot) -> None:
+    base = base_parameters(robot)
+    W = fresh_regressor(robot, base.considered)
+    assert base.rank == np.linalg.matrix_rank(W / np.abs(W).max(initial=1e-300), tol=1e-8)
+
+
+def test_base_parameters_give_the_torques_of_the_full_ones(robot: Robot) -> None:
+    base = base_parameters(robot)
+    W = fresh_regressor(robot, base.considered)
+    W_b = fresh_regressor(robot, base.columns)
+    for seed in range(3):
+        phi = np.zeros(14 * robot.dof)
+        phi[base.considered] = np.random.default_rng(seed).normal(size=base.considered.size)
+        want = W @ phi[base.considered]
+        got = W_b @ base.of(phi)
+        # Coefficients below 1e-9 of the largest are dropped, so 1e-8 of the torques may be lost.
+        assert np.abs(got - want).max() <= 1e-8 * np.abs(want).max()
+
+
+def test_base_map_is_the_identity_on_its_columns(named) -> None:
+    _, _, base = named
+    np.testing.assert_array_equal(base.B[:, base.columns], np.eye(base.rank))
+
+
+def test_parameters_outside_the_considered_are_left_alone(irb140: Robot) -> None:
+    base = base_parameters(irb140, ("Fv",))
+    others = [k for k, s in enumerate(base.symbols) if s[:2] in ("Fc", "Fo", "Ia")]
+    assert not base.B[:, others].any()
+    assert not set(base.considered) & set(others)
+
+
+def test_plant_and_nominal_have_the_same_base(robot: Robot) -> None:
+    nominal = perturb(robot, np.random.default_rng(5))
+    one, two = base_parameters(robot), base_parameters(nominal)
+    assert one.names == two.names
+    assert one.groupings == two.groupings
+    np.testing.assert_array_equal(one.B, two.B)
+
+
+def test_three_classes_partition_the_considered_parameters(named) -> None:
+    _, _, base = named
+    classes = (base.identifiable_alone, base.no_effect, base.in_combination)
+    together = [symbol for group in classes for symbol in group]
+    assert sorted(together) == sorted(base.symbols[c] for c in base.considered)
+    assert len(together) == len(set(together))
+
+
+def test_identifiable_alone_is_what_the_row_space_says(named) -> None:
+    _, robot, base = named
+    W = fresh_regressor(robot, base.considered)
+    size = np.linalg.norm(W, axis=0)
+    kernel = null_space(W / np.where(size > 0.0, size, 1.0), rcond=1e-9)
+    # A parameter is determined exactly if no direction of the null space moves it.
+    free = np.linalg.norm(kernel, axis=1) if kernel.size else np.zeros(base.considered.size)
+    symbols = [base.symbols[c] for c in base.considered]
+    alone = {s for s, f in zip(symbols, free, strict=True) if f < 1e-6}
+    assert alone == set(base.identifiable_alone)
+    without_effect = {s for s, n in zip(symbols, size, strict=True) if n < 1e-9 * size.max()}
+    assert without_effect == set(base.no_effect)
+
+
+def test_gantry_knows_only_sums_of_masses() -> None:
+    base = base_parameters(Robot.from_urdf(urdf_path("ppp")), ())
+    coefficients = {lead: row for lead, row in zip(base.columns, base.B, strict=True)}
+    masses = {s: k for k, s in enumerate(base.symbols) if re.fullmatch(r"m\d", s)}
+    carried = np.array([row[list(masses.values())] for row in coefficients.values()])
+    np.testing.assert_allclose(carried @ np.ones(3) @ np.ones(3), carried.sum(), atol=1e-12)
+    assert np.linalg.matrix_rank(carried) == 3
+    assert base.identifiable_alone == ("m1", "m2", "m3")
+    assert "Ixx1" in base.no_effect
+
+
+def test_planar_arm_has_the_textbook_groupings() -> None:
+    robot = Robot.from_urdf(urdf_path("2r"))
+    base = base_parameters(robot, ())
+    # Textbook for link length a = 0.5 m: Izz1 + a^2 m2, mx1 + a m2, my1, mx2, my2, Izz2; which
+    # symbol leads is the choice of the pivoting.
+    assert base.rank == 6
+    assert {"my1", "mx2", "my2", "Izz2"} == set(base.identifiable_alone)
+    symbols = {s: k for k, s in enumerate(base.symbols)}
+    keys = ("Izz1", "mx1", "m2")
+    rows = base.B[:, [symbols[k] for k in keys]]
+    rows = rows[np.abs(rows).sum(axis=1) > 0]
+    textbook = np.array([[1.0, 0.0, 0.25], [0.0, 1.0, 0.5]])
+    assert np.linalg.matrix_rank(np.vstack([rows, textbook]), tol=1e-9) == 2
+    assert set(base.in_combination) == set(keys)
+
+
+def test_groupings_of_irb140_spell_out_the_map(irb140: Robot) -> None:
+    base = base_parameters(irb140)
+    first = next(text for text in base.groupings if text.startswith("Izz1 "))
+    assert "+ Iyy2" in first or "+ Ixx2" in first  # both turn with axis 1
+    for name, text, row, lead in zip(base.names, base.groupings, base.B, base.columns, strict=True):
+        assert name.removesuffix("R") == base.symbols[lead] == text.split(" ")[0]
+        assert name.endswith("R") == (" " in text)
+        read = np.zeros(len(base.symbols))
+        read[lead] = 1.0
+        for sign, factor, symbol in re.findall(r" ([+-]) (?:([\d.e+-]+) )?([A-Za-z]+\d+)", text):
+            size = float(factor) if factor else 1.0
+            read[base.symbols.index(symbol)] = -size if sign == "-" else size
+        np.testing.assert_allclose(read, row, rtol=1e-3, atol=1e-12)  # printed to four digits
+
+
+def test_base_is_the_same_every_time(irb140: Robot) -> None:
+    one, two = base_parameters(irb140), base_parameters(irb140)
+    np.testing.assert_array_equal(one.B, two.B)
+    with pytest.raises(ValueError, match="read-only"):
+        one.B[0, 0] = 2.0

@@ -1,0 +1,97 @@
+"""The filter that torque and regressor share, and Motion that carries it."""
+
+import numpy as np
+import pytest
+from scipy.signal import butter, sosfiltfilt
+
+from robotid_sim.errors import LogError, OptionError, ShapeError
+from robotid_sim.measurement import Motion, RowFilter
+
+FILTER = RowFilter(first=100, stop=1900, step=20, edge=50, cutoff=0.02)
+ROUNDING = 1e-12
+"""Of a recursive filter on signals of size one."""
+
+
+def signal(seed, shape=()):
+    return np.random.default_rng(seed).standard_normal((FILTER.stop - FILTER.first, *shape))
+
+
+def test_apply_is_a_zero_phase_butterworth_then_decimation():
+    x = signal(0, (3,))
+    sos = butter(4, 0.04, output="sos")  # scipy counts in half the sample rate
+    np.testing.assert_array_equal(FILTER.apply(x), sosfiltfilt(sos, x, axis=0)[50:-50:20])
+
+
+def test_apply_is_linear():
+    x, y = signal(1, (2,)), signal(2, (2,))
+    together = FILTER.apply(2.0 * x - 3.0 * y)
+    np.testing.assert_allclose(
+        together, 2.0 * FILTER.apply(x) - 3.0 * FILTER.apply(y), atol=10 * ROUNDING
+    )
+
+
+def test_equation_holds_after_the_filter_on_both_sides():
+    W, beta = signal(3, (2, 5)), np.random.default_rng(4).standard_normal(5)
+    np.testing.assert_allclose(FILTER.apply(W) @ beta, FILTER.apply(W @ beta), atol=10 * ROUNDING)
+
+
+def test_every_column_is_filtered_alone():
+    x = signal(5, (2, 3))
+    np.testing.assert_array_equal(FILTER.apply(x)[:, 1, 2], FILTER.apply(x[:, 1, 2]))
+
+
+def test_constants_pass_and_fast_signals_do_not():
+    k = np.arange(FILTER.stop - FILTER.first)
+    # Far below the corner 0.02 the gain is one to rounding of the poles near the unit circle.
+    np.testing.assert_allclose(FILTER.apply(np.ones(k.size)), 1.0, atol=1e-9)
+    fast = FILTER.apply(np.sin(2.0 * np.pi * 0.2 * k))
+    assert np.abs(fast[20:-20]).max() < 1e-5  # (0.2/0.02)^-8 = 1e-8, and ringing from the ends
+
+
+def test_rows_count_is_what_the_slices_say():
+    used = np.arange(2000)[FILTER.used]
+    assert (used[0], used[-1]) == (100, 1899)
+    assert len(FILTER.apply(signal(6))) == len(used[FILTER.rows]) == 85
+
+
+@pytest.mark.parametrize("cutoff", [0.0, -0.1, 0.5, 0.7, float("nan")])
+def test_cutoff_beyond_nyquist_is_refused(cutoff):
+    with pytest.raises(OptionError, match=r"below 0\.5"):
+        RowFilter(first=0, stop=1000, step=10, edge=10, cutoff=cutoff)
+
+
+def test_a_log_too_short_is_refused():
+    with pytest.raises(LogError, match="too short"):
+        RowFilter(first=0, stop=220, step=20, edge=10, cutoff=0.02)
+    with pytest.raises(LogError, match="too short"):
+        RowFilter(first=500, stop=100, step=1, edge=0, cutoff=0.02)
+
+
+def test_whatever_a_row_filter_accepts_it_can_filter():
+    shortest = RowFilter(first=0, stop=11, step=1, edge=0, cutoff=0.1)
+    assert len(shortest.apply(np.ones(11))) == 11
+
+
+def motion(**changes):
+    zeros = np.zeros((30, 2))
+    values = {"t": np.arange(30) * 0.1, "q": zeros, "dq": zeros, "ddq": zeros, "tau": zeros}
+    return Motion(**{**values, "joint_names": ("a", "b"), **changes})
+
+
+def test_motion_checks_shapes_and_freezes():
+    assert motion().dt == pytest.approx(0.1, rel=1e-12)
+    with pytest.raises(ValueError, match="read-only"):
+        motion().q[0] = 1.0
+    for name in ("q", "dq", "ddq", "tau"):
+        with pytest.raises(ShapeError, match=f"^{name} has shape"):
+            motion(**{name: np.zeros((30, 3))})
+    with pytest.raises(ShapeError, match="^dq is not finite"):
+        motion(dq=np.full((30, 2), np.nan))
+
+
+def test_motion_takes_a_mask_or_a_filter():
+    mask = np.ones(30, dtype=bool)
+    assert motion(mask=mask).mask is not None
+    row_filter = RowFilter(first=0, stop=30, step=1, edge=0, cutoff=0.1)
+    with pytest.raises(OptionError, match="not both"):
+        motion(mask=mask, row_filter=row_filter)

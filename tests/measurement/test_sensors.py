@@ -1,0 +1,174 @@
+"""Sensors: the contract of the registry, and what each does to the numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import OptionError
+from robotid_sim.measurement import (
+    SENSORS,
+    EncoderNoise,
+    EncoderQuantization,
+    Log,
+    TorqueDelay,
+    TorqueNoise,
+    measure,
+)
+
+ACTIVE = {
+    "encoder-noise": {},
+    "encoder-quantization": {},
+    "torque-delay": {"delay": 2.5e-3},
+    "torque-noise": {},
+}
+"""Options that make a sensor do something."""
+
+RANDOM = {"encoder-noise", "torque-noise"}
+CHANNELS = ("t", "q", "tau_meas", "dq", "tau_cmd")
+
+
+def bits(log):
+    return b"".join(getattr(log, name).tobytes() for name in CHANNELS)
+
+
+def long_log(samples=20_000):
+    """Return a log long enough to measure a standard deviation to half a percent."""
+    t = (np.arange(samples) - 1000) * 1e-3
+    q = np.column_stack([np.sin(t), 0.3 * np.cos(2.0 * t), 0.1 * np.sin(3.0 * t)])
+    tau = np.column_stack([100.0 * np.cos(t), 20.0 * np.sin(t), 3.0 * np.sin(2.0 * t)])
+    return Log(t, q, tau, ("base", "arm", "slide"), ("rad", "rad", "m"))
+
+
+@pytest.mark.parametrize("name", SENSORS)
+class TestContract:
+    def test_it_changes_the_measurement_and_nothing_else(self, log, name):
+        before = bits(log)
+        out = SENSORS.build(name, **ACTIVE[name])(log, np.random.default_rng(0))
+        assert bits(log) == before
+        assert bits(out) != before
+        assert out.truth is log.truth
+        for kept in ("joint_names", "joint_units", "torque_time_offset", "period", "seed"):
+            assert getattr(out, kept) == getattr(log, kept)
+        np.testing.assert_array_equal(out.t, log.t)
+
+    def test_same_seed_gives_the_same_bits(self, log, name):
+        sensor = SENSORS.build(name, **ACTIVE[name])
+        one, two, other = (sensor(log, np.random.default_rng(seed)) for seed in (3, 3, 4))
+        assert bits(one) == bits(two)
+        assert (bits(one) != bits(other)) == (name in RANDOM)
+
+    def test_global_random_state_is_untouched(self, log, name):
+        before = np.random.get_state()[1].copy()  # noqa: NPY002: it is what must not change
+        SENSORS.build(name, **ACTIVE[name])(log, np.random.default_rng(0))
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+    def test_unknown_options_are_refused(self, name):
+        with pytest.raises(OptionError, match="has no option 'colour'"):
+            SENSORS.build(name, colour=1.0)
+
+
+@pytest.mark.parametrize("value", [-1e-6, np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("encoder-noise", "revolute"),
+        ("encoder-noise", "prismatic"),
+        ("encoder-quantization", "revolute"),
+        ("encoder-quantization", "prismatic"),
+        ("torque-noise", "relative"),
+        ("torque-noise", "absolute"),
+        ("torque-delay", "delay"),
+    ],
+)
+def test_negative_and_infinite_parameters_are_refused(name, option, value):
+    with pytest.raises(OptionError, match=option):
+        SENSORS.build(name, **{option: value})
+
+
+SAMPLING = 0.03
+"""Six standard deviations of a standard deviation from 20,000 samples (1/sqrt(2 N) = 0.5 %)."""
+
+
+def test_encoder_noise_has_its_standard_deviation_by_kind_of_joint():
+    log = long_log()
+    noise = EncoderNoise(revolute=2e-4, prismatic=3e-5)(log, np.random.default_rng(0)).q - log.q
+    np.testing.assert_allclose(noise.std(axis=0), [2e-4, 2e-4, 3e-5], rtol=SAMPLING)
+    assert np.abs(noise.mean(axis=0) / noise.std(axis=0)).max() < 4.0 / np.sqrt(log.t.size)
+
+
+def test_encoder_noise_is_white_and_independent_between_joints():
+    log = long_log()
+    noise = EncoderNoise()(log, np.random.default_rng(1)).q - log.q
+    correlation = 4.5 / np.sqrt(log.t.size)  # 4.5 standard deviations of a sample correlation
+    scaled = noise / noise.std(axis=0)
+    assert np.abs((scaled[1:] * scaled[:-1]).mean(axis=0)).max() < correlation
+    assert np.abs(np.corrcoef(noise.T)[np.triu_indices(3, 1)]).max() < correlation
+
+
+def test_torque_noise_is_relative_to_the_torque_after_time_zero_plus_absolute():
+    log = long_log()
+    sensor = TorqueNoise(relative=0.02, absolute=0.1)
+    noise = sensor(log, np.random.default_rng(2)).tau_meas - log.tau_meas
+    rms = np.sqrt((log.tau_meas[log.t >= 0.0] ** 2).mean(axis=0))
+    np.testing.assert_allclose(noise.std(axis=0), 0.02 * rms + 0.1, rtol=SAMPLING)
+
+
+def test_quantization_rounds_to_the_grid():
+    log = long_log()
+    step = np.array([1e-3, 1e-3, 1e-2])
+    out = EncoderQuantization(revolute=1e-3, prismatic=1e-2)(log, np.random.default_rng(0))
+    counts = out.q / step
+    assert np.abs(counts - np.round(counts)).max() < 1e-9  # rounding of counts up to 1e3
+    assert (np.abs(out.q - log.q) <= 0.5 * step * (1.0 + 1e-9)).all()
+    error = (out.q - log.q) / step
+    np.testing.assert_allclose(error.std(axis=0), 1.0 / np.sqrt(12.0), rtol=0.05)  # near uniform
+
+
+def test_quantization_of_zero_resolution_changes_nothing():
+    log = long_log()
+    out = EncoderQuantization(revolute=0.0, prismatic=1e-3)(log, np.random.default_rng(0))
+    np.testing.assert_array_equal(out.q[:, :2], log.q[:, :2])
+    assert not np.array_equal(out.q[:, 2], log.q[:, 2])
+
+
+def test_delay_shifts_torque_to_later_samples_and_interpolates_fractions():
+    log = long_log(2000)
+    rng = np.random.default_rng(0)
+    rounding = 1e-10  # relative to 100 N m, of a time divided by the sample time
+    late = TorqueDelay(delay=3e-3)(log, rng)
+    np.testing.assert_allclose(late.tau_meas[3:], log.tau_meas[:-3], atol=rounding)
+    np.testing.assert_array_equal(late.q, log.q)
+    half = TorqueDelay(delay=0.5e-3)(log, rng).tau_meas
+    between = 0.5 * (log.tau_meas[1:] + log.tau_meas[:-1])
+    np.testing.assert_allclose(half[1:], between, atol=rounding)
+
+
+def test_no_delay_changes_nothing():
+    log = long_log(100)
+    out = TorqueDelay()(log, np.random.default_rng(0))
+    np.testing.assert_array_equal(out.tau_meas, log.tau_meas)
+
+
+def test_measure_applies_sensors_in_order_with_one_generator():
+    log = long_log(2000)
+    sensors = (EncoderNoise(), EncoderQuantization(), TorqueNoise())
+    together = measure(log, sensors, np.random.default_rng(5))
+    rng, one_by_one = np.random.default_rng(5), log
+    for sensor in sensors:
+        one_by_one = sensor(one_by_one, rng)
+    assert together.q.tobytes() == one_by_one.q.tobytes()
+    assert together.tau_meas.tobytes() == one_by_one.tau_meas.tobytes()
+    swapped = measure(log, sensors[1::-1], np.random.default_rng(5))
+    assert not np.array_equal(swapped.q, together.q)
+
+
+def test_no_sensor_leaves_the_log_as_it_is(log):
+    assert measure(log, (), np.random.default_rng(0)) is log
+
+
+def test_noise_of_a_log_without_truth_is_the_same(log):
+    blind = replace(log, truth=None)
+    sensors = (EncoderNoise(), TorqueNoise())
+    one, two = (measure(x, sensors, np.random.default_rng(1)) for x in (log, blind))
+    assert bits(one) == bits(two)

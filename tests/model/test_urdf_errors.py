@@ -1,0 +1,281 @@
+"""What the URDF reader refuses, and that its one-line messages name file, line and element."""
+
+from pathlib import Path
+
+import pytest
+
+from robotid_sim.errors import (
+    InconsistentInertiaError,
+    UnknownNameError,
+    UrdfError,
+)
+from robotid_sim.model.robot import Robot
+
+INERTIAL = (
+    '<inertial><mass value="2"/>'
+    '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>'
+)
+LIMIT = '<limit lower="-1" upper="1" velocity="2" effort="5"/>'
+AXIS = '<axis xyz="0 0 1"/>'
+
+
+def link(name: str, content: str = INERTIAL) -> str:
+    return f'<link name="{name}">{content}</link>'
+
+
+def joint(name: str, parent: str, child: str, *, kind: str = "revolute", rest: str = AXIS + LIMIT):
+    ends = f'<parent link="{parent}"/><child link="{child}"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}{rest}</joint>'
+
+
+def urdf(*lines: str, head: str = '<robot name="toy">') -> str:
+    """Return a URDF whose element k of `lines` stands on line k + 2."""
+    return "\n".join([head, *lines, "</robot>\n"])
+
+
+def write(folder: Path, text: str, name: str = "toy.urdf") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def broken_inertial(mass: str = "2", inertia: str = "", origin: str = "") -> str:
+    tensor = inertia or '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>'
+    return f'<inertial>{origin}<mass value="{mass}"/>{tensor}</inertial>'
+
+
+def one_joint(rest: str = AXIS + LIMIT, *, kind: str = "revolute", body: str = INERTIAL) -> str:
+    """Return base, link 'arm' on line 3 and joint 'hinge' on line 4."""
+    return urdf(
+        link("base", ""), link("arm", body), joint("hinge", "base", "arm", kind=kind, rest=rest)
+    )
+
+
+TREE = {
+    "unknown parent": (
+        urdf(link("base"), link("arm"), joint("hinge", "ghost", "arm")),
+        4,
+        ("joint 'hinge'", "unknown parent link 'ghost'"),
+    ),
+    "unknown child": (
+        urdf(link("base"), link("arm"), joint("hinge", "base", "ghost")),
+        4,
+        ("joint 'hinge'", "unknown child link 'ghost'"),
+    ),
+    "duplicate link": (
+        urdf(link("base"), link("arm"), link("arm"), joint("hinge", "base", "arm")),
+        4,
+        ("duplicate link name 'arm'",),
+    ),
+    "duplicate joint": (
+        urdf(
+            *(link(n) for n in ("base", "arm", "hand")),
+            joint("hinge", "base", "arm"),
+            joint("hinge", "arm", "hand"),
+        ),
+        6,
+        ("duplicate joint name 'hinge'",),
+    ),
+    "several roots": (
+        urdf(link("base"), link("arm"), link("stray"), joint("hinge", "base", "arm")),
+        4,
+        ("several root links", "'base' (line 2)", "'stray' (line 4)"),
+    ),
+    "cycle beside the tree": (
+        urdf(
+            *(link(n) for n in ("base", "arm", "a", "b")),
+            joint("hinge", "base", "arm"),
+            joint("j1", "a", "b"),
+            joint("j2", "b", "a"),
+        ),
+        8,
+        ("cycle", "a -> b -> a"),
+    ),
+    "cycle of everything": (
+        urdf(link("a"), link("b"), joint("j1", "a", "b"), joint("j2", "b", "a")),
+        5,
+        ("cycle",),
+    ),
+    "own parent": (
+        urdf(link("base"), link("arm"), joint("hinge", "arm", "arm")),
+        4,
+        ("cycle", "arm -> arm"),
+    ),
+    "two parents": (
+        urdf(
+            *(link(n) for n in ("base", "arm", "hand")),
+            joint("j1", "base", "arm"),
+            joint("j2", "base", "hand"),
+            joint("j3", "arm", "hand"),
+        ),
+        7,
+        ("link 'hand'", "two joints", "'j2'", "'j3'"),
+    ),
+    "no links": (urdf(), 1, ("no links",)),
+    "nameless link": (urdf("<link/>"), 2, ("<link> has no name",)),
+    "nameless joint": (urdf(link("base"), "<joint type='fixed'/>"), 3, ("<joint> has no name",)),
+    "joint without parent": (
+        urdf(link("base"), '<joint name="hinge" type="fixed"><child link="base"/></joint>'),
+        3,
+        ("joint 'hinge'", "<parent link"),
+    ),
+    "unknown joint type": (one_joint(kind="hinged"), 4, ("joint 'hinge'", "'hinged'", "revolute")),
+}
+
+NUMBERS = {
+    "zero axis": (one_joint('<axis xyz="0 0 0"/>' + LIMIT), 4, ("joint 'hinge'", "axis is zero")),
+    "axis of two numbers": (
+        one_joint('<axis xyz="0 1"/>' + LIMIT),
+        4,
+        ("joint 'hinge'", "xyz='0 1'", "3 number"),
+    ),
+    "missing limit": (one_joint(AXIS), 4, ("joint 'hinge'", "no <limit>")),
+    "lower above upper": (
+        one_joint(AXIS + '<limit lower="1" upper="-1" velocity="2" effort="5"/>'),
+        4,
+        ("joint 'hinge'", "lower limit 1", "upper limit -1"),
+    ),
+    "lower equals upper": (
+        one_joint(AXIS + '<limit velocity="2" effort="5"/>'),
+        4,
+        ("joint 'hinge'", "lower limit 0"),
+    ),
+    "no velocity limit": (
+        one_joint(AXIS + '<limit lower="-1" upper="1" effort="5"/>'),
+        4,
+        ("joint 'hinge'", "velocity limit", "robot.toml"),
+    ),
+    "limit not numeric": (
+        one_joint(AXIS + '<limit lower="-1" upper="wide" velocity="2"/>'),
+        4,
+        ("joint 'hinge'", "upper='wide'", "not numeric"),
+    ),
+    "damping NaN": (
+        one_joint(AXIS + LIMIT + '<dynamics damping="nan"/>'),
+        4,
+        ("joint 'hinge'", "damping='nan'", "not finite"),
+    ),
+    "origin not numeric": (
+        one_joint('<origin xyz="0 0 left"/>' + AXIS + LIMIT),
+        4,
+        ("joint 'hinge'", "xyz='0 0 left'", "not numeric"),
+    ),
+    "mass not numeric": (
+        one_joint(body=broken_inertial("heavy")),
+        3,
+        ("link 'arm'", "value='heavy'", "not numeric"),
+    ),
+    "mass NaN": (one_joint(body=broken_inertial("nan")), 3, ("link 'arm'", "not finite")),
+    "mass infinite": (one_joint(body=broken_inertial("1e999")), 3, ("link 'arm'", "not finite")),
+    "mass negative": (one_joint(body=broken_inertial("-2")), 3, ("link 'arm'", "negative", "-2")),
+    "no mass": (one_joint(body="<inertial/>"), 3, ("link 'arm'", "no <mass>")),
+    "mass without value": (
+        one_joint(body="<inertial><mass/></inertial>"),
+        3,
+        ("link 'arm'", "'value'"),
+    ),
+    "inertia NaN": (
+        one_joint(body=broken_inertial(inertia='<inertia ixx="nan" iyy="1" izz="1"/>')),
+        3,
+        ("link 'arm'", "ixx='nan'", "not finite"),
+    ),
+    "COM not numeric": (
+        one_joint(body=broken_inertial(origin='<origin xyz="0,0,1"/>')),
+        3,
+        ("link 'arm'", "xyz='0,0,1'"),
+    ),
+    "mesh without file": (
+        one_joint(body="<visual><geometry><mesh/></geometry></visual>"),
+        3,
+        ("link 'arm'", "filename"),
+    ),
+    "visual without geometry": (
+        one_joint(body="<visual/>"),
+        3,
+        ("link 'arm'", "geometry"),
+    ),
+    "no joint that moves": (one_joint(kind="fixed"), 2, ("'base'", "no movable joint", "--tip")),
+    "floating joint": (one_joint(kind="floating"), 4, ("joint 'hinge'", "floating")),
+    "extension of unknown joint": (
+        urdf(link("base"), link("arm"), joint("hinge", "base", "arm")).replace(
+            "</robot>", '<robotid><joint name="ghost" Ia="1"/></robotid></robot>'
+        ),
+        5,
+        ("'ghost'",),
+    ),
+    "extension with unknown key": (
+        urdf(link("base"), link("arm"), joint("hinge", "base", "arm")).replace(
+            "</robot>", '<robotid><joint name="hinge" ia="1"/></robotid></robot>'
+        ),
+        5,
+        ("'hinge'", "'ia'", "Ia"),
+    ),
+}
+CASES = TREE | NUMBERS
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_error_names_file_line_and_element(case: str, tmp_path: Path) -> None:
+    text, line, words = CASES[case]
+    path = write(tmp_path, text)
+    with pytest.raises(UrdfError) as caught:
+        Robot.from_urdf(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}:{line}: ")
+    for word in words:
+        assert word in message
+    assert "\n" not in message
+
+
+INERTIA_REASONS = {
+    "negative moment": ('<inertia ixx="-0.1" iyy="0.1" izz="0.1"/>', "negative principal moment"),
+    "triangle": ('<inertia ixx="0.1" iyy="0.1" izz="0.3"/>', "0.1 + 0.1 < 0.3"),
+    "off-diagonal": ('<inertia ixx="1" iyy="1" izz="1" ixy="2"/>', "negative principal moment"),
+}
+
+
+@pytest.mark.parametrize("case", INERTIA_REASONS)
+def test_impossible_inertia_is_refused_with_file_line_link_and_reason(
+    case: str, tmp_path: Path
+) -> None:
+    tensor, reason = INERTIA_REASONS[case]
+    path = write(tmp_path, one_joint(body=broken_inertial(inertia=tensor)))
+    with pytest.raises(InconsistentInertiaError) as caught:
+        Robot.from_urdf(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}:3: link 'arm': ")
+    assert reason in message
+    assert "--repair" in message
+    assert "\n" not in message
+
+
+def test_formal_reading_accepts_impossible_inertia_and_reports_it(tmp_path: Path) -> None:
+    tensor, _ = INERTIA_REASONS["triangle"]
+    path = write(tmp_path, one_joint(body=broken_inertial(inertia=tensor)))
+    robot = Robot.from_urdf(path, formal=True)
+    (reason,) = robot.inconsistencies()
+    assert reason is not None
+    assert "triangle" in reason
+
+
+def test_impossible_inertia_of_the_fixed_base_does_not_matter(tmp_path: Path) -> None:
+    base = broken_inertial("0", '<inertia ixx="1" iyy="1" izz="5"/>')
+    path = write(tmp_path, urdf(link("base", base), link("arm"), joint("hinge", "base", "arm")))
+    assert Robot.from_urdf(path).dof == 1
+
+
+@pytest.mark.parametrize("option", ["base", "tip"])
+def test_unknown_chain_end_lists_the_links(option: str, tmp_path: Path) -> None:
+    path = write(tmp_path, one_joint())
+    with pytest.raises(UnknownNameError) as caught:
+        Robot.from_urdf(path, **{option: "hand"})
+    message = str(caught.value)
+    assert str(path) in message
+    assert "no link 'hand'" in message
+    assert "base, arm" in message
+
+
+def test_tip_that_is_not_below_the_base_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, one_joint())
+    with pytest.raises(UrdfError, match=r"toy\.urdf:2: link 'base' is not below 'arm'"):
+        Robot.from_urdf(path, base="arm", tip="base")

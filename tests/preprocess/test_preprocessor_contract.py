@@ -1,0 +1,138 @@
+"""What every registered preprocessor does, on the standard experiment of the small arm."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import LogError, OptionError
+from robotid_sim.measurement import EncoderNoise, TorqueNoise, Truth, measure
+from robotid_sim.model.perturb import perturb
+from robotid_sim.preprocess import PREPROCESSORS, Rows
+
+
+@pytest.fixture(scope="module")
+def virtual(experiment, arm):
+    return experiment(arm)
+
+
+@pytest.fixture(scope="module")
+def measured(virtual):
+    return measure(virtual.log, (EncoderNoise(), TorqueNoise()), np.random.default_rng(0))
+
+
+def bits(motion):
+    return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
+
+
+def scrambled(log):
+    rng = np.random.default_rng(1)
+    return replace(log, truth=Truth(*rng.standard_normal((4, *log.q.shape))))
+
+
+@pytest.mark.parametrize("name", PREPROCESSORS)
+class TestContract:
+    def test_motion_has_a_row_for_every_sample_at_the_torque_times(self, virtual, measured, name):
+        motion = PREPROCESSORS.build(name)(measured, virtual.nominal)
+        for channel in ("q", "dq", "ddq", "tau"):
+            assert getattr(motion, channel).shape == measured.q.shape
+        np.testing.assert_array_equal(motion.t, measured.t + measured.torque_time_offset)
+        np.testing.assert_array_equal(motion.tau, measured.tau_meas)
+        assert motion.joint_names == measured.joint_names
+        assert motion.period == measured.period
+        assert motion.row_filter is not None
+
+    def test_motion_is_close_to_the_truth(self, virtual, measured, name):
+        motion = PREPROCESSORS.build(name)(measured, virtual.nominal)
+        use = slice(10_000, -1000)
+        truth = virtual.log.truth
+        # Encoder noise 1e-4 rad is reduced, so that position must be better than the encoder, and
+        # the motion of a few rad/s must survive in velocity and acceleration.
+        assert (np.sqrt(((motion.q - truth.q)[use] ** 2).mean(axis=0)) < 5e-4).all()
+        for channel, share in (("dq", 0.01), ("ddq", 0.1)):
+            error = (getattr(motion, channel) - getattr(truth, channel))[use]
+            size = (getattr(truth, channel)[use] ** 2).mean(axis=0)
+            assert (np.sqrt((error**2).mean(axis=0) / size) < share).all()
+
+    def test_truth_is_never_looked_at(self, virtual, measured, name):
+        preprocessor = PREPROCESSORS.build(name)
+        motions = [
+            preprocessor(log, virtual.nominal)
+            for log in (measured, replace(measured, truth=None), scrambled(measured))
+        ]
+        assert len({bits(motion) for motion in motions}) == 1
+
+    def test_inertia_of_the_nominal_does_not_matter(self, virtual, measured, name):
+        other = perturb(virtual.plant, np.random.default_rng(77))
+        one, two = (PREPROCESSORS.build(name)(measured, x) for x in (virtual.nominal, other))
+        assert bits(one) == bits(two)
+
+    def test_same_log_gives_the_same_bits_and_stays_as_it_was(self, virtual, measured, name):
+        before = measured.q.tobytes() + measured.tau_meas.tobytes()
+        preprocessor = PREPROCESSORS.build(name)
+        one, two = (preprocessor(measured, virtual.nominal) for _ in range(2))
+        assert bits(one) == bits(two)
+        assert measured.q.tobytes() + measured.tau_meas.tobytes() == before
+
+    def test_tuned_keeps_the_answer_for_its_own_log(self, virtual, measured, name):
+        preprocessor = PREPROCESSORS.build(name)
+        tuned = preprocessor.tuned(measured, virtual.nominal)
+        one, two = (x(measured, virtual.nominal) for x in (preprocessor, tuned))
+        assert bits(one) == bits(two)
+        assert tuned.tuned(virtual.log, virtual.nominal) == tuned or name == "butterworth"
+
+    def test_tuned_is_linear(self, virtual, measured, name):
+        tuned = PREPROCESSORS.build(name).tuned(measured, virtual.nominal)
+        noise = replace(measured, q=measured.q - virtual.log.q, tau_meas=measured.tau_meas)
+        parts = [tuned(log, virtual.nominal) for log in (virtual.log, noise)]
+        whole = tuned(measured, virtual.nominal)
+        for channel in ("q", "dq", "ddq"):
+            total = getattr(whole, channel)
+            error = sum(getattr(part, channel) for part in parts) - total
+            # Rounding of a recursion over 30,000 samples whose diffuse start costs ten digits.
+            assert np.abs(error).max() < 1e-9 * max(1.0, np.abs(total).max())
+
+    def test_another_row_rate_changes_the_rows_and_not_the_motion(self, virtual, measured, name):
+        fast = PREPROCESSORS.build(name, rows=Rows(cutoff=10.0, rate=50.0))
+        motion = fast(measured, virtual.nominal)
+        assert bits(motion) == bits(PREPROCESSORS.build(name)(measured, virtual.nominal))
+        assert motion.row_filter.step == 20
+        assert motion.row_filter.cutoff == pytest.approx(0.01, rel=1e-9)  # rounding of dt
+
+    def test_a_short_log_is_refused(self, virtual, measured, name):
+        channels = ("t", "q", "tau_meas", "tau_cmd")
+        cut = {channel: getattr(measured, channel)[:1000] for channel in channels}
+        with pytest.raises(LogError, match="too short"):
+            PREPROCESSORS.build(name)(replace(measured, **cut, truth=None), virtual.nominal)
+
+    def test_unknown_options_are_refused(self, name):
+        with pytest.raises(OptionError, match="has no option 'colour'"):
+            PREPROCESSORS.build(name, colour=1.0)
+
+
+def test_the_first_of_several_periods_is_dropped(measured):
+    rows = Rows(tail=0.5).filter_for(measured)
+    assert measured.t[rows.first] == pytest.approx(measured.period, abs=1e-9)  # rounding of t
+    assert measured.t[rows.stop - 1] == pytest.approx(measured.t[-1] - 0.5, abs=1e-9)
+
+
+def test_a_log_that_does_not_repeat_loses_its_tail_at_both_ends(measured):
+    rows = Rows(tail=0.5).filter_for(replace(measured, period=None))
+    assert measured.t[rows.first] == pytest.approx(0.5, abs=1e-9)  # rounding of t
+    assert measured.t[rows.stop - 1] == pytest.approx(measured.t[-1] - 0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cutoff": 0.0},
+        {"cutoff": 6.0, "rate": 10.0},
+        {"cutoff": float("nan")},
+        {"tail": -0.1},
+        {"edge": -0.1},
+        {"tail": float("nan")},
+    ],
+)
+def test_rows_that_alias_or_cut_backwards_are_refused(options):
+    with pytest.raises(OptionError):
+        Rows(**options)

@@ -1,0 +1,98 @@
+"""Point-to-point motion, and the contract that every trajectory family fulfils."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.trajectory import TRAJECTORIES, FourierTrajectory, PointToPoint
+from robotid_sim.trajectory.fourier import rest_basis
+from robotid_sim.trajectory.quintic import PEAK_ACCELERATION, PEAK_VELOCITY, approach_duration
+
+JOINTS = ("a", "b")
+START, END = np.array([0.1, -1.0]), np.array([1.3, 2.0])
+
+
+def example(family):
+    """Return a trajectory of every registered family; a new one needs an entry here."""
+    match family:
+        case "fourier":
+            free = rest_basis(3)
+            coefficients = free @ np.random.default_rng(0).standard_normal((free.shape[1], 2))
+            a, b = np.split(coefficients.T, 2, axis=1)
+            return FourierTrajectory(JOINTS, START, a, b, 5.0, 2, END, 1.5)
+        case "point-to-point":
+            return PointToPoint(JOINTS, START, END, -0.5, 2.0)
+    raise AssertionError(f"no example of the trajectory family '{family}'")
+
+
+@pytest.mark.parametrize("family", TRAJECTORIES)
+class TestContract:
+    def test_derivatives_are_analytic(self, family):
+        trajectory, h = example(family), 1e-5
+        t = np.linspace(trajectory.start + 2 * h, trajectory.duration - 2 * h, 333)
+        before, here, after = (trajectory(t + shift) for shift in (-h, 0.0, h))
+        tolerance = 1e-6  # h^2/6 times a third derivative below 1e3, and rounding 1e-16/h
+        assert np.abs((after.q - before.q) / (2 * h) - here.dq).max() < tolerance
+        assert np.abs((after.dq - before.dq) / (2 * h) - here.ddq).max() < tolerance
+
+    def test_it_starts_and_ends_at_rest(self, family):
+        trajectory = example(family)
+        ends = trajectory(np.array([trajectory.start, trajectory.duration]))
+        assert np.abs(ends.dq).max() < 1e-12  # rounding of a few terms of size one
+        assert np.abs(ends.ddq).max() < 1e-12
+
+    def test_shapes_follow_times_and_joints(self, family):
+        trajectory = example(family)
+        reference = trajectory(np.linspace(trajectory.start, trajectory.duration, 7))
+        assert trajectory.joint_names == JOINTS
+        assert trajectory.start <= 0.0 < trajectory.duration
+        for name in ("q", "dq", "ddq"):
+            assert getattr(reference, name).shape == (7, 2)
+
+    def test_registry_knows_its_name(self, family):
+        assert TRAJECTORIES.name_of(example(family)) == family
+
+
+def test_quintic_joins_its_ends_and_rests_outside():
+    motion = PointToPoint(JOINTS, START, END, 0.0, 2.0)
+    reference = motion(np.array([-5.0, 0.0, 1.0, 2.0, 9.0]))
+    np.testing.assert_array_equal(reference.q[:2], [START, START])
+    np.testing.assert_allclose(reference.q[2], 0.5 * (START + END), rtol=1e-15)  # symmetry
+    np.testing.assert_allclose(reference.q[3:], [END, END], rtol=1e-15)
+    np.testing.assert_array_equal(reference.dq[[0, 1, 3, 4]], 0.0)
+    np.testing.assert_array_equal(reference.ddq[[0, 1, 3, 4]], 0.0)
+
+
+def test_peaks_of_the_quintic_are_the_stated_constants():
+    T = 2.0
+    reference = PointToPoint(JOINTS, START, END, 0.0, T)(np.linspace(0.0, T, 200_001))
+    delta = np.abs(END - START)
+    grid = 1e-8  # a maximum on a grid of step s misses s^2/8 of curvature 100
+    velocity = np.abs(reference.dq).max(axis=0) * T / delta
+    acceleration = np.abs(reference.ddq).max(axis=0) * T**2 / delta
+    np.testing.assert_allclose(velocity, PEAK_VELOCITY, rtol=grid)
+    np.testing.assert_allclose(acceleration, PEAK_ACCELERATION, rtol=grid)
+
+
+def test_approach_duration_keeps_the_share_of_the_limits(robot):
+    rng = np.random.default_rng(0)
+    q_start, q_end = rng.uniform(robot.limits.lower, robot.limits.upper, (2, robot.dof))
+    share = 0.5
+    duration = approach_duration(robot.limits, q_start, q_end, share)
+    motion = PointToPoint(robot.joint_names, q_start, q_end, 0.0, duration)
+    reference = motion(np.linspace(0.0, duration, 5000))
+    assert duration >= 1.0
+    assert (2.0 * duration).is_integer()
+    assert (np.abs(reference.dq) <= share * robot.limits.velocity).all()
+    assert (np.abs(reference.ddq) <= share * robot.limits.acceleration).all()
+
+
+def test_approach_takes_a_second_even_for_no_way(irb140):
+    assert approach_duration(irb140.limits, irb140.home, irb140.home, 0.5) == 1.0
+
+
+def test_time_must_pass_and_poses_must_fit():
+    with pytest.raises(OptionError, match="does not come after"):
+        PointToPoint(JOINTS, START, END, 1.0, 1.0)
+    with pytest.raises(ShapeError, match="q_end has shape"):
+        PointToPoint(JOINTS, START, np.zeros(3), 0.0, 1.0)

@@ -1,0 +1,114 @@
+"""JSON form of a trajectory: every bit kept, everything unusable refused in one line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import FileFormatError
+from robotid_sim.trajectory import FourierTrajectory
+from robotid_sim.trajectory.fourier import SCHEMA_VERSION
+
+
+def awkward_series(*, home):
+    rng = np.random.default_rng(0)
+    q0, a, b = rng.standard_normal(2), *rng.standard_normal((2, 2, 3))
+    q0[0], a[0, 0] = 0.1 + 0.2, 5e-324  # neither survives rounding to few digits
+    lead = (rng.standard_normal(2), 1.0 / 3.0) if home else (None, 0.0)
+    return FourierTrajectory(("a", "b"), q0, a, b, 10.0 / 3.0, 2, *lead)
+
+
+def written(folder, **changes):
+    """Return a trajectory file with some keys changed, or removed where the value is `...`."""
+    path = folder / "trajectory.json"
+    awkward_series(home=True).save(path)
+    content = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({k: v for k, v in content.items() if v is not ...}))
+    return path
+
+
+@pytest.mark.parametrize("home", [True, False])
+def test_round_trip_keeps_every_bit(tmp_path, home):
+    trajectory = awkward_series(home=home)
+    trajectory.save(tmp_path / "trajectory.json")
+    loaded = FourierTrajectory.load(tmp_path / "trajectory.json")
+    for name in ("q0", "a", "b"):
+        assert getattr(loaded, name).tobytes() == getattr(trajectory, name).tobytes()
+    for name in ("joint_names", "base_period", "periods", "approach", "start", "duration"):
+        assert getattr(loaded, name) == getattr(trajectory, name)
+    if home:
+        assert loaded.home.tobytes() == trajectory.home.tobytes()
+    else:
+        assert loaded.home is None
+
+
+def test_writing_leaves_only_the_file(tmp_path):
+    awkward_series(home=True).save(tmp_path / "trajectory.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["trajectory.json"]
+
+
+def test_unwritable_folder_is_refused(tmp_path):
+    with pytest.raises(FileFormatError, match="cannot write"):
+        awkward_series(home=True).save(tmp_path / "nowhere" / "trajectory.json")
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (f"robotid/trajectory/{SCHEMA_VERSION + 1}", "newer than this robotid_sim"),
+        ("robotid/trajectory/0", "schema"),
+        ("robotid/log/1", "not a trajectory file"),
+        ("robotid/trajectory/x", "not a trajectory file"),
+        ("something else", "not a trajectory file"),
+        (None, "not a trajectory file"),
+        (..., "not a trajectory file"),
+    ],
+)
+def test_other_schemas_are_refused(tmp_path, schema, message):
+    path = written(tmp_path, schema=schema)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        FourierTrajectory.load(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["joint_names", "q0", "a", "b", "base_period", "family"])
+def test_a_missing_key_is_refused_by_name(tmp_path, key):
+    with pytest.raises(FileFormatError, match=key):
+        FourierTrajectory.load(written(tmp_path, **{key: ...}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"family": "spline"},
+        {"extra": 1},
+        {"a": None},
+        {"a": [[1.0, 2.0, 3.0], [1.0]]},
+        {"a": "text"},
+        {"q0": [1.0]},
+        {"q0": [float("nan"), 0.0]},
+        {"base_period": "ten"},
+        {"base_period": float("nan")},
+        {"periods": -1},
+        {"periods": 1.5},
+        {"joint_names": 3},
+        {"home": [0.0]},
+    ],
+)
+def test_unusable_content_is_refused_in_one_line(tmp_path, change):
+    with pytest.raises(FileFormatError) as caught:
+        FourierTrajectory.load(written(tmp_path, **change))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "\udcff".encode("utf-8", "surrogateescape")])
+def test_what_is_no_json_object_is_refused(tmp_path, text):
+    path = tmp_path / "trajectory.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(FileFormatError, match="not a trajectory file"):
+        FourierTrajectory.load(path)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(FileFormatError, match="cannot read trajectory file"):
+        FourierTrajectory.load(tmp_path / "absent.json")
