@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from robotid_sim.errors import ShapeError
 
-Float = NDArray[np.float64]
-Float1D = NDArray[np.float64]
-Float2D = NDArray[np.float64]
+Float = NDArray[np.floating[Any]]
+Float1D = NDArray[np.floating[Any]]
+Float2D = NDArray[np.floating[Any]]
 Bool1D = NDArray[np.bool_]
 Int1D = NDArray[np.intp]
 

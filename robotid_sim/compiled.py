@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar, cast
 
 import numba
@@ -16,8 +17,8 @@ SMALLEST_PART = 2000
 def jit(function: F) -> F:
     """Compile `function` in nopython mode; cache on disk if possible.
 
-    No fastmath: the same input gives the same bits. Kernels run without the interpreter lock. Kernels that call one another
-    belong in one file, because the cache does not see edits in a callee of another file.
+    No fastmath: the same input gives the same bits. Kernels run without the interpreter lock. Those
+    that call one another belong in one file: the cache does not see edits in a callee elsewhere.
     """
     try:
         return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
@@ -42,6 +43,6 @@ def in_threads(kernel: Callable[[slice], None], samples: int) -> None:
         kernel(slice(0, samples))
         return
     edges = [samples * k // count for k in range(count + 1)]
-    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [slice(*pair) for pair in pairwise(edges)]
     with ThreadPoolExecutor(count) as pool:
         list(pool.map(kernel, parts))

@@ -1,13 +1,14 @@
 """Computed torque: inverse dynamics of a model plus proportional-derivative feedback."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
+from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
 
@@ -33,25 +34,24 @@ class ComputedTorque(Controller):
     """Position gain [1/s^2]."""
     kd: float = 100.0
     """Velocity gain [1/s]."""
+    _phi: Float1D = field(init=False, repr=False)
+    _drive: Float2D = field(init=False, repr=False)
+    """Rows Fv, Fc, Fo, Ia of the model."""
 
     def __post_init__(self) -> None:
         if self.kp < 0.0 or self.kd < 0.0:
             raise OptionError(f"gains must not be negative: kp = {self.kp:g}, kd = {self.kd:g}")
-        friction = [joint.friction for joint in self.model.joints]
-        law = {name: np.array([getattr(f, name) for f in friction]) for name in ("Fv", "Fc", "Fo")}
-        law["Ia"] = np.array([joint.rotor_inertia for joint in self.model.joints])
-        object.__setattr__(self, "_law", law)
-        object.__setattr__(self, "_phi", self.model.parameters())
+        phi = self.model.parameters()
+        drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T
+        object.__setattr__(self, "_phi", phi)
+        object.__setattr__(self, "_drive", drive)
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        law: dict[str, Float1D] = getattr(self, "_law")
         wanted = setpoint.ddq + self.kd * (setpoint.dq - dq) + self.kp * (setpoint.q - q)
-        rigid = kernels.inverse_dynamics(
-            self.model.geometry, self.model.gravity, getattr(self, "_phi"), q[None], dq[None],
-            wanted[None],
-        )[0]
-        coulomb = law["Fc"] * np.tanh(setpoint.dq / self.model.eps)
-        friction = law["Fv"] * setpoint.dq + coulomb + law["Fo"]
-        return np.asarray(rigid + law["Ia"] * wanted + friction)
+        model = (self.model.geometry, self.model.gravity, self._phi)
+        rigid = kernels.inverse_dynamics(*model, q[None], dq[None], wanted[None])[0]
+        Fv, Fc, Fo, Ia = self._drive
+        friction = Fv * setpoint.dq + Fc * np.tanh(setpoint.dq / self.model.eps) + Fo
+        return np.asarray(rigid + Ia * wanted + friction)

@@ -161,7 +161,7 @@ def _pivots(W: Float2D, scale: float | None = None) -> Int1D:
 def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
     """Return a row of B as text, the leading symbol first."""
     terms = [symbols[lead]]
-    for k in np.flatnonzero(row):
+    for k in np.flatnonzero(row).tolist():
         if k == lead:
             continue
         size = abs(row[k])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float, Float1D, Float2D, states
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, states
 from robotid_sim.compiled import in_threads
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import RankDeficientError
@@ -76,7 +76,7 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
     r"""Product C(q, dq) v with the C of the Christoffel symbols, shape (n,).
 
     For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability proofs of
-    sliding-mode and adaptive controllers use; ``coriolis(robot, q, dq, dq)`` is the velocity torque.
+    sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
     """
     batch, _ = states(q, dq, v, dof=robot.dof, names=("q", "dq", "v"))
     one = (part[0] for part in batch)
@@ -93,7 +93,8 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
     """
     batch, _ = states(q, dq, tau, dof=robot.dof, names=("q", "dq", "tau"))
     args = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
-    _, ddq, _, ok = kernels.plant_step(*args, *(part[0] for part in batch), 0.0, 0)
+    q0, dq0, tau0 = (part[0] for part in batch)
+    _, ddq, _, ok = kernels.plant_step(*args, q0, dq0, tau0, 0.0, 0)
     if not ok:
         raise RankDeficientError(not_positive_definite(robot))
     return np.asarray(ddq)
@@ -112,7 +113,7 @@ def torque_regressor(
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
-    columns: Sequence[int] | None = None,
+    columns: Sequence[int] | Int1D | None = None,
 ) -> Float:
     r"""Regressor of the drive torques, linear in the full parameters: :math:`\tau = Y \phi`.
 

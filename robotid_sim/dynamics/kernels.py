@@ -52,12 +52,13 @@ def _cross(a: Float1D, b: Float1D, out: Float1D) -> None:
 
 @jit
 def _dot(a: Float1D, b: Float1D) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    dot: float = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return dot
 
 
 @jit
 def _rotate(R: Float2D, a: Float1D, out: Float1D) -> None:
-    """out = R a: from the frame of a body to the frame of the previous one."""
+    """Out = R a: from the frame of a body to the frame of the previous one."""
     x, y, z = a[0], a[1], a[2]
     for i in range(3):
         out[i] = R[i, 0] * x + R[i, 1] * y + R[i, 2] * z
@@ -65,7 +66,7 @@ def _rotate(R: Float2D, a: Float1D, out: Float1D) -> None:
 
 @jit
 def _rotate_back(R: Float2D, a: Float1D, out: Float1D) -> None:
-    """out = R^T a: from the frame of the previous body to the frame of a body."""
+    """Out = R^T a: from the frame of the previous body to the frame of a body."""
     x, y, z = a[0], a[1], a[2]
     for i in range(3):
         out[i] = R[0, i] * x + R[1, i] * y + R[2, i] * z
@@ -274,7 +275,9 @@ def joint_torque(
 def _friction(phi: Float1D, eps: Float1D, j: int, dq: float) -> float:
     """Fv dq + Fc tanh(dq / eps) + Fo of joint j."""
     first = 10 * eps.shape[0] + 4 * j
-    return phi[first] * dq + phi[first + 1] * math.tanh(dq / eps[j]) + phi[first + 2]
+    coulomb = phi[first + 1] * math.tanh(dq / eps[j])
+    torque: float = phi[first] * dq + coulomb + phi[first + 2]
+    return torque
 
 
 # ------------------------------------------------------- regressor [2] and mass matrix

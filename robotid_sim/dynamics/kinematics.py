@@ -20,7 +20,7 @@ def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
 
 
 def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
-    """Geometric Jacobian of the tip in the root frame, shape (6, n): velocity over angular velocity.
+    """Geometric Jacobian of the tip in the root frame, shape (6, n).
 
     Maps joint velocities [rad/s] to the velocity of the tip's origin [m/s] and the angular velocity
     [rad/s].

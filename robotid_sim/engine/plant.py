@@ -75,10 +75,10 @@ def substeps_for(robot: Robot, q: Float2D, dt: float, minimum: int = 4) -> int:
     if need[worst] > MAX_SUBSTEPS:
         joint = robot.joints[worst]
         raise OptionError(
-            f"joint '{joint.name}' has friction Fc {joint.friction.Fc:g}, Fv {joint.friction.Fv:g} "
-            f"with eps {joint.friction.eps:g} on an inertia of {lightest[worst]:.2g}, which needs "
-            f"{need[worst]:.0f} sub-steps per control step (at most {MAX_SUBSTEPS}); give its rotor "
-            "inertia Ia, raise eps or the control rate"
+            f"joint '{joint.name}' has friction Fc {joint.friction.Fc:g}, Fv "
+            f"{joint.friction.Fv:g} with eps {joint.friction.eps:g} on an inertia of "
+            f"{lightest[worst]:.2g}, which needs {need[worst]:.0f} sub-steps per control step (at "
+            f"most {MAX_SUBSTEPS}); give its rotor inertia Ia, raise eps or the control rate"
         )
     return max(minimum, int(np.ceil(need[worst])))
 
@@ -203,8 +203,8 @@ class Plant:
         if bad.any():
             joint = self.robot.joint_names[int(bad.argmax())]
             raise SimulationDiverged(
-                f"the simulation diverged at t = {self.t:.3f} s: joint '{joint}' left every sensible "
-                "range; lower the gains or raise the sub-steps",
+                f"the simulation diverged at t = {self.t:.3f} s: joint '{joint}' left every "
+                "sensible range; lower the gains or raise the sub-steps",
                 self.t,
                 joint,
             )

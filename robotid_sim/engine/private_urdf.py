@@ -1,9 +1,9 @@
 """The private copy of a robot that the engine loads in place of any user's file.
 
 It holds only bodies and joints: no geometry (self-contact would disturb the dynamics, and missing
-meshes fail), no ``<dynamics>`` (Bullet would add the damping to ours), joint ranges so wide that the
-engine's limit constraints never act, and principal moments with an inertial rpy, because Bullet's
-own diagonalization of a full tensor costs 3e-8 in accuracy.
+meshes fail), no ``<dynamics>`` (Bullet would add the damping to ours), joint ranges so wide that
+the engine's limit constraints never act, and principal moments with an inertial rpy, because
+Bullet's own diagonalization of a full tensor costs 3e-8 in accuracy.
 """
 
 import numpy as np

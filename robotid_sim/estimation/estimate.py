@@ -46,7 +46,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         b, n = len(self.names), len(self.joint_names)
-        shapes = {"beta": (b,), "torque_rms": (n,), "noise_std": (n,)}
+        shapes: dict[str, tuple[int, ...]] = {"beta": (b,), "torque_rms": (n,), "noise_std": (n,)}
         for name in ("cov", "cov_white"):
             if getattr(self, name) is not None:
                 shapes[name] = (b, b)

@@ -10,6 +10,7 @@ References
 
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -76,15 +77,16 @@ def _fit(
 ) -> Estimate:
     began = time.perf_counter()
     reduction = reduce_rows(problem)
-    weights = np.ones(problem.dof)
-    common = {
-        "estimator": name,
-        "names": problem.basis.names,
-        "units": problem.basis.units,
-        "joint_names": problem.joint_names,
-        "rows": len(problem.W),
-        "options": options,
-    }
+    weights: Float1D = np.ones(problem.dof)
+    result = partial(
+        Estimate,
+        estimator=name,
+        names=problem.basis.names,
+        units=problem.basis.units,
+        joint_names=problem.joint_names,
+        rows=len(problem.W),
+        options=options,
+    )
     try:
         beta, R = reduction.solve(weights)
         sigma = noise_std(reduction, beta, problem.basis.rank)
@@ -96,11 +98,9 @@ def _fit(
         zero = np.zeros(problem.basis.rank)
         rms = np.sqrt(reduction.squared_residuals(zero) / problem.samples)
         message = f"{error}: the motion does not excite every parameter"
-        return Estimate(
-            beta=zero, torque_rms=rms, noise_std=rms, success=False, message=message, **common
-        )
+        return result(beta=zero, torque_rms=rms, noise_std=rms, success=False, message=message)
     inverse = np.linalg.inv(R)
-    return Estimate(
+    return result(
         beta=beta,
         torque_rms=np.sqrt(reduction.squared_residuals(beta) / problem.samples),
         noise_std=sigma,
@@ -108,7 +108,6 @@ def _fit(
         cov_white=_white_covariance(reduction, weights, sigma, inverse),
         cond=float(np.linalg.cond(R / np.linalg.norm(R, axis=0))),
         seconds=time.perf_counter() - began,
-        **common,
     )
 
 
@@ -116,7 +115,7 @@ def noise_std(reduction: Reduction, beta: Float1D, rank: int) -> Float1D:
     """Return the noise of every joint's rows [N m], the fit's degrees of freedom shared, (n,)."""
     squares = reduction.squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
-    return np.maximum(sigma, 1e-12 * max(sigma.max(), np.finfo(float).tiny))
+    return np.asarray(np.maximum(sigma, 1e-12 * max(sigma.max(), np.finfo(float).tiny)))
 
 
 def _white_covariance(

@@ -108,7 +108,7 @@ class _Program:
         self.A, self.b = np.vstack(rows), np.concatenate(offsets)
 
     def _body_cone(self, k: int) -> tuple[Float2D, Float1D]:
-        """Return A, b with b - A x = svec(T J(phi) T - margin 1), T scaling the body to unit size."""
+        """Return A, b with b - A x = svec(T J(phi) T - margin 1), T scaling to unit size."""
         body = parameters.inertial_slice(k)
         size = _scales_of_body(self.phi0[body])
         T = np.diag([1.0 / np.sqrt(size[4])] * 3 + [1.0 / np.sqrt(size[0])])
@@ -142,9 +142,7 @@ class _Program:
         whiten = np.linalg.inv(np.linalg.cholesky(cov))
         count, extra = self.free.size, len(beta)
         # w = whiten (B phi - beta) as variables of their own: forming B^T S^-1 B loses digits.
-        A = np.block(
-            [[whiten @ self.B, -np.eye(extra)], [self.A, np.zeros((len(self.b), extra))]]
-        )
+        A = np.block([[whiten @ self.B, -np.eye(extra)], [self.A, np.zeros((len(self.b), extra))]])
         b = np.concatenate([whiten @ (beta - self.beta0), self.b])
         cones = [clarabel.ZeroConeT(extra), *self.cones]
         x = _solve(np.concatenate([np.full(count, PULL), np.ones(extra)]), A, b, cones)
@@ -170,7 +168,9 @@ def _solve(weights: Float1D, A: Float2D, b: Float1D, cones: list[object]) -> Flo
     settings.max_threads = 1
     settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = 1e-10
     P = sparse.diags(weights, format="csc")
-    solver = clarabel.DefaultSolver(P, np.zeros(len(weights)), sparse.csc_matrix(A), b, cones, settings)
+    solver = clarabel.DefaultSolver(
+        P, np.zeros(len(weights)), sparse.csc_matrix(A), b, cones, settings
+    )
     solution = solver.solve()
     return np.array(solution.x) if str(solution.status) in _SOLVED else None
 

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from robotid_sim.arrays import Float1D, Float2D, Float, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, readonly
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import LogError, ShapeError

@@ -1,8 +1,8 @@
 """Blocked QR of the stacked regressor, one small factor per joint.
 
-For every least-squares question about a joint's rows the triangular factor of ``[W_j y_j]`` says as
-much as the rows: ``|y_j - W_j beta|^2 = |z_j - R_j beta|^2 + c_j``. Weights per joint then cost a QR
-of the small factors only, and the rows are read once.
+For every least-squares question about a joint's rows the triangular factor of ``[W_j y_j]`` says
+as much as the rows: ``|y_j - W_j beta|^2 = |z_j - R_j beta|^2 + c_j``. Weights per joint then cost
+a QR of the small factors only, and the rows are read once.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Reduction:
             If the weighted regressor is numerically rank-deficient.
         """
         stacked = (self.factors * weights[:, None, None]).reshape(-1, self.factors.shape[2])
-        whole = np.linalg.qr(stacked, mode="r")
+        whole = triangular_factor(stacked)
         R, z = whole[:-1, :-1], whole[:-1, -1]
         size = np.abs(np.diag(R))
         if not size.min() > 1e-13 * size.max():
@@ -62,6 +62,11 @@ def reduce_rows(problem: LinearProblem) -> Reduction:
         for first in range(0, problem.samples, BLOCK):
             rows = slice(first, first + BLOCK)
             block = np.column_stack([joint_rows[rows, j], torques[rows, j]])
-            R = np.linalg.qr(np.vstack([R, block]), mode="r")
+            R = triangular_factor(np.vstack([R, block]))
         factors[j, : len(R)] = R
     return Reduction(factors, problem.samples)
+
+
+def triangular_factor(A: Float2D) -> Float2D:
+    """Return the triangular factor of a QR decomposition."""
+    return np.asarray(np.linalg.qr(A, mode="r"))

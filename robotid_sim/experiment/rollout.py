@@ -8,6 +8,7 @@ from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.trajectory.design import silent
 from robotid_sim.trajectory.reference import Trajectory
 
 PROGRESS_EVERY = 1000
@@ -18,7 +19,7 @@ def rollout(
     controller: Controller,
     trajectory: Trajectory,
     *,
-    progress: Callable[[str, float], None] = lambda stage, share: None,
+    progress: Callable[[str, float], None] = silent,
 ) -> Log:
     """Drive the plant along a trajectory and return the clean log.
 

@@ -168,14 +168,14 @@ def _read_csv(path: Path) -> Log:
         tau_cmd=channel("tau_cmd"),
         joint_names=joints,
         joint_units=units,
-        torque_time_offset=_header_number(header, "torque_time_offset", path) or 0.0,
-        period=_header_number(header, "period", path),
+        torque_time_offset=_header_number(header, "torque_time_offset") or 0.0,
+        period=_header_number(header, "period"),
         seed=int(header["seed"]) if header.get("seed", "").isdigit() else None,
         provenance={"file": path.name},
     )
 
 
-def _header_number(header: Mapping[str, str], key: str, path: Path) -> float | None:
+def _header_number(header: Mapping[str, str], key: str) -> float | None:
     try:
         return float(header[key]) if key in header else None
     except ValueError as error:

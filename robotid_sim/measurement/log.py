@@ -107,10 +107,12 @@ class Log:
             If the joints differ.
         """
         if self.joint_names != robot.joint_names or self.joint_units != robot.joint_units:
-            ours = ", ".join(f"{n} [{u}]" for n, u in zip(self.joint_names, self.joint_units,
-                                                           strict=True))
-            theirs = ", ".join(f"{n} [{u}]" for n, u in zip(robot.joint_names, robot.joint_units,
-                                                             strict=True))
+            ours = ", ".join(
+                f"{n} [{u}]" for n, u in zip(self.joint_names, self.joint_units, strict=True)
+            )
+            theirs = ", ".join(
+                f"{n} [{u}]" for n, u in zip(robot.joint_names, robot.joint_units, strict=True)
+            )
             raise LogError(
                 f"the log is of another robot: its joints are {ours}; those of '{robot.name}' are "
                 f"{theirs}"

@@ -62,9 +62,9 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     document : UrdfDocument
         The tree.
     base, tip : str, optional
-        Names of links. Default: what the file's ``<robotid>`` element says, else base: the root; tip: the end of the longest chain that is
-        left when mimic joints and joints below a branch whose siblings also move are locked; among
-        equals, the one with the fewest links.
+        Names of links. Default: what the file's ``<robotid>`` element says, else the root and the
+        end of the longest chain that is left when mimic joints and joints below a branch whose
+        siblings also move are locked; among equals, the one with the fewest links.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Placed:
-    """Where a link sits: on which body (the chain joint's name), how, and behind a locked joint?"""
+    """Where a link sits: its body (by the chain joint's name), its place there, locked or not."""
 
     body: str | None
     T_body_link: Float2D
@@ -104,13 +104,13 @@ class _Placed:
 
 
 def _place(document: UrdfDocument, moving: set[str]) -> dict[str, _Placed]:
-    placed = {document.root: _Placed(None, np.eye(4), False)}
+    placed = {document.root: _Placed(None, np.eye(4), behind_locked=False)}
     stack = [document.root]
     while stack:
         parent = placed[stack[-1]]
         for joint in document.joints_below(stack.pop()):
             if joint.name in moving:
-                placed[joint.child] = _Placed(joint.name, np.eye(4), False)
+                placed[joint.child] = _Placed(joint.name, np.eye(4), behind_locked=False)
             else:
                 T = parent.T_body_link @ joint.T_parent_joint
                 locked = parent.behind_locked or joint.movable

@@ -37,4 +37,4 @@ class Friction:
 
     def torque(self, dq: Float) -> Float:
         """Return the friction torque [N m] at joint velocity `dq` [rad/s], any shape."""
-        return self.Fv * dq + self.Fc * np.tanh(dq / self.eps) + self.Fo
+        return np.asarray(self.Fv * dq + self.Fc * np.tanh(dq / self.eps) + self.Fo)

@@ -42,7 +42,7 @@ def rotation_about(axis: Float1D, angle: float) -> Float2D:
     """Return the rotation by `angle` [rad] about a unit axis (Rodrigues)."""
     x, y, z = axis
     skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * skew @ skew
+    return np.asarray(np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * skew @ skew)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -130,7 +130,7 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
 
 
 def principal_axes(central: Float2D) -> tuple[Float1D, Float2D]:
-    """Return principal moments [kg m^2] and a right-handed rotation from their axes to the frame."""
+    """Return principal moments [kg m^2] and the right-handed rotation from their axes."""
     moments, axes = np.linalg.eigh(central)
     if np.linalg.det(axes) < 0.0:
         axes = axes * np.array([1.0, 1.0, -1.0])

@@ -1,7 +1,7 @@
 """A joint of the chain: placement, limits, friction and drive."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Joint:
     acceleration: float
     effort: float = np.inf
     """Torque or force limit [N m or N]; infinite where there is none."""
-    friction: Friction = Friction()
+    friction: Friction = field(default_factory=Friction)
     rotor_inertia: float = 0.0
     """Reflected rotor inertia `Ia` [kg m^2 or kg]."""
 
@@ -112,9 +112,10 @@ def joint_from_urdf(
     source: UrdfJoint,
     T_parent_joint: Float2D,
     override: Mapping[str, float],
+    *,
     urdf_friction: bool,
 ) -> tuple[Joint, list[str]]:
-    """Return a joint with defaults filled in, and a sentence for each that was assumed."""
+    """Return a joint with defaults filled in, and what was assumed for that."""
     notes: list[str] = []
     limits = _limits(document, source, override, notes)
     prismatic = source.kind == "prismatic"
@@ -145,10 +146,9 @@ def _limits(
     document: UrdfDocument, source: UrdfJoint, override: Mapping[str, float], notes: list[str]
 ) -> dict[str, float]:
     given = {**source.limits, **source.dynamics, **override}
-    unit = "m" if source.kind == "prismatic" else "rad"
     if source.kind == "continuous":
         if "lower" not in override or "upper" not in override:
-            notes.append(f"{source.name}: continuous, position range assumed -pi to pi")
+            notes.append("continuous, position range assumed -pi to pi")
         bounds = (override.get("lower", -np.pi), override.get("upper", np.pi))
     else:
         if not source.limits and not {"lower", "upper", "velocity"} <= override.keys():
@@ -160,11 +160,11 @@ def _limits(
         document.fail(source.line, f"{text}; add <limit velocity=…> or set it in robot.toml")
     velocity = given["velocity"]
     if "acceleration" not in given:
-        given["acceleration"] = value = ACCELERATION_RATIO * velocity
-        notes.append(f"{source.name}: acceleration limit assumed {value:g} {unit}/s^2")
+        given["acceleration"] = ACCELERATION_RATIO * velocity
+        notes.append(f"acceleration limit assumed {ACCELERATION_RATIO:g} x velocity limit")
     effort = given.get("effort", 0.0)
     if effort <= 0.0:
-        notes.append(f"{source.name}: no torque limit")
+        notes.append("no torque limit")
     return {
         "lower": bounds[0],
         "upper": bounds[1],

@@ -41,14 +41,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Robot:
-    """A serial robot; immutable, and independent of any engine.
+    r"""A serial robot; immutable, and independent of any engine.
 
     Notes
     -----
     The parameter vector of `parameters` has the layout of `robotid_sim.model.parameters`: ten
     inertial parameters a link, then ``Fv Fc Fo Ia`` a joint, so that
 
-    .. math:: \\tau = Y(q, \\dot q, \\ddot q)\\, \\phi .
+    .. math:: \tau = Y(q, \dot q, \ddot q)\, \phi .
     """
 
     name: str
@@ -79,9 +79,7 @@ class Robot:
         set_field(self, "gravity", readonly(self.gravity, shape=(3,), name="gravity"))
         tip = readonly(self.T_last_tip, shape=(4, 4), name="T_last_tip")
         set_field(self, "T_last_tip", tip)
-        geometry = readonly(
-            pack_geometry(self.joints), shape=(self.dof, 37), name="geometry"
-        )
+        geometry = readonly(pack_geometry(self.joints), shape=(self.dof, 37), name="geometry")
         set_field(self, "geometry", geometry)
         eps = [joint.friction.eps for joint in self.joints]
         set_field(self, "eps", readonly(eps, shape=(self.dof,), name="eps"))
@@ -136,15 +134,18 @@ class Robot:
             if name not in names:
                 known = ", ".join(names)
                 raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {known}")
-        notes = _chain_notes(document, chain)
+        notes = _chain_notes(chain)
+        by_assumption: dict[str, list[str]] = {}
         made: list[Joint] = []
         for body in chain.bodies:
             override = overrides.get(body.joint.name, {})
-            joint, joint_notes = joint_from_urdf(
-                document, body.joint, body.T_parent_joint, override, urdf_friction
+            joint, assumed = joint_from_urdf(
+                document, body.joint, body.T_parent_joint, override, urdf_friction=urdf_friction
             )
             made.append(joint)
-            notes += joint_notes
+            for text in assumed:
+                by_assumption.setdefault(text, []).append(joint.name)
+        notes += [f"{text}: {', '.join(of)}" for text, of in by_assumption.items()]
         return cls(
             name=document.name,
             links=tuple(
@@ -288,7 +289,7 @@ def _where(document: UrdfDocument | None, link: str) -> str:
     return f"{document.path}:{document.links[link].line}: "
 
 
-def _chain_notes(document: UrdfDocument, chain: Chain) -> list[str]:
+def _chain_notes(chain: Chain) -> list[str]:
     count = len(chain.bodies)
     notes = [f"chain of {count} joint(s) from '{chain.base}' to '{chain.tip}'"]
     if chain.locked_joints:

@@ -87,7 +87,9 @@ def check_overrides(joints: Mapping[str, Any], where: str) -> dict[str, dict[str
         for key, value in values.items():
             if key not in JOINT_KEYS:
                 known = ", ".join(JOINT_KEYS)
-                raise OptionError(f"{where}: unknown key '{key}' of joint '{joint}'; known: {known}")
+                raise OptionError(
+                    f"{where}: unknown key '{key}' of joint '{joint}'; known: {known}"
+                )
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")
         checked[joint] = {key: float(value) for key, value in values.items()}

@@ -226,8 +226,12 @@ class _Reader:
         owner = f"link '{name}'"
         inertial = element.find("inertial")
         phi = np.zeros(10) if inertial is None else self.inertial(inertial, owner)
-        shapes = [s for e in element.findall("visual") if (s := self.shape(e, owner, False))]
-        shapes += [s for e in element.findall("collision") if (s := self.shape(e, owner, True))]
+        shapes = [
+            s for e in element.findall("visual") if (s := self.shape(e, owner, collision=False))
+        ]
+        shapes += [
+            s for e in element.findall("collision") if (s := self.shape(e, owner, collision=True))
+        ]
         return UrdfLink(name, _line(element), phi, inertial is not None, tuple(shapes))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:
@@ -245,7 +249,7 @@ class _Reader:
         in_com_frame = inertia.pack(mass, np.zeros(3), about_com)
         return inertia.transformed(in_com_frame, self.origin(element, owner))
 
-    def shape(self, element: etree._Element, owner: str, collision: bool) -> Shape | None:
+    def shape(self, element: etree._Element, owner: str, *, collision: bool) -> Shape | None:
         geometry = element.find("geometry")
         if geometry is None or len(geometry) == 0:
             self.fail(element, f"{owner}: <{element.tag}> has no geometry")
@@ -337,9 +341,7 @@ class _Reader:
             owner = f"joint '{name}'"
             joints[name].dynamics.update({k: self.number(element, k, owner, None) for k in keys})
 
-    def tree_root(
-        self, links: dict[str, UrdfLink], joints: dict[str, UrdfJoint], line: int
-    ) -> str:
+    def tree_root(self, links: dict[str, UrdfLink], joints: dict[str, UrdfJoint], line: int) -> str:
         """Return the root link; raise unless links and joints form one tree."""
         if not links:
             self.fail(line, "the robot has no links")

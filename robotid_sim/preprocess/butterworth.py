@@ -41,8 +41,8 @@ class Butterworth(Preprocessor):
         del robot
         if not 2.0 * self.cutoff * log.dt < 1.0:
             raise OptionError(
-                f"a cut-off of {self.cutoff:g} Hz needs a log above {2 * self.cutoff:g} Hz; this one "
-                f"has {1.0 / log.dt:g} Hz"
+                f"a cut-off of {self.cutoff:g} Hz needs a log above {2 * self.cutoff:g} Hz; this "
+                f"one has {1.0 / log.dt:g} Hz"
             )
         sos = butter(self.order, 2.0 * self.cutoff * log.dt, output="sos")
         q = sosfiltfilt(sos, log.q, axis=0)

@@ -29,14 +29,16 @@ DIFFUSE = (1e4, 1e10, 1e12)
 
 
 @jit
-def _transition(h: float, lam: float) -> tuple[Float2D, Float2D]:
-    """State transition F and process noise Q of a white jerk over a step h."""
-    F = np.array([[1.0, h, 0.5 * h * h], [0.0, 1.0, h], [0.0, 0.0, 1.0]])
-    q3, q4, q5 = h**3, h**4, h**5
-    Q = lam * np.array(
-        [[q5 / 20.0, q4 / 8.0, q3 / 6.0], [q4 / 8.0, q3 / 3.0, h * h / 2.0], [q3 / 6.0, h * h / 2.0, h]]
+def _process_noise(h: float, lam: float) -> Float2D:
+    """Process noise Q of a white jerk of intensity lam over a step h."""
+    h2, h3, h4, h5 = h * h, h**3, h**4, h**5
+    return lam * np.array(
+        [
+            [h5 / 20.0, h4 / 8.0, h3 / 6.0],
+            [h4 / 8.0, h3 / 3.0, h2 / 2.0],
+            [h3 / 6.0, h2 / 2.0, h],
+        ]
     )
-    return F, Q
 
 
 @jit
@@ -54,9 +56,9 @@ def kalman_filter(
     Fills the predictions x_pred (N, 3), their covariances P_pred (N, 6: upper triangle by rows),
     and innovations (N, 2: value, variance).
     """
-    F, Q = _transition(h, lam)
+    Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
-    P = np.diag(np.array([1e4, 1e10, 1e12]))
+    P = np.diag(np.array(DIFFUSE))
     PH, K = np.empty(3), np.empty(3)
     for k in range(z.shape[0]):
         x_pred[k] = x

@@ -82,7 +82,9 @@ def nominal_robot(plant: Robot, config: StudyConfig) -> Robot:
         if miss <= 0.0 or settings.scale == 0.0:
             break
     else:
-        _log.info("no perturbation puts every joint's mismatch in %s; the nearest is taken", (low, high))
+        _log.info(
+            "no perturbation puts every joint's mismatch in %s; the nearest is taken", (low, high)
+        )
     return best
 
 

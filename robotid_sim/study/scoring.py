@@ -184,7 +184,7 @@ def _rank_check(found: Identification, nominal: Robot) -> CheckResult:
 
 
 def _reload_check(found: Identification, path: Path | None) -> CheckResult:
-    """The written URDF must be consistent and give the identified robot's torques."""
+    """Check that the written URDF is consistent and gives the identified robot's torques."""
     name, difference = "consistent_urdf_reloaded", None
     if path is not None and found.lift is not None:
         try:
@@ -212,7 +212,8 @@ def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
 def _saturation_check(logs: list[Log]) -> CheckResult:
     clipped = 0
     for log in logs:
-        assert log.truth is not None and log.tau_cmd is not None
+        assert log.truth is not None
+        assert log.tau_cmd is not None
         clipped += int((log.truth.tau != log.tau_cmd).any(axis=1).sum())
     return _at_most("no_saturation", float(clipped), 0.0)
 

@@ -79,9 +79,7 @@ def fourier_options(config: StudyConfig) -> FourierOptions:
     )
 
 
-def design(
-    plant: Robot, config: StudyConfig, *, progress: Progress = silent
-) -> FourierTrajectory:
+def design(plant: Robot, config: StudyConfig, *, progress: Progress = silent) -> FourierTrajectory:
     """Return the excitation of a study, designed with the nominal model alone."""
     nominal = nominal_robot(plant, config)
     with threadpool_limits(1):

@@ -74,8 +74,8 @@ def run_study(
     config : StudyConfig
         All options.
     out : str or Path
-        Folder for ``result.json identified.urdf nominal.urdf trajectory.json log.h5 estimate.json``;
-        created if need be.
+        Folder for result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5 and
+        estimate.json; created if need be.
     progress : callable
         Called with the stage and the share done.
 

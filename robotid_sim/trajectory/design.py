@@ -142,9 +142,9 @@ def random_feasible(
         worst = np.maximum(worst, ratio)
     joint = nominal.joint_names[int(worst.argmax())]
     raise InfeasibleError(
-        f"no random excitation keeps the torque of joint '{joint}' within {options.torque_ratio:.0%}"
-        f" of its limit ({worst.max():.0%} even for a small motion); raise the effort limit or"
-        " lower the payload"
+        f"no random excitation keeps the torque of joint '{joint}' within "
+        f"{options.torque_ratio:.0%} of its limit ({worst.max():.0%} even for a small "
+        "motion); raise the effort limit or lower the payload"
     )
 
 
@@ -163,7 +163,7 @@ def torque_scale(robot: Robot) -> Float1D:
     reference = path(_grid(path, 500))
     tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     rms = np.sqrt((tau**2).mean(axis=0))
-    return np.maximum(rms, 1e-3 * max(rms.max(), np.finfo(float).tiny))
+    return np.asarray(np.maximum(rms, 1e-3 * max(rms.max(), np.finfo(float).tiny)))
 
 
 def assess(

@@ -1,1 +1,1 @@
-"""Validation: is the identified model right, and is its stated accuracy?"""
+"""Validation: whether the identified model is right, and its stated accuracy."""

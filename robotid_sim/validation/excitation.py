@@ -1,10 +1,11 @@
-"""Does the data show every direction of the parameter space?"""
+"""Whether the data show every direction of the parameter space."""
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import triangular_factor
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.design import default_path, torque_scale
 
@@ -33,5 +34,5 @@ def excited_directions(problem: LinearProblem, noise_std: Float1D, nominal: Robo
     share = np.sqrt(((typical / torque_scale(nominal)[:, None]) ** 2).mean(axis=(0, 1)))
     size = 1.0 / np.where(share > 0.0, share, 1.0)
     W = problem.by_joint(problem.W) / noise_std[:, None] * size
-    R = np.linalg.qr(W.reshape(-1, problem.basis.rank), mode="r")
+    R = triangular_factor(W.reshape(-1, problem.basis.rank))
     return int((np.linalg.svd(R, compute_uv=False) > 1.0).sum())

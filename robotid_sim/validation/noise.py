@@ -1,4 +1,4 @@
-"""Do the residuals of a fit hold more than sensor noise explains?"""
+"""Whether the residuals of a fit hold more than sensor noise explains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Bool1D, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import LogError
@@ -58,7 +58,7 @@ def clean_log(log: Log) -> Log:
     return replace(log, q=log.truth.q, tau_meas=log.truth.tau)
 
 
-def true_rows(log: Log, use: Float1D) -> Truth:
+def true_rows(log: Log, use: Bool1D) -> Truth:
     """Return the true samples that a mask selects."""
     if log.truth is None:
         raise LogError("the log has no truth: it is not from a virtual experiment")

@@ -1,0 +1,6 @@
+"""``python -m robotid_sim``."""
+
+from robotid_sim.cli.app import entry
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,89 @@
+"""The command line: parse, call, print, exit code."""
+
+import logging
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import click
+import typer
+
+from robotid_sim.cli.check import check
+from robotid_sim.cli.design import design
+from robotid_sim.cli.identify import identify
+from robotid_sim.cli.list import list_
+from robotid_sim.cli.run import run
+from robotid_sim.cli.simulate import simulate
+from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged
+
+app = typer.Typer(
+    name="robotid",
+    help="Identify the dynamic parameters of a URDF robot, in simulation and from real logs.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("run")(run)
+app.command("check")(check)
+app.command("design")(design)
+app.command("simulate")(simulate)
+app.command("identify")(identify)
+app.command("list")(list_)
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if show_version:
+        print(version("robotid_sim"))
+        raise typer.Exit(0)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0 done and passed; 1 the work ran and the verdict is no; 2 the input cannot be used; 130 Ctrl-C.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    verbose = "-v" in words or "--verbose" in words
+    _log_to_stderr(logging.INFO if verbose else logging.WARNING)
+    try:
+        code = app(words, prog_name="robotid", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 2
+    except click.ClickException as error:
+        return _fail(error.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted", 130)
+    except (InfeasibleError, SimulationDiverged) as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(str(error), 1)
+    except RobotIdError as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(str(error), 2)
+    return int(code or 0)
+
+
+def _log_to_stderr(level: int) -> None:
+    """Send log records from `level` on to stderr; a run log may ask for more of them."""
+    logging.basicConfig(stream=sys.stderr, format="%(message)s", force=True)
+    logging.getLogger().handlers[0].setLevel(level)
+    logging.getLogger("robotid_sim").setLevel(logging.INFO)
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"robotid: {' '.join(text.split())}", file=sys.stderr)
+    return code
+
+
+def entry() -> None:
+    """Run as a program."""
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""``robotid identify``: from a log to parameters."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.estimation import Estimate, save_estimates
+from robotid_sim.measurement import load_log
+from robotid_sim.study.robots import read_robot
+from robotid_sim.study.stages import Identification
+from robotid_sim.study.stages import identify as identify_stage
+from robotid_sim.study.study import estimate_context, write_identified
+
+
+def identify(
+    robot: options.RobotArg,
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log of a robot, .h5 or .csv.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Estimate file (JSON).")],
+    estimator: Annotated[
+        list[str] | None,
+        typer.Option(help="Estimator, repeatable; the last one is chosen.  [default: ols wls]"),
+    ] = None,
+    urdf: Annotated[Path | None, typer.Option(help="Write the identified robot here.")] = None,
+    seed: options.Seed = None,
+    config: options.Config = None,
+    json: options.Json = False,
+    base: options.Base = None,
+    tip: options.Tip = None,
+    payload: options.Payload = None,
+    repair: options.Repair = False,
+    nominal: options.Nominal = None,
+    no_urdf_friction: options.NoFriction = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """Identify parameters from a log, of the virtual experiment or of a machine.
+
+    For a machine's log ROBOT is the nominal model. Exit 1 if the fit failed.
+    """
+    del verbose, debug
+    study = options.study_config(
+        config=config,
+        seed=seed,
+        base=base,
+        tip=tip,
+        payload=payload,
+        repair=repair,
+        nominal=nominal,
+        no_urdf_friction=no_urdf_friction,
+        estimators=estimator,
+    )
+    read = read_robot(robot, study.robot)
+    data = load_log(log)
+    with output.progress_bar(enabled=not json) as progress:
+        found = identify_stage(read, data, study, progress=progress)
+    context = estimate_context(found)
+    save_estimates(list(found.estimates), out, **context)
+    if urdf is not None:
+        if found.lift is None:
+            raise InconsistentInertiaError(f"no robot to write to {urdf}: {found.chosen.message}")
+        write_identified(found, urdf)
+    if json:
+        estimates = [estimate.content() for estimate in found.estimates]
+        output.print_json({"robot": read.name, **context, "estimates": estimates})
+    else:
+        _print(read.name, found, out)
+    return 0 if found.chosen.success else 1
+
+
+def _print(name: str, found: Identification, out: Path) -> None:
+    chosen = found.chosen
+    output.print_line(f"{name}: {chosen.rows} rows, {len(chosen.names)} base parameters")
+    rows = [
+        [joint, *(output.number(float(e.torque_rms[j]), 3) for e in found.estimates)]
+        for j, joint in enumerate(chosen.joint_names)
+    ]
+    columns = ["RMS residual", *(e.estimator for e in found.estimates)]
+    output.print_table("", columns, rows)
+    if not chosen.success:
+        output.print_line(f"{chosen.estimator}: {chosen.message}")
+        return
+    output.print_line()
+    output.print_table(
+        f"{chosen.estimator} (R: regrouped, see `robotid check`)",
+        ["parameter", "unit", "value", "std", "|value| / std"],
+        _parameter_rows(chosen),
+        text_columns=2,
+    )
+    if found.lift is not None:
+        output.print_line(f"identified robot: {found.lift.message}")
+    output.print_line(f"estimate written to {out}")
+
+
+def _parameter_rows(estimate: Estimate) -> list[list[str]]:
+    return [
+        [name, unit, f"{value:.5g}", f"{std:.2g}", f"{abs(value) / std:.3g}"]
+        for name, unit, value, std in zip(
+            estimate.names, estimate.units, estimate.beta, estimate.std, strict=True
+        )
+    ]

@@ -1,0 +1,43 @@
+"""``robotid list``: what there is, with its source."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.errors import UnknownNameError
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.measurement import SENSORS
+from robotid_sim.model.catalog import describe_catalog
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.trajectory import TRAJECTORIES
+
+KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
+    "robots": describe_catalog,
+    "trajectories": TRAJECTORIES.describe,
+    "sensors": SENSORS.describe,
+    "preprocessors": PREPROCESSORS.describe,
+    "estimators": ESTIMATORS.describe,
+    "controllers": CONTROLLERS.describe,
+}
+
+
+def list_(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """List what there is of a kind, with its source."""
+    del verbose, debug
+    if kind not in KINDS:
+        raise UnknownNameError(f"unknown kind '{kind}'; known: {', '.join(KINDS)}")
+    entries = KINDS[kind]()
+    if json:
+        output.print_json(entries)
+    else:
+        rows = [[entry["name"], entry["summary"], entry["source"]] for entry in entries]
+        output.print_table("", ["name", "summary", "source"], rows, text_columns=3)
+    return 0

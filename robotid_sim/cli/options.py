@@ -1,0 +1,91 @@
+"""Options that several commands share, and from them to a configuration."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from robotid_sim.errors import OptionError
+from robotid_sim.study.config import StudyConfig, load_config
+
+RobotArg = Annotated[
+    str, typer.Argument(metavar="ROBOT", help="Catalog name (see `robotid list robots`) or URDF.")
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of all randomness.  [default: 0]", min=0)]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="Study configuration (TOML); see README.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Base = Annotated[str | None, typer.Option(help="Link where the chain starts.  [default: the root]")]
+Tip = Annotated[
+    str | None, typer.Option(help="Link where the chain ends.  [default: the longest chain's]")
+]
+Payload = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]",
+        help="Load at the tip: mass [kg], COM [m], inertia about the COM [kg m^2], tip frame.",
+    ),
+]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="Replace impossible inertia by the nearest possible one.")
+]
+Nominal = Annotated[
+    Path | None,
+    typer.Option(help="URDF of the nominal model.  [default: ROBOT, wrong by some 20 %]"),
+]
+NoFriction = Annotated[
+    bool, typer.Option("--no-urdf-friction", help="Drop the URDF's <dynamics> damping, friction.")
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer candidates and periods.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what is done.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def study_config(
+    *,
+    config: Path | None,
+    seed: int | None = None,
+    base: str | None = None,
+    tip: str | None = None,
+    payload: str | None = None,
+    repair: bool = False,
+    nominal: Path | None = None,
+    no_urdf_friction: bool = False,
+    quick: bool = False,
+    estimators: list[str] | None = None,
+) -> StudyConfig:
+    """Return the configuration file's content with the command line's options on top."""
+    robot: dict[str, Any] = {"base": base, "tip": tip}
+    robot["payload"] = None if payload is None else parse_payload(payload)
+    robot["repair"] = repair or None
+    robot["urdf_friction"] = False if no_urdf_friction else None
+    overrides: dict[str, Any] = {
+        "robot": {key: value for key, value in robot.items() if value is not None}
+    }
+    if seed is not None:
+        overrides["seed"] = seed
+    if nominal is not None:
+        overrides["nominal"] = {"file": str(nominal)}
+    if estimators:
+        overrides["estimation"] = {"estimators": estimators, "chosen": estimators[-1]}
+    made = load_config(config, overrides)
+    return made.quick() if quick else made
+
+
+def parse_payload(text: str) -> dict[str, Any]:
+    """Return the payload section for ``M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]``."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) not in (1, 4, 10):
+        raise OptionError(
+            f"--payload '{text}' needs 1, 4 or 10 numbers separated by commas: mass, COM, inertia"
+        )
+    section: dict[str, Any] = {"mass": values[0]}
+    if len(values) >= 4:
+        section["com"] = values[1:4]
+    if len(values) == 10:
+        section["inertia"] = values[4:]
+    return section

@@ -1,0 +1,73 @@
+"""What the commands print: tables on stdout, progress and notes on stderr."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from robotid_sim.study.stages import Progress as ProgressCallback
+from robotid_sim.trajectory.design import silent
+
+WIDTH = 110
+"""Columns of a table that does not go to a terminal."""
+
+
+def console() -> Console:
+    """Return the console of stdout; without colour and of fixed width unless it is a terminal."""
+    width = None if sys.stdout.isatty() else WIDTH
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+
+
+def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Print JSON on stdout."""
+    print(json.dumps(content, indent=1, allow_nan=False))
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1
+) -> None:
+    """Print a table; the first `text_columns` columns are left-aligned, the others right."""
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for k, name in enumerate(columns):
+        table.add_column(name, justify="left" if k < text_columns else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
+def print_line(text: str = "") -> None:
+    """Print one line of text, wrapped at the width of the console."""
+    console().print(text)
+
+
+@contextmanager
+def progress_bar(*, enabled: bool) -> Iterator[ProgressCallback]:
+    """Give a progress callback that draws on stderr if that is a terminal."""
+    if not enabled or not sys.stderr.isatty():
+        yield silent
+        return
+    columns = (TextColumn("{task.description:10}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(stage: str, share: float) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=1.0)
+            bars.update(tasks[stage], completed=share)
+
+        yield show
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many significant digits, or a dash."""
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as a percentage, or a dash."""
+    return "-" if value is None else f"{100.0 * value:.3g} %"

@@ -1,0 +1,169 @@
+"""``robotid run``: the whole study."""
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.files import make_folder
+from robotid_sim.model.robot import Robot
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.result import StudyResult
+from robotid_sim.study.robots import read_robot
+from robotid_sim.study.stages import basis_of, fourier_options, sensors_of
+from robotid_sim.study.study import run_study
+
+FILES = (
+    *("result.json", "identified.urdf", "nominal.urdf", "trajectory.json", "log.h5"),
+    *("estimate.json", "run.log"),
+)
+
+
+def run(
+    robot: options.RobotArg,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")],
+    seed: options.Seed = None,
+    config: options.Config = None,
+    quick: options.Quick = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, do nothing.")
+    ] = False,
+    json: options.Json = False,
+    base: options.Base = None,
+    tip: options.Tip = None,
+    payload: options.Payload = None,
+    repair: options.Repair = False,
+    nominal: options.Nominal = None,
+    no_urdf_friction: options.NoFriction = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """Run the whole study: excitation, experiment, identification, prediction, verdict.
+
+    Writes result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5, estimate.json and
+    run.log into OUT. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be used.
+    """
+    del verbose, debug
+    study = options.study_config(
+        config=config,
+        seed=seed,
+        base=base,
+        tip=tip,
+        payload=payload,
+        repair=repair,
+        nominal=nominal,
+        no_urdf_friction=no_urdf_friction,
+        quick=quick,
+    )
+    plant = read_robot(robot, study.robot)
+    if dry_run:
+        _print_plan(plant, study, out, as_json=json)
+        return 0
+    folder = make_folder(out)
+    handler = _log_file(folder / "run.log")
+    try:
+        with output.progress_bar(enabled=not json) as progress:
+            result = run_study(robot, study, folder, progress=progress)
+    finally:
+        logging.getLogger("robotid_sim").removeHandler(handler)
+        handler.close()
+    if json:
+        output.print_json(result.content())
+    else:
+        print_result(result, folder)
+    return 0 if result.verdict.passed else 1
+
+
+def _log_file(path: Path) -> logging.Handler:
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+    handler.setLevel(logging.INFO)
+    logging.getLogger("robotid_sim").addHandler(handler)
+    return handler
+
+
+def _print_plan(plant: Robot, study: StudyConfig, out: Path, *, as_json: bool) -> None:
+    excitation = fourier_options(study)
+    sensors_of(study)  # refuses unknown sensors and options
+    basis = basis_of(plant, study)
+    plan = {
+        "robot": plant.name,
+        "dof": plant.dof,
+        "joint_names": list(plant.joint_names),
+        "base_parameters": basis.rank,
+        "excitation_s": excitation.periods * excitation.period,
+        "candidates": study.design.candidates,
+        "sensors": study.sensors,
+        "preprocessor": study.preprocess.name,
+        "estimators": list(study.estimation.estimators),
+        "seed": study.seed,
+        "out": str(out),
+        "files": list(FILES),
+        "assumptions": list(plant.assumptions),
+    }
+    if as_json:
+        output.print_json(plan)
+        return
+    for key, value in plan.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        output.print_line(f"{key:16} {text}")
+
+
+def print_result(result: StudyResult, folder: Path) -> None:
+    """Print a study's result as a person reads it: what was done, how good, the verdict."""
+    chosen = next(e for e in result.estimates if e.estimator == result.chosen)
+    robot, path = result.robot, result.trajectory
+    output.print_line(
+        f"{robot.name}: {robot.dof} joints, {len(chosen.base_parameters)} base parameters, "
+        f"seed {result.seed}"
+    )
+    for note in result.assumptions:
+        output.print_line(f"  assumed: {note}")
+    output.print_line(
+        f"excitation: {path.family}, {path.criterion}, {path.duration_s:g} s; condition number "
+        f"{path.cond_raw:.3g} raw, {path.cond_normalized:.3g} normalized; uses "
+        f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
+        f"{path.max_torque_ratio_nominal:.0%} of torque limits"
+    )
+    output.print_line()
+    units = ["N" if unit == "m" else "N m" for unit in robot.joint_units]
+    validation = chosen.validation
+    rows = []
+    for j, name in enumerate(robot.joint_names):
+        rows.append(
+            [
+                name,
+                f"{output.number(result.measurement.torque_noise_std[j], 3)} {units[j]}",
+                f"{output.number(chosen.torque_rms[j], 3)} {units[j]}",
+                output.percent(chosen.torque_rms_relative[j]),
+                output.percent(validation.torque_rms_relative[j]) if validation else "-",
+                output.percent(validation.model_error_relative[j]) if validation else "-",
+            ]
+        )
+    output.print_table(
+        f"{chosen.estimator.upper()} fit, and prediction of an unseen trajectory (% of RMS torque)",
+        ["joint", "sensor noise", "fit residual", "fit", "unseen", "model error"],
+        rows,
+    )
+    output.print_line()
+    ratios = [
+        abs(p.value - p.true) / p.std
+        for p in chosen.base_parameters
+        if p.std is not None and p.true is not None
+    ]
+    if ratios:
+        output.print_line(
+            f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
+            f"{max(ratios):.2f}; NEES {output.number(chosen.nees, 3)} (1 is honest)"
+        )
+    for check in result.verdict.checks:
+        sign = "=" if check.name == "rank_full" else "<="
+        mark = "ok  " if check.passed else "FAIL"
+        value, limit = output.number(check.value), output.number(check.limit)
+        output.print_line(f"  {mark} {check.name}: {value} {sign} {limit}")
+    verdict = "PASSED" if result.verdict.passed else "FAILED"
+    seconds = sum(result.timings.values())
+    output.print_line(f"verdict: {verdict} in {seconds:.1f} s; files in {folder}")

@@ -1,0 +1,64 @@
+"""``robotid simulate``: the virtual experiment."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.measurement import save_log
+from robotid_sim.study.robots import read_robot
+from robotid_sim.study.stages import simulate as simulate_stage
+from robotid_sim.trajectory.fourier import FourierTrajectory
+
+
+def simulate(
+    robot: options.RobotArg,
+    trajectory: Annotated[
+        Path, typer.Option("--trajectory", help="Trajectory file of `robotid design`.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Log file, .h5 or .csv.")],
+    seed: options.Seed = None,
+    config: options.Config = None,
+    json: options.Json = False,
+    base: options.Base = None,
+    tip: options.Tip = None,
+    payload: options.Payload = None,
+    repair: options.Repair = False,
+    nominal: options.Nominal = None,
+    no_urdf_friction: options.NoFriction = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
+    del verbose, debug
+    study = options.study_config(
+        config=config,
+        seed=seed,
+        base=base,
+        tip=tip,
+        payload=payload,
+        repair=repair,
+        nominal=nominal,
+        no_urdf_friction=no_urdf_friction,
+    )
+    plant = read_robot(robot, study.robot)
+    path = FourierTrajectory.load(trajectory)
+    with output.progress_bar(enabled=not json) as progress:
+        log = simulate_stage(plant, path, study, progress=progress)
+    save_log(log, out)
+    peak = np.abs(log.tau_meas).max(axis=0)
+    if json:
+        content = {"robot": plant.name, "log": str(out), "samples": log.t.size, "dt_s": log.dt}
+        output.print_json({**content, "peak_torque": peak.tolist()})
+    else:
+        output.print_line(f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz")
+        shares = np.abs(peak / plant.limits.effort)
+        rows = [
+            [name, output.number(float(p)), f"{s:.0%}"]
+            for name, p, s in zip(plant.joint_names, peak, shares, strict=True)
+        ]
+        output.print_table("", ["joint", "peak torque", "of limit"], rows)
+        output.print_line(f"log written to {out}")
+    return 0
