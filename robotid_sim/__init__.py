@@ -51,7 +51,7 @@ _WITH_ENGINE = {
     "run_study": "robotid_sim.study.study",
 }
 
-__all__ = [  # noqa: F822 -- the last three come from __getattr__
+__all__ = [
     "Butterworth",
     "ComputedTorque",
     "EncoderNoise",

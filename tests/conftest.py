@@ -1,12 +1,12 @@
-"""Fixtures: the robots of the issue, small analytic robots, and a cache of engine experiments."""
+"""Fixtures: robots, oracles and a cache of engine experiments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
 import pytest
+from robots import ROBOTS, urdf_path
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.control import ComputedTorque
@@ -14,37 +14,10 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment import rollout
 from robotid_sim.measurement import Log
-from robotid_sim.model.catalog import find_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory import FourierTrajectory
 from robotid_sim.trajectory.design import random_design
-
-DATA = Path(__file__).parent / "data"
-
-
-def urdf_path(name: str) -> Path:
-    """Return the URDF of a robot under test, by short name."""
-    match name:
-        case "iiwa":
-            import pybullet_data
-
-            return Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
-        case "panda" | "ur5":
-            package = "panda_description" if name == "panda" else "ur_description"
-            file = "panda.urdf" if name == "panda" else "ur5_robot.urdf"
-            folder = "cmeel.prefix/share/example-robot-data/robots"
-            located = distribution("example-robot-data").locate_file(
-                f"{folder}/{package}/urdf/{file}"
-            )
-            return Path(str(located))
-        case "2r" | "ppp" | "scara" | "rp":
-            return DATA / f"{name}.urdf"
-        case _:
-            return find_urdf(name)
-
-
-ROBOTS = ("irb140", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp")
 
 
 @pytest.fixture(scope="session", params=ROBOTS)

@@ -5,9 +5,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 
 from robotid_sim.cli.check import check
@@ -18,10 +17,12 @@ from robotid_sim.cli.run import run
 from robotid_sim.cli.simulate import simulate
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged
 
+# Typer carries its own copy of click and names only the leaves of its exceptions.
+_ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
 app = typer.Typer(
     name="robotid",
     help="Identify the dynamic parameters of a URDF robot, in simulation and from real logs.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -36,11 +37,14 @@ app.command("list")(list_)
 
 @app.callback(invoke_without_command=True)
 def _top(
+    context: typer.Context,
     show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if show_version:
         print(version("robotid_sim"))
         raise typer.Exit(0)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,12 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _log_to_stderr(logging.INFO if verbose else logging.WARNING)
     try:
         code = app(words, prog_name="robotid", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message())
-        return 2
-    except click.ClickException as error:
+    except _ClickException as error:
         return _fail(error.format_message(), 2)
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         return _fail("interrupted", 130)
     except (InfeasibleError, SimulationDiverged) as error:
         if debug:

@@ -9,7 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics import kernels
-from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
+from robotid_sim.dynamics.dynamics import effective_inertia, mass_matrix, not_positive_definite
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import (
@@ -83,6 +83,20 @@ def substeps_for(robot: Robot, q: Float2D, dt: float, minimum: int = 4) -> int:
     return max(minimum, int(np.ceil(need[worst])))
 
 
+def _require_inertia(robot: Robot) -> None:
+    """Raise if a joint moves no body with inertia: the engine cannot accelerate it.
+
+    Rotor inertia does not help, for the engine does not know of it.
+    """
+    moved = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
+    if not (moved > 0.0).all():
+        joint, link = robot.joints[int(moved.argmin())], robot.links[int(moved.argmin())]
+        raise RankDeficientError(
+            f"joint '{joint.name}' moves no inertia; give link '{link.name}' or one behind it mass "
+            "and inertia about the joint axis, however small"
+        )
+
+
 class Plant:
     """A robot in its own PyBullet client; use it in a ``with`` block.
 
@@ -111,6 +125,7 @@ class Plant:
                 f"{MAX_SUBSTEPS}"
             )
         text = private_urdf(robot)  # refuses impossible bodies before a client exists
+        _require_inertia(robot)
         self.robot = robot
         self.dt = dt
         self.substeps = substeps

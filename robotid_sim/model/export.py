@@ -152,8 +152,10 @@ def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
     wanted = {"velocity": joint.velocity}
     if element.get("type") != "continuous":
         wanted |= {"lower": joint.lower, "upper": joint.upper}
-    if np.isfinite(joint.effort) or "effort" not in given:
-        wanted["effort"] = joint.effort if np.isfinite(joint.effort) else 0.0
+    if np.isfinite(joint.effort):
+        wanted["effort"] = joint.effort
+    elif given.get("effort") != 0.0:
+        wanted["effort"] = 0.0  # no limit
     limit = _child(element, "limit")
     for key, value in wanted.items():
         if given.get(key) != value:

@@ -47,6 +47,9 @@ class Joint:
                 f"joint '{self.name}': lower limit {self.lower:g} is not below upper limit "
                 f"{self.upper:g}"
             )
+        for name in ("lower", "upper", "velocity", "acceleration", "rotor_inertia"):
+            if not np.isfinite(getattr(self, name)):
+                raise OptionError(f"joint '{self.name}': {name} is {getattr(self, name)}")
         for name in ("velocity", "acceleration", "effort"):
             if not getattr(self, name) > 0.0:
                 raise OptionError(
@@ -121,7 +124,7 @@ def joint_from_urdf(
     prismatic = source.kind == "prismatic"
     default_eps = DEFAULT_EPS_PRISMATIC if prismatic else DEFAULT_EPS_REVOLUTE
     dynamics = source.dynamics if urdf_friction else {}
-    friction = Friction(
+    law = dict(
         Fv=override.get("Fv", dynamics.get("damping", 0.0)),
         Fc=override.get("Fc", dynamics.get("friction", 0.0)),
         Fo=override.get("Fo", dynamics.get("Fo", 0.0)),
@@ -133,12 +136,15 @@ def joint_from_urdf(
             T_parent_joint=T_parent_joint,
             axis=source.axis,
             prismatic=prismatic,
-            friction=friction,
+            friction=Friction(**law),
             rotor_inertia=override.get("Ia", source.dynamics.get("Ia", 0.0)),
             **limits,
         )
     except OptionError as error:
-        raise UrdfError(f"{document.path}:{source.line}: {error}") from error
+        where = f"{document.path}:{source.line}"
+        named = str(error).startswith("joint")
+        text = f"{error}" if named else f"joint '{source.name}': {error}"
+        raise UrdfError(f"{where}: {text}") from error
     return joint, notes
 
 
@@ -163,7 +169,10 @@ def _limits(
         given["acceleration"] = ACCELERATION_RATIO * velocity
         notes.append(f"acceleration limit assumed {ACCELERATION_RATIO:g} x velocity limit")
     effort = given.get("effort", 0.0)
-    if effort <= 0.0:
+    if effort < 0.0:
+        text = f"joint '{source.name}' has a negative effort limit ({effort:g})"
+        document.fail(source.line, f"{text}; 0 means none")
+    if effort == 0.0:
         notes.append("no torque limit")
     return {
         "lower": bounds[0],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, UnknownNameError
@@ -129,10 +130,9 @@ class Robot:
         overrides = {name: dict(values) for name, values in settings.joints.items()}
         for name, values in check_overrides(joints or {}, "joint settings").items():
             overrides.setdefault(name, {}).update(values)
-        names = [body.joint.name for body in chain.bodies]
-        for name in overrides:
-            if name not in names:
-                known = ", ".join(names)
+        for name in overrides:  # those of joints off the chain wait for another --tip
+            if name not in document.joints:
+                known = ", ".join(document.joints)
                 raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {known}")
         notes = _chain_notes(chain)
         by_assumption: dict[str, list[str]] = {}
@@ -226,7 +226,7 @@ class Robot:
         return replace(self, links=links, joints=tuple(joints), formal=formal)
 
     def with_payload(
-        self, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), central: Float2D | None = None
+        self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), central: Float2D | None = None
     ) -> Self:
         """Return the robot with a rigid load fixed to its tip.
 
@@ -239,8 +239,10 @@ class Robot:
         central : ndarray, shape (3, 3), optional
             Inertia about the COM in tip axes [kg m^2]; default a point mass.
         """
-        tensor = np.zeros((3, 3)) if central is None else np.asarray(central, dtype=float)
-        phi = inertia.pack(mass, np.asarray(com, dtype=float), tensor)
+        tensor = np.zeros((3, 3)) if central is None else central
+        tensor = readonly(tensor, shape=(3, 3), name="payload inertia")
+        com = readonly(com, shape=(3,), name="payload COM")
+        phi = inertia.pack(float(readonly(mass, shape=(), name="payload mass")), com, tensor)
         if reason := inertia.inconsistency(phi):
             raise InconsistentInertiaError(f"payload: {reason}")
         last = self.links[-1]
@@ -278,9 +280,16 @@ class Robot:
                     f"{_where(self.document, link.name)}link '{link.name}': {reason}; "
                     "correct the URDF or let `robotid check --repair` take the nearest body"
                 )
-            if joint.rotor_inertia < 0.0:
-                text = f"joint '{joint.name}': rotor inertia {joint.rotor_inertia:g} is negative"
-                raise OptionError(text)
+            for symbol, value in (
+                ("Fv", joint.friction.Fv),
+                ("Fc", joint.friction.Fc),
+                ("Ia", joint.rotor_inertia),
+            ):
+                if value < 0.0:
+                    raise OptionError(
+                        f"joint '{joint.name}': {symbol} = {value:g} is negative; friction and "
+                        "rotor inertia take energy, correct the sign"
+                    )
 
 
 def _where(document: UrdfDocument | None, link: str) -> str:

@@ -1,5 +1,6 @@
 """``robot.toml``: what a robot needs beside its URDF, and where its numbers come from."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,11 @@ JOINT_KEYS = (
     *("Fv", "Fc", "Fo", "Ia", "eps"),
 )
 STATUSES = ("published", "corrected", "computed", "assumed")
-_KEYS = ("schema", "urdf", "summary", "source", "base", "tip", "joints", "provenance")
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("urdf", "summary", "source", "base", "tip"), str),
+    **dict.fromkeys(("joints", "provenance"), dict),
+}
+_KEYS = ("schema", *_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,10 @@ def read_settings(urdf: Path) -> RobotSettings:
     for key in content:
         if key not in _KEYS:
             raise OptionError(f"{path}: unknown key '{key}'; known: {', '.join(_KEYS)}")
+    for key, kind in _TYPES.items():
+        if not isinstance(content.get(key, kind()), kind):
+            wanted = "a table" if kind is dict else "a text"
+            raise OptionError(f"{path}: '{key}' must be {wanted}, not {content[key]!r}")
     for key, text in content.get("provenance", {}).items():
         if str(text).partition(":")[0] not in STATUSES:
             raise OptionError(f"{path}: provenance '{key}' starts with none of {STATUSES}")
@@ -92,5 +101,7 @@ def check_overrides(joints: Mapping[str, Any], where: str) -> dict[str, dict[str
                 )
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")
+            if not math.isfinite(value):
+                raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not finite")
         checked[joint] = {key: float(value) for key, value in values.items()}
     return checked

@@ -104,8 +104,12 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
             f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"
         )
     if root.tag != "robot":
-        hint = "expand the xacro file first" if "xacro" in path.suffixes else "not a URDF"
+        hint = "expand the xacro file first" if path.suffix == ".xacro" else "not a URDF"
         raise UrdfError(f"{path}:{_line(root)}: the root is <{root.tag}>, not <robot>: {hint}")
+    for element in root.iter("{*}*"):
+        if "xacro" in str(etree.QName(element).namespace):
+            text = f"<xacro:{etree.QName(element).localname}> is not URDF"
+            raise UrdfError(f"{path}:{_line(element)}: {text}; expand the xacro file first")
     return root
 
 
@@ -197,7 +201,7 @@ class _Reader:
         self, element: etree._Element, key: str, owner: str, text: str, count: int
     ) -> list[float]:
         try:
-            values = [float(word) for word in text.split()]
+            values = [float(word.replace("_", "?")) for word in text.split()]  # no "1_0"
         except ValueError:
             self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not numeric")
         if len(values) != count:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import urdf_path
+from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import (
     coriolis,

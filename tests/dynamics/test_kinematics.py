@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from conftest import urdf_path
+from robots import urdf_path
 
 from robotid_sim.dynamics.kinematics import link_poses, tip_jacobian, tip_pose
 from robotid_sim.errors import ShapeError

@@ -115,9 +115,8 @@ def test_coriolis_product_is_pinocchios(robot, states, pinocchio_model) -> None:
     ours, theirs = [], []
     for q, dq, _ in states[:, :100].swapaxes(0, 1):
         v = rng.uniform(-3, 3, robot.dof)
-        ours.append(coriolis(robot, q, dq, dq))
-        theirs.append(pin.computeCoriolisMatrix(model, data, q, dq) @ dq)
-        assert np.isfinite(coriolis(robot, q, dq, v)).all()
+        ours.append(coriolis(robot, q, dq, v))
+        theirs.append(pin.computeCoriolisMatrix(model, data, q, dq) @ v)
     size = max(np.abs(theirs).max(), 1.0)  # a gantry has no velocity torque at all
     assert np.abs(np.array(ours) - theirs).max() <= RELATIVE * size
 

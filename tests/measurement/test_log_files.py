@@ -188,7 +188,9 @@ def test_text_among_the_samples_is_refused(tmp_path, log):
     assert "numeric" in refused(path, LogError)
 
 
-@pytest.mark.parametrize("content", [b"", b"# schema: robotid/log/1\n", b"t,q.a,tau.a\n", b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "content", [b"", b"# schema: robotid/log/1\n", b"t,q.a,tau.a\n", b"\xff\xfe"]
+)
 def test_a_csv_without_samples_is_refused(tmp_path, content):
     path = tmp_path / "log.csv"
     path.write_bytes(content)

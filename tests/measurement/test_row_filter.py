@@ -85,7 +85,7 @@ def test_motion_checks_shapes_and_freezes():
     for name in ("q", "dq", "ddq", "tau"):
         with pytest.raises(ShapeError, match=f"^{name} has shape"):
             motion(**{name: np.zeros((30, 3))})
-    with pytest.raises(ShapeError, match="^dq is not finite"):
+    with pytest.raises(ShapeError, match=r"^dq is not finite"):
         motion(dq=np.full((30, 2), np.nan))
 
 

@@ -59,7 +59,8 @@ class TestContract:
         assert (bits(one) != bits(other)) == (name in RANDOM)
 
     def test_global_random_state_is_untouched(self, log, name):
-        before = np.random.get_state()[1].copy()  # noqa: NPY002: it is what must not change
+        # NumPy's legacy state is what must not change.
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
         SENSORS.build(name, **ACTIVE[name])(log, np.random.default_rng(0))
         np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import urdf_path
+from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import gravity_torque
 from robotid_sim.dynamics.kinematics import tip_pose

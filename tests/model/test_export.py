@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import urdf_path
 from lxml import etree
+from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError

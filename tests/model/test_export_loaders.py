@@ -7,8 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pybullet
 import pytest
-from conftest import urdf_path
 from lxml import etree
+from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.model.export import write_urdf

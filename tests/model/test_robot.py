@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import urdf_path
+from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError
@@ -69,7 +69,7 @@ def test_impossible_parameters_are_refused_unless_formal(irb140: Robot) -> None:
 def test_negative_rotor_inertia_is_refused_with_the_joint(irb140: Robot) -> None:
     phi = irb140.parameters()
     phi[parameters.joint_slice(2, 6)][3] = -0.1
-    with pytest.raises(OptionError, match=r"joint 'joint_3': rotor inertia -0\.1 is negative"):
+    with pytest.raises(OptionError, match=r"joint 'joint_3': Ia = -0\.1 is negative"):
         irb140.with_parameters(phi)
 
 

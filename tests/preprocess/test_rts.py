@@ -104,7 +104,9 @@ def test_corners_fall_as_the_noise_rises(experiment, irb140):
 def test_corner_is_that_of_largest_likelihood_for_a_random_jerk():
     rng = np.random.default_rng(0)
     dt, corner, noise = 1e-2, 4.0, 1e-3
-    jerk = noise * (2.0 * np.pi * corner) ** 3 * rng.standard_normal(20_000)  # per step, r = noise^2
+    jerk = (
+        noise * (2.0 * np.pi * corner) ** 3 * rng.standard_normal(20_000)
+    )  # per step, r = noise^2
     ddq = np.cumsum(jerk) * dt
     dq = np.cumsum(ddq) * dt
     q = np.cumsum(dq) * dt + noise * rng.standard_normal(ddq.size)

@@ -84,7 +84,7 @@ def test_time_order_does_not_matter():
 
 def test_basis_matrices_are_derivatives_of_one_another():
     t, h = np.linspace(0.1, 3.9, 40), 1e-5
-    q, dq, ddq = fourier_basis(t, HARMONICS, PERIOD)
+    _, dq, ddq = fourier_basis(t, HARMONICS, PERIOD)
     q_after, dq_after, _ = fourier_basis(t + h, HARMONICS, PERIOD)
     q_before, dq_before, _ = fourier_basis(t - h, HARMONICS, PERIOD)
     tolerance = 1e-7  # h^2/6 (k w)^2 for k w <= 8

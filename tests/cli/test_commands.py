@@ -1,0 +1,180 @@
+"""The commands: what they print and write, and that stages in sequence equal the whole run."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robots import DATA, urdf_path
+
+from robotid_sim.measurement import load_log, save_log
+from robotid_sim.model.catalog import catalog
+from robotid_sim.model.robot import Robot
+
+README = Path(__file__).parents[2] / "README.md"
+ARM = DATA / "2r.urdf"
+
+
+@pytest.fixture(scope="module")
+def study(robotid, tmp_path_factory):
+    """A quick run on the planar arm, by the command."""
+    folder = tmp_path_factory.mktemp("run")
+    return robotid("run", ARM, "--quick", "--out", folder), folder
+
+
+def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
+    done, folder = study
+    assert done.code == 0
+    assert done.err == ""
+    assert "verdict: PASSED" in done.out
+    assert re.search(r"^elbow +\S+ N m", done.out, re.MULTILINE)
+    assert (folder / "run.log").read_text().count("\n") >= 5
+
+
+def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path) -> None:
+    done = robotid("run", ARM, "--quick", "--out", tmp_path, "--json")
+    assert json.loads(done.out) == json.loads((tmp_path / "result.json").read_text())
+    assert done.err == ""
+
+
+def test_dry_run_writes_nothing(robotid, tmp_path) -> None:
+    done = robotid("run", "irb140", "--out", tmp_path / "out", "--dry-run")
+    assert done.code == 0
+    assert not (tmp_path / "out").exists()
+    for word in ("52", "identified.urdf", "encoder-noise", "wls"):
+        assert word in done.out
+    plan = json.loads(robotid("run", "irb140", "--out", "x", "--dry-run", "--json").out)
+    assert plan["base_parameters"] == 52
+
+
+def test_failed_verdict_exits_1(robotid, tmp_path) -> None:
+    config = tmp_path / "late.toml"
+    config.write_text("[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n")
+    done = robotid("run", ARM, "--quick", "--out", tmp_path / "out", "--config", config)
+    assert done.code == 1
+    assert "FAIL" in done.out
+    assert "verdict: FAILED" in done.out
+
+
+def test_stages_in_sequence_equal_run_bit_for_bit(robotid, study, tmp_path) -> None:
+    _, folder = study
+    config = tmp_path / "quick.toml"
+    config.write_text("[design]\ncandidates = 40\nperiods = 2\n")
+    T, L, E, U = (tmp_path / n for n in ("t.json", "log.h5", "estimate.json", "identified.urdf"))
+    common = ("--config", config)
+    assert robotid("design", ARM, "-o", T, *common).code == 0
+    assert robotid("simulate", ARM, "--trajectory", T, "-o", L, *common).code == 0
+    assert robotid("identify", ARM, L, "-o", E, "--urdf", U, *common).code == 0
+    assert T.read_bytes() == (folder / "trajectory.json").read_bytes()
+    assert L.read_bytes() == (folder / "log.h5").read_bytes()
+    assert U.read_bytes() == (folder / "identified.urdf").read_bytes()
+    ours, whole = (json.loads(p.read_text()) for p in (E, folder / "estimate.json"))
+    for content in (ours, whole):
+        for estimate in content["estimates"]:
+            del estimate["seconds"]
+    assert ours == whole
+
+
+def test_log_of_a_machine_is_identified_from_csv(robotid, study, tmp_path) -> None:
+    _, folder = study
+    log = load_log(folder / "log.h5")
+    lines = tmp_path / "log.csv"
+    save_log(log, lines)
+    text = lines.read_text()
+    assert "# seed: 0\n" in text
+    lines.write_text(text.replace("# seed: 0\n", ""))  # a machine's log knows no seed
+    done = robotid(
+        "identify", folder / "nominal.urdf", lines, "-o", tmp_path / "e.json",
+        "--urdf", tmp_path / "identified.urdf",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "Fc2" in done.out
+    identified = Robot.from_urdf(tmp_path / "identified.urdf").parameters()
+    whole = Robot.from_urdf(folder / "identified.urdf").parameters()
+    # nominal.urdf carries its numbers to rounding, and the lift is a solver's to 1e-6
+    np.testing.assert_allclose(identified, whole, atol=1e-5)
+
+
+def test_check_reports_ranks_and_groupings(robotid) -> None:
+    done = robotid("check", "irb140", "--json")
+    report = json.loads(done.out)
+    assert done.code == 0
+    assert (report["inertial_rank"], report["rank"]) == (36, 52)
+    assert all(link["consistent"] for link in report["links"])
+    assert len(report["groupings"]) == 52
+    text = robotid("check", "irb140").out
+    assert "Izz1 + 0.0049 m2" in text
+    assert "no effect (10)" in text
+
+
+IMPOSSIBLE = (DATA / "2r.urdf").read_text().replace('izz="0.095"', 'izz="0.95"')
+
+
+def test_check_of_impossible_inertia_exits_1_with_the_reason(robotid, tmp_path) -> None:
+    path = tmp_path / "bad.urdf"
+    path.write_text(IMPOSSIBLE)
+    done = robotid("check", path)
+    assert done.code == 1
+    assert "triangle inequality" in done.out
+    report = json.loads(robotid("check", path, "--json").out)
+    assert [link["consistent"] for link in report["links"]] == [False, True]
+
+
+def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path) -> None:
+    path, fixed = tmp_path / "bad.urdf", tmp_path / "fixed.urdf"
+    path.write_text(IMPOSSIBLE)
+    done = robotid("check", path, "--repair", "-o", fixed)
+    assert done.code == 0
+    assert re.search(r"repaired, \d+\.\d+% away", done.out)
+    assert robotid("check", fixed).code == 0
+    assert robotid("run", path, "--repair", "--quick", "--out", tmp_path / "out").code == 0
+
+
+@pytest.mark.parametrize(
+    "kind", ["robots", "trajectories", "sensors", "preprocessors", "estimators", "controllers"]
+)
+def test_list_gives_name_and_summary_of_every_entry(robotid, kind) -> None:
+    entries = json.loads(robotid("list", kind, "--json").out)
+    assert entries
+    for entry in entries:
+        assert set(entry) == {"name", "summary", "source"}
+        assert entry["summary"]
+        assert entry["name"] in robotid("list", kind).out
+
+
+def test_payload_changes_the_estimate_by_its_mass(robotid, tmp_path) -> None:
+    plain, loaded = (
+        json.loads(robotid("check", "irb140", "--json", *extra).out)["links"][-1]["mass"]
+        for extra in ((), ("--payload", "2.5,0,0,0.1"))
+    )
+    assert loaded == pytest.approx(plain + 2.5)
+
+
+def test_installed_program_and_module_run() -> None:
+    command = [sys.executable, "-m", "robotid_sim", "--version"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_readme_commands_name_what_exists() -> None:
+    text = README.read_text()
+    assert "pip install -e . && .venv/bin/robotid run irb140 --out out" in text
+    assert "pip install -e '.[test]' && .venv/bin/pytest" in text
+    assert "irb140" in catalog()
+
+
+def test_readme_python_chain_prints_what_it_says(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text()
+    code = text.split("```python\n")[1].split("```")[0]
+    promised = text.split("```python\n")[1].split("```\n")[2]
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.split() == promised.split()
+
+
+def test_iiwa_of_pybullet_data_is_read_by_path(robotid) -> None:
+    report = json.loads(robotid("check", urdf_path("iiwa"), "--json").out)
+    assert report["inertial_rank"] == 43

@@ -1,0 +1,32 @@
+"""The robots under test: of the catalog, of other packages, and small ones of our own."""
+
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pybullet_data
+
+from robotid_sim.model.catalog import find_urdf
+
+DATA = Path(__file__).parent / "data"
+
+
+def urdf_path(name: str) -> Path:
+    """Return the URDF of a robot under test, by short name."""
+    match name:
+        case "iiwa":
+            return Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+        case "panda" | "ur5":
+            package = "panda_description" if name == "panda" else "ur_description"
+            file = "panda.urdf" if name == "panda" else "ur5_robot.urdf"
+            folder = "cmeel.prefix/share/example-robot-data/robots"
+            located = distribution("example-robot-data").locate_file(
+                f"{folder}/{package}/urdf/{file}"
+            )
+            return Path(str(located))
+        case "2r" | "ppp" | "scara" | "rp":
+            return DATA / f"{name}.urdf"
+        case _:
+            return find_urdf(name)
+
+
+ROBOTS = ("irb140", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp")

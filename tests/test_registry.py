@@ -1,0 +1,109 @@
+"""The registry: from names to objects, with messages that name what there is."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from robotid_sim.errors import OptionError, RobotIdError, UnknownNameError
+from robotid_sim.registry import Registry, source_of, summary_of
+
+
+class Shape:
+    """Anything with an area."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Square(Shape):
+    """A square.
+
+    More text.
+
+    References
+    ----------
+    .. [1] Euclid (300 BC), "Elements",
+       book 1.
+    .. [2] Someone else.
+    """
+
+    side: float = 1.0
+    area: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        if self.side <= 0.0:
+            raise OptionError(f"side is {self.side}; give a positive length")
+
+
+@dataclass(frozen=True)
+class Disc(Shape):
+    """A disc."""
+
+    radius: float
+
+
+SHAPES: Registry[Shape] = Registry("shape", {"square": Square, "disc": Disc})
+
+
+def test_registry_is_a_sorted_read_only_mapping() -> None:
+    assert list(SHAPES) == ["disc", "square"]
+    assert len(SHAPES) == 2
+    assert SHAPES["square"] is Square
+    assert "square" in SHAPES
+    assert "triangle" not in SHAPES
+    with pytest.raises(TypeError):
+        SHAPES["triangle"] = Disc
+
+
+@pytest.mark.parametrize("look_up", [SHAPES.__getitem__, SHAPES.build])
+def test_unknown_name_lists_the_known_ones(look_up) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        look_up("squar")
+    assert str(caught.value) == "unknown shape 'squar'; known: disc, square"
+    assert isinstance(caught.value, LookupError)
+
+
+def test_build_passes_options_and_keeps_defaults() -> None:
+    assert SHAPES.build("square") == Square(side=1.0)
+    assert SHAPES.build("square", side=2.0) == Square(side=2.0)
+
+
+@pytest.mark.parametrize("option", ["sides", "area"])
+def test_unknown_option_lists_the_known_ones(option: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        SHAPES.build("square", **{option: 4})
+    assert str(caught.value) == f"shape 'square' has no option '{option}'; options: side"
+
+
+def test_missing_option_and_refused_value_are_option_errors() -> None:
+    with pytest.raises(OptionError, match=r"shape 'disc': .*radius"):
+        SHAPES.build("disc")
+    with pytest.raises(OptionError, match="side is -1"):
+        SHAPES.build("square", side=-1)
+
+
+def test_name_of_an_object_is_that_of_its_class() -> None:
+    assert SHAPES.name_of(Square()) == "square"
+    with pytest.raises(UnknownNameError, match="Shape is not a registered shape"):
+        SHAPES.name_of(Shape())
+
+
+def test_describe_gives_name_summary_and_first_source() -> None:
+    assert SHAPES.describe() == [
+        {"name": "disc", "summary": "A disc.", "source": ""},
+        {
+            "name": "square",
+            "summary": "A square.",
+            "source": 'Euclid (300 BC), "Elements", book 1.',
+        },
+    ]
+    assert summary_of(Square) == "A square."
+    assert source_of(Disc) == ""
+
+
+def test_all_errors_have_one_root_and_a_builtin() -> None:
+    import robotid_sim.errors as errors
+
+    kinds = [k for k in vars(errors).values() if isinstance(k, type) and k is not RobotIdError]
+    assert len(kinds) > 8
+    for kind in kinds:
+        assert issubclass(kind, RobotIdError)
+        assert len([base for base in kind.__bases__ if base is not RobotIdError]) == 1
