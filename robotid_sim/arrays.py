@@ -32,6 +32,8 @@ def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Flo
     ShapeError
         If the shape differs or an entry is not a finite number.
     """
+    if value is None or isinstance(value, str):
+        raise ShapeError(f"{name} is not an array of numbers: {value!r}")
     array = _as_float(value, name).copy()
     if len(array.shape) != len(shape) or any(
         want is not None and want != got for want, got in zip(shape, array.shape, strict=True)

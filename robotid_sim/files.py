@@ -79,9 +79,11 @@ def check_schema(tag: object, kind: str, version: int, where: str | Path) -> int
     if len(parts) != 3 or parts[0] != "robotid" or parts[1] != kind or not parts[2].isdigit():
         raise FileFormatError(
             f"{where}: schema is '{tag}', expected '{schema_tag(kind, version)}'; "
-            f"this is not a {kind} file of robotid"
+            f"this is no {kind} file of robotid"
         )
     found = int(parts[2])
+    if found < 1:
+        raise FileFormatError(f"{where}: schema '{tag}' does not exist; versions start at 1")
     if found > version:
         raise FileFormatError(
             f"{where}: schema '{tag}' is newer than this robotid_sim reads "
@@ -119,7 +121,7 @@ def _load_json(path: Path, kind: str) -> dict[str, Any]:
     except OSError as error:
         raise FileFormatError(f"cannot read {kind} file {path}: {error.strerror}") from error
     except ValueError as error:
-        raise FileFormatError(f"{path} is not a {kind} file: {error}") from error
+        raise FileFormatError(f"{path} is no {kind} file: {error}") from error
     if not isinstance(content, dict):
-        raise FileFormatError(f"{path} is not a {kind} file: it holds no JSON object")
+        raise FileFormatError(f"{path} is no {kind} file: it holds no JSON object")
     return content

@@ -107,7 +107,7 @@ def test_nan_is_never_written(tmp_path: Path) -> None:
 
 TAGS = {
     "newer": ("robotid/toy/3", ("robotid/toy/3", "newer", "upgrade robotid_sim")),
-    "other kind": ("robotid/log/1", ("robotid/log/1", "expected 'robotid/toy/2'", "not a toy")),
+    "other kind": ("robotid/log/1", ("robotid/log/1", "expected 'robotid/toy/2'", "no toy file")),
     "other program": ("acme/toy/1", ("acme/toy/1", "expected")),
     "no number": ("robotid/toy/one", ("robotid/toy/one", "expected")),
     "none": (None, ("None", "expected 'robotid/toy/2'")),
@@ -149,7 +149,7 @@ def test_file_that_is_no_json_object_is_one_line_with_path_and_kind(
 ) -> None:
     path = tmp_path / "x.json"
     path.write_text(NOT_JSON[case], encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"x\.json is not a toy file: ") as caught:
+    with pytest.raises(FileFormatError, match=r"x\.json is no toy file: ") as caught:
         read_json(path, "toy", 1)
     assert "\n" not in str(caught.value)
 
@@ -157,7 +157,7 @@ def test_file_that_is_no_json_object_is_one_line_with_path_and_kind(
 def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FileFormatError, match="is not a toy file"):
+    with pytest.raises(FileFormatError, match="is no toy file"):
         read_json(path, "toy", 1)
 
 

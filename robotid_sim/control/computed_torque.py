@@ -39,7 +39,7 @@ class ComputedTorque(Controller):
     """Rows Fv, Fc, Fo, Ia of the model."""
 
     def __post_init__(self) -> None:
-        if self.kp < 0.0 or self.kd < 0.0:
+        if not (self.kp >= 0.0 and self.kd >= 0.0):
             raise OptionError(f"gains must not be negative: kp = {self.kp:g}, kd = {self.kd:g}")
         phi = self.model.parameters()
         drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T

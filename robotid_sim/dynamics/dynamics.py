@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, states
 from robotid_sim.compiled import in_threads
 from robotid_sim.dynamics import kernels
-from robotid_sim.errors import RankDeficientError
+from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
@@ -138,9 +138,11 @@ def torque_regressor(
        and links", Int. J. Robotics Research, doi:10.1177/027836498600500306, eq. (17).
     """
     (q2, dq2, ddq2), single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
-    every = range(parameters.size(robot.dof))
-    wanted = np.array(every if columns is None else columns, dtype=np.intp)
-    W = np.empty((len(q2), robot.dof, wanted.size))
+    every = np.arange(parameters.size(robot.dof))
+    wanted = every if columns is None else np.array(columns, dtype=np.intp)
+    if wanted.size == every.size and (wanted != every).any():
+        raise ShapeError("columns must be fewer than all, or all in their order")
+    W = np.zeros((len(q2), robot.dof, wanted.size))
     model = (robot.geometry, robot.gravity, robot.eps)
 
     def fill(part: slice) -> None:

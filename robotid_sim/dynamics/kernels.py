@@ -345,6 +345,7 @@ def regressor(
 ) -> None:
     """Fill W (N, n, len(columns)) with columns of the drive-torque regressor: tau = Y phi.
 
+    A `W` of all 14 n columns is filled in place, in their order, and comes zeroed.
     Row i of the block of body j is J_ji^T A_j, with the Jacobian J_ji of body j and its wrench
     regressor A_j [2]; the last 4 n columns of Y are friction and rotors.
     """
@@ -352,8 +353,10 @@ def regressor(
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     w, dw, a = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
     Jw, Jv, A = np.empty((n, 3)), np.empty((n, 3)), np.zeros((6, 10))
-    Y = np.zeros((n, 14 * n))  # of one sample, so that it stays in the cache
+    every = W.shape[2] == 14 * n
+    scratch = np.zeros((n, 14 * n))  # of one sample, so that it stays in the cache
     for k in range(N):
+        Y = W[k] if every else scratch
         _place(geometry, q[k], R, p)
         _body_motion(geometry, R, p, gravity, dq[k], ddq[k], w, dw, a)
         for j in range(n):
@@ -372,9 +375,10 @@ def regressor(
             Y[j, first + 1] = math.tanh(dq[k, j] / eps[j])
             Y[j, first + 2] = 1.0
             Y[j, first + 3] = ddq[k, j]
-        for i in range(n):
-            for c in range(columns.shape[0]):
-                W[k, i, c] = Y[i, columns[c]]
+        if not every:
+            for i in range(n):
+                for c in range(columns.shape[0]):
+                    W[k, i, c] = Y[i, columns[c]]
 
 
 @jit

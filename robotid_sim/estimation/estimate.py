@@ -89,7 +89,7 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     content = read_json(path, "estimate", VERSION)
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
-    except (KeyError, TypeError, RobotIdError) as error:
+    except (KeyError, TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(f"{path} is not a complete estimate file: {error}") from error
     return estimates, content
 

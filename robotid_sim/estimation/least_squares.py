@@ -5,7 +5,7 @@ References
 .. [1] Gautier, Poignet (2001), "Extended Kalman filtering and weighted least squares dynamic
    identification of robot", Control Engineering Practice, doi:10.1016/S0967-0661(01)00105-8.
 .. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
-   multi-stage samples", Survey Methodology 28 (the leverage-corrected cluster sandwich).
+   multi-stage samples", Survey Methodology 28 (their jackknife form of the cluster sandwich).
 """
 
 import time
@@ -14,12 +14,15 @@ from functools import partial
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import Reduction, reduce_rows
+
+SMALLEST_NOISE = 1e-150
+"""Stands for zero where noise is divided by [N m]."""
 
 SATURATED = 0.999
 """Largest block leverage that is corrected; a block beyond fits itself."""
@@ -37,6 +40,9 @@ class OrdinaryLeastSquares(Estimator):
 
     block: float = 0.2
     """Length of the blocks of the covariance [s]."""
+
+    def __post_init__(self) -> None:
+        _check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the least-squares estimate; `rng` is not used."""
@@ -65,11 +71,17 @@ class WeightedLeastSquares(Estimator):
     def __post_init__(self) -> None:
         if self.rounds < 1:
             raise OptionError(f"weighted least squares needs at least 1 round, got {self.rounds}")
+        _check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the weighted least-squares estimate; `rng` is not used."""
         del rng
         return _fit(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
+
+
+def _check_block(block: float) -> None:
+    if not 0.0 < block < np.inf:
+        raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
 def _fit(
@@ -115,7 +127,7 @@ def noise_std(reduction: Reduction, beta: Float1D, rank: int) -> Float1D:
     """Return the noise of every joint's rows [N m], the fit's degrees of freedom shared, (n,)."""
     squares = reduction.squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
-    return np.asarray(np.maximum(sigma, 1e-12 * max(sigma.max(), np.finfo(float).tiny)))
+    return np.asarray(np.maximum(sigma, max(1e-12 * sigma.max(), SMALLEST_NOISE)))
 
 
 def _white_covariance(
@@ -136,8 +148,9 @@ def block_sandwich(
         s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
 
     one score per joint j and block B of `block` seconds, with the weighted rows X, their residuals
-    r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1`` [2]_. Residuals of a filtered log are
-    coloured, and in blocks of high leverage too small; the correction restores both.
+    r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of [2]_. Residuals of
+    a filtered log are coloured, and in blocks of high leverage too small; with few blocks the form
+    errs on the large side, by a quarter for 300 blocks of white residuals and 52 parameters.
 
     Parameters
     ----------
@@ -157,21 +170,29 @@ def block_sandwich(
     .. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
        multi-stage samples", Survey Methodology 28.
     """
-    length = max(1, round(block / problem.dt))
+    length = min(max(1, round(block / problem.dt)), problem.samples)
     count = problem.samples // length
-    residual = problem.by_joint(problem.y - problem.W @ beta) * weights
-    rows = problem.by_joint(problem.W)
-    identity = np.eye(length)
+    used = count * length  # samples left over at the end are dropped
+    residual = problem.by_joint(problem.y - problem.W @ beta)[:used] * weights
+    rows = problem.by_joint(problem.W)[:used]
     meat = np.zeros((len(beta), len(beta)))
     for j in range(problem.dof):
-        # Z = X R^-1 has the leverage Z Z^T; samples left over at the end are dropped.
-        Z = (rows[: count * length, j] * weights[j]) @ inverse
-        Z = Z.reshape(count, length, -1)
-        r = residual[: count * length, j].reshape(count, length, 1)
-        H = Z @ Z.transpose(0, 2, 1)
-        size = np.linalg.norm(H, ord=2, axis=(1, 2))
-        H *= np.minimum(1.0, SATURATED / np.maximum(size, 1e-300))[:, None, None]
-        scores = (Z.transpose(0, 2, 1) @ np.linalg.solve(identity - H, r))[:, :, 0]
+        Z = ((rows[:, j] * weights[j]) @ inverse).reshape(count, length, -1)  # leverage Z Z^T
+        scores = _corrected_scores(Z, residual[:, j].reshape(count, length, 1))
         meat += scores.T @ scores
-    share = problem.samples / (count * length)
-    return np.asarray(share * (inverse @ meat @ inverse.T))
+    return np.asarray(problem.samples / used * (inverse @ meat @ inverse.T))
+
+
+def _corrected_scores(Z: Float, r: Float) -> Float2D:
+    """Return Z^T (1 - Z Z^T)^-1 r of every block, by the smaller of the two Gram matrices."""
+    transposed = Z.transpose(0, 2, 1)
+    small = Z.shape[1] < Z.shape[2]
+    gram = Z @ transposed if small else transposed @ Z
+    trace = np.trace(gram, axis1=1, axis2=2)
+    for k in np.flatnonzero(trace > SATURATED):  # the trace bounds the largest eigenvalue
+        largest = np.linalg.eigvalsh(gram[k])[-1]
+        gram[k] *= min(1.0, SATURATED / largest)
+    inner = np.eye(gram.shape[1]) - gram
+    if small:
+        return np.asarray((transposed @ np.linalg.solve(inner, r))[:, :, 0])
+    return np.asarray(np.linalg.solve(inner, transposed @ r)[:, :, 0])

@@ -130,7 +130,7 @@ def _write_csv(log: Log, path: Path) -> None:
 
 def _read_csv(path: Path) -> Log:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise FileFormatError(f"cannot read log {path}: {error}") from error
     header: dict[str, str] = {}

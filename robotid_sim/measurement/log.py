@@ -11,7 +11,10 @@ from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.model.robot import Robot
 
 UNIFORM = 1e-6
-"""Largest deviation of a time step from the mean, over the mean."""
+"""Largest deviation of a time step from the usual one, relative."""
+
+PRINTED = 1.1e-6
+"""Deviation that times printed with six decimals have [s]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +34,12 @@ class Truth:
     dq: Float2D
     ddq: Float2D
     tau: Float2D
+
+    def __post_init__(self) -> None:
+        first = readonly(self.q, shape=(None, None), name="truth q")
+        for name in ("q", "dq", "ddq", "tau"):
+            value = readonly(getattr(self, name), shape=first.shape, name=f"truth {name}")
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,13 +85,17 @@ class Log:
                     object.__setattr__(self, name, checked)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
+        if self.truth is not None and self.truth.q.shape != self.q.shape:
+            raise LogError(f"log: truth has shape {self.truth.q.shape}, expected {self.q.shape}")
         if len(self.joint_units) != n:
             raise LogError(f"log: {n} joints but {len(self.joint_units)} units")
         if t.size < 10:
             raise LogError(f"log: only {t.size} samples; an identification needs seconds of data")
         steps = np.diff(t)
-        bad = np.abs(steps - steps.mean()) > UNIFORM * abs(steps.mean())
-        if bad.any() or steps.mean() <= 0.0:
+        usual = float(np.median(steps))
+        bad = np.abs(steps - usual) > UNIFORM * abs(usual) + PRINTED
+        drift = abs(t[-1] - t[0] - usual * steps.size) > 0.5 * abs(usual)
+        if bad.any() or drift or usual <= 0.0:
             at = t[int(np.argmax(bad))]
             raise LogError(
                 f"log: time does not advance uniformly after t = {at:g} s; resample the log first"

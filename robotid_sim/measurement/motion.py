@@ -34,7 +34,8 @@ class RowFilter:
             raise OptionError(
                 f"row filter cut-off is {self.cutoff:g} of the sample rate; it must lie below 0.5"
             )
-        if self.stop - self.first <= 2 * self.edge + 10 * self.step:
+        used, padding = self.stop - self.first, 3 * (2 * self.order + 1)
+        if used <= max(padding, 2 * self.edge + 10 * self.step):
             raise LogError(
                 "the log is too short for the row filter: after dropping the first period fewer "
                 f"than 10 rows are left ({self.stop - self.first} samples, a row every {self.step})"

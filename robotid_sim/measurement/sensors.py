@@ -98,7 +98,8 @@ class TorqueNoise(Sensor):
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add noise to `tau_meas`."""
-        rms = np.sqrt((log.tau_meas[log.t >= 0.0] ** 2).mean(axis=0))
+        motion = log.t >= 0.0 if (log.t >= 0.0).any() else log.t < 0.0
+        rms = np.sqrt((log.tau_meas[motion] ** 2).mean(axis=0))
         std = self.relative * rms + self.absolute
         return replace(log, tau_meas=log.tau_meas + std * rng.standard_normal(log.q.shape))
 

@@ -33,7 +33,7 @@ class Butterworth(Preprocessor):
     """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
-        if self.cutoff <= 0.0 or self.order < 1:
+        if not self.cutoff > 0.0 or self.order < 1:
             raise OptionError("a Butterworth filter needs a positive cut-off and order")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:

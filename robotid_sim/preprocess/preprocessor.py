@@ -24,7 +24,7 @@ class Rows:
     """Time dropped at both ends after filtering [s]."""
 
     def __post_init__(self) -> None:
-        if not 0.0 < 2.0 * self.cutoff <= self.rate or self.tail < 0.0 or self.edge < 0.0:
+        if not (0.0 < 2.0 * self.cutoff <= self.rate and self.tail >= 0.0 and self.edge >= 0.0):
             raise OptionError(
                 f"rows at {self.rate:g} Hz cannot carry a low-pass at {self.cutoff:g} Hz; the rate "
                 "must be at least twice the cut-off, the times not negative"

@@ -150,7 +150,7 @@ class RtsSmoother(Preprocessor):
     """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
-        if self.corner_factor <= 0.0 or any(c <= 0.0 for c in self.corners or ()):
+        if not all(c > 0.0 for c in (self.corner_factor, *(self.corners or ()))):
             raise OptionError("smoother corners and their factor must be positive")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:

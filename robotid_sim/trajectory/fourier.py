@@ -52,20 +52,24 @@ class FourierTrajectory:
 
     def __post_init__(self) -> None:
         n = len(self.joint_names)
-        shapes: dict[str, tuple[int | None, ...]] = {"q0": (n,), "a": (n, None)}
-        shapes["b"] = (n, np.asarray(self.a).shape[-1])
+        self._freeze("a", (n, None))
+        self._freeze("b", (n, self.harmonics))
+        self._freeze("q0", (n,))
         if self.home is not None:
-            shapes["home"] = (n,)
-        for name, shape in shapes.items():
-            value = readonly(getattr(self, name), shape=shape, name=name)
-            object.__setattr__(self, name, value)
-        if self.base_period <= 0.0 or self.periods < 1 or self.approach < 0.0:
+            self._freeze("home", (n,))
+        times = (self.base_period, float(self.periods), self.approach)
+        usable = np.isfinite(times).all() and self.base_period > 0.0 and self.approach >= 0.0
+        if not usable or self.periods < 1 or self.periods != int(self.periods):
             raise OptionError(
                 f"a Fourier trajectory needs a positive period (got {self.base_period} s), at least"
                 f" one period (got {self.periods}) and an approach >= 0 (got {self.approach} s)"
             )
         if self.home is not None and self.approach == 0.0:
             raise OptionError("an approach from home needs a duration above zero")
+
+    def _freeze(self, name: str, shape: tuple[int | None, ...]) -> None:
+        value = readonly(getattr(self, name), shape=shape, name=name)
+        object.__setattr__(self, name, value)
 
     @property
     def harmonics(self) -> int:

@@ -120,7 +120,10 @@ def test_an_hdf5_without_a_needed_attribute_is_refused(tmp_path, log, name):
 def test_newer_and_other_schemas_are_refused(tmp_path, log):
     path = tmp_path / "log.h5"
     save_log(log, path)
-    for tag, message in ((f"robotid/log/{VERSION + 1}", "newer"), ("robotid/robot/1", "not a log")):
+    for tag, message in (
+        (f"robotid/log/{VERSION + 1}", "newer"),
+        ("robotid/robot/1", "no log file"),
+    ):
         with h5py.File(path, "a") as file:
             file.attrs["schema"] = tag
         assert message in refused(path, FileFormatError)

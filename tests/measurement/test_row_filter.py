@@ -68,8 +68,10 @@ def test_a_log_too_short_is_refused():
 
 
 def test_whatever_a_row_filter_accepts_it_can_filter():
-    shortest = RowFilter(first=0, stop=11, step=1, edge=0, cutoff=0.1)
-    assert len(shortest.apply(np.ones(11))) == 11
+    with pytest.raises(LogError, match="too short"):
+        RowFilter(first=0, stop=27, step=1, edge=0, cutoff=0.1)
+    shortest = RowFilter(first=0, stop=28, step=1, edge=0, cutoff=0.1)
+    assert len(shortest.apply(np.ones(28))) == 28
 
 
 def motion(**changes):

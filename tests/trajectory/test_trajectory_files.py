@@ -57,11 +57,11 @@ def test_unwritable_folder_is_refused(tmp_path):
     [
         (f"robotid/trajectory/{SCHEMA_VERSION + 1}", "newer than this robotid_sim"),
         ("robotid/trajectory/0", "schema"),
-        ("robotid/log/1", "not a trajectory file"),
-        ("robotid/trajectory/x", "not a trajectory file"),
-        ("something else", "not a trajectory file"),
-        (None, "not a trajectory file"),
-        (..., "not a trajectory file"),
+        ("robotid/log/1", "no trajectory file"),
+        ("robotid/trajectory/x", "no trajectory file"),
+        ("something else", "no trajectory file"),
+        (None, "no trajectory file"),
+        (..., "no trajectory file"),
     ],
 )
 def test_other_schemas_are_refused(tmp_path, schema, message):
@@ -105,7 +105,7 @@ def test_unusable_content_is_refused_in_one_line(tmp_path, change):
 def test_what_is_no_json_object_is_refused(tmp_path, text):
     path = tmp_path / "trajectory.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(FileFormatError, match="not a trajectory file"):
+    with pytest.raises(FileFormatError, match="no trajectory file"):
         FourierTrajectory.load(path)
 
 

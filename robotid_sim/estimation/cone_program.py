@@ -1,0 +1,252 @@
+r"""Full parameters of a physically consistent robot, as a cone program.
+
+In scaled variables x with :math:`\phi = \phi_0 + D x` around the nominal robot, every body has the
+linear matrix inequality :math:`J_k(\phi) \succeq \epsilon 1` on its pseudo-inertia [1]_, and
+friction and rotor parameters are not negative. Two questions are asked of it: the consistent robot
+nearest to the nominal with given base parameters, and the one that fits data best.
+
+References
+----------
+.. [1] Wensing, Kim, Slotine (2018), "Linear matrix inequalities for physically consistent inertial
+   parameter identification", IEEE Robotics and Automation Letters, doi:10.1109/LRA.2017.2729659.
+.. [2] Lee, Wensing, Park (2020), "Geometric robot dynamic identification: a convex programming
+   approach", IEEE Trans. Robotics, doi:10.1109/TRO.2019.2926491 (log-det divergence).
+"""
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.robot import Robot
+
+CONE_MARGIN = 3e-6
+"""Smallest eigenvalue of a body's pseudo-inertia, scaled to unit mass and size."""
+
+_SOLVED = ("Solved", "AlmostSolved")
+
+
+class ConsistentProgram:
+    """The consistent robots around a nominal one.
+
+    Parameters
+    ----------
+    nominal : Robot
+        Centre and scale of the variables.
+    basis : BaseParameters
+        Map to base parameters; parameters that it does not consider stay as they are.
+    """
+
+    def __init__(self, nominal: Robot, basis: BaseParameters) -> None:
+        self.phi0 = nominal.parameters()
+        self.basis = basis
+        self.free = np.asarray(basis.considered)
+        self.scale = _scales(nominal)[self.free]
+        self.B = basis.B[:, self.free] * self.scale
+        bodies = [self._body_cone(k) for k in range(nominal.dof)]
+        self.signed, A, b = self._signs(nominal.dof)
+        self._pencils = [(-A_k, b_k + _svec(CONE_MARGIN * np.eye(4))) for A_k, b_k in bodies]
+        self.A = np.vstack([*(A_k for A_k, _ in bodies), A])
+        self.b = np.concatenate([*(b_k for _, b_k in bodies), b])
+        self.cones = [clarabel.PSDTriangleConeT(4) for _ in bodies]
+        self.cones.append(clarabel.NonnegativeConeT(len(b)))
+
+    def exact(self, beta: Float1D, std: Float1D) -> Float1D | None:
+        """Return the full parameters nearest to the nominal with base parameters `beta`.
+
+        Parameters
+        ----------
+        beta, std : ndarray, shape (b,)
+            Base parameters, and their standard deviations as the unit of the equations.
+
+        Returns
+        -------
+        phi : ndarray, shape (14 n,), or None
+            None if no consistent robot has these base parameters.
+        """
+        offset = beta - self.basis.of(self.phi0)
+        A = np.vstack([self.B / std[:, None], self.A])
+        b = np.concatenate([offset / std, self.b])
+        cones = [clarabel.ZeroConeT(len(beta)), *self.cones]
+        x = _solve(np.ones(self.free.size), np.zeros(self.free.size), A, b, cones)
+        return None if x is None else self._phi(x)
+
+    def nearest(
+        self, beta: Float1D, R: Float2D, *, pull: float = 1e-6, divergence: float = 0.0
+    ) -> Float1D | None:
+        r"""Return the consistent full parameters of least squared deviation from `beta`.
+
+        .. math:: \min_\phi |R (B\phi - \beta)|^2 + \lambda |D^{-1}(\phi - \phi_0)|^2
+            + 2 \gamma \sum_k d(J_k(\phi), J_k(\phi_0)),
+
+        with the log-det divergence :math:`d(J, J_0) = \mathrm{tr}(J_0^{-1} J) - \log\det J` [2]_.
+        With R the triangular factor of a regressor and `beta` its least-squares solution this is
+        the constrained least-squares fit; the squares are taken on slack variables, because forming
+        B^T R^T R B loses half of the digits.
+
+        Parameters
+        ----------
+        beta : ndarray, shape (b,)
+            Centre.
+        R : ndarray, shape (b, b)
+            Square root of the weight.
+        pull : float
+            Weight of the squared distance to the nominal, in units of its parameters.
+        divergence : float
+            Weight of the divergence from the nominal bodies.
+
+        Returns
+        -------
+        phi : ndarray, shape (14 n,), or None
+            None if the solver fails.
+        """
+        count, extra = self.free.size, len(beta)
+        whole = R @ self.B
+        A = np.block([[whole, -np.eye(extra)], [self.A, np.zeros((len(self.b), extra))]])
+        b = np.concatenate([R @ (beta - self.basis.of(self.phi0)), self.b])
+        cones = [clarabel.ZeroConeT(extra), *self.cones]
+        weights: Float1D = np.concatenate([np.full(count, pull), np.ones(extra)])
+        linear: Float1D = np.zeros(len(weights))
+        if divergence > 0.0:
+            weights, linear, A, b, cones = self._with_divergence(
+                divergence, weights, linear, A, b, cones
+            )
+        x = _solve(weights, linear, A, b, cones)
+        return None if x is None else self._phi(x[:count])
+
+    def _with_divergence(
+        self,
+        gamma: float,
+        weights: Float1D,
+        linear: Float1D,
+        A: Float2D,
+        b: Float1D,
+        cones: list[object],
+    ) -> tuple[Float1D, Float1D, Float2D, Float1D, list[object]]:
+        """Add ``gamma (tr(J0^-1 J) - log det J)`` of every body.
+
+        log det J is the largest sum of log z_i with [[J, Z], [Z^T, diag z]] >= 0, Z upper
+        triangular with diagonal z; the logarithms are exponential cones.
+        """
+        for A_k, b_k in self._pencils:
+            inverse = _svec(np.linalg.inv(_smat(b_k)))
+            linear[: self.free.size] += gamma * (inverse @ A_k)
+            rows, offset, row_cones = _log_det_rows(A_k, b_k)
+            start, extra = A.shape[1], rows.shape[1] - self.free.size
+            block = np.zeros((len(rows), start + extra))
+            block[:, : self.free.size] = rows[:, : self.free.size]
+            block[:, start:] = rows[:, self.free.size :]
+            A = np.block([[A, np.zeros((len(A), extra))], [block]])
+            b = np.concatenate([b, offset])
+            cones = [*cones, *row_cones]
+            weights = np.concatenate([weights, np.zeros(extra)])
+            logs = np.zeros(extra)
+            logs[-4:] = -gamma
+            linear = np.concatenate([linear, logs])
+        return weights, linear, A, b, cones
+
+    def _body_cone(self, k: int) -> tuple[Float2D, Float1D]:
+        """Return A, b with b - A x = svec(T J(phi) T - margin 1), T scaling to unit size."""
+        body = parameters.inertial_slice(k)
+        size = _scales_of_body(self.phi0[body])
+        T = np.diag([1.0 / np.sqrt(size[4])] * 3 + [1.0 / np.sqrt(size[0])])
+        A = np.zeros((10, self.free.size))
+        for column, full in enumerate(self.free):
+            if body.start <= full < body.stop:
+                unit = np.zeros(10)
+                unit[full - body.start] = self.scale[column]
+                A[:, column] = -_svec(T @ inertia.pseudo_inertia(unit) @ T)
+        start = T @ inertia.pseudo_inertia(self.phi0[body]) @ T
+        return A, _svec(start - CONE_MARGIN * np.eye(4))
+
+    def _signs(self, dof: int) -> tuple[Int1D, Float2D, Float1D]:
+        """Return the columns of Fv, Fc, Ia, and A, b with b - A x their values over their sizes."""
+        names = parameters.names(dof)
+        wanted = [c for c, f in enumerate(self.free) if names[f][:2] in ("Fv", "Fc", "Ia")]
+        A = np.zeros((len(wanted), self.free.size))
+        A[range(len(wanted)), wanted] = -1.0
+        return np.array(wanted, dtype=np.intp), A, self.phi0[self.free[wanted]] / self.scale[wanted]
+
+    def _phi(self, x: Float1D) -> Float1D:
+        phi = np.array(self.phi0)
+        phi[self.free] += self.scale * x
+        signed = self.free[self.signed]
+        phi[signed] = np.maximum(phi[signed], 0.0)  # the solver stops a rounding error outside
+        return phi
+
+
+def _solve(
+    weights: Float1D, linear: Float1D, A: Float2D, b: Float1D, cones: list[object]
+) -> Float1D | None:
+    """Minimize sum(weights x^2)/2 + linear x subject to b - A x in the cones; None on failure."""
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = 1e-10
+    P = sparse.diags(weights, format="csc")
+    rows = sparse.csc_matrix(A)
+    solution = clarabel.DefaultSolver(P, linear, rows, b, cones, settings).solve()
+    return np.array(solution.x) if str(solution.status) in _SOLVED else None
+
+
+def _triangle(size: int) -> list[tuple[int, int]]:
+    """Return the order of clarabel's triangle: the columns of the upper half."""
+    return [(i, j) for j in range(size) for i in range(j + 1)]
+
+
+def _svec(matrix: Float2D) -> Float1D:
+    """Return the upper triangle with off-diagonals times sqrt 2, so that dot products agree."""
+    order = _triangle(len(matrix))
+    return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in order])
+
+
+def _smat(vector: Float1D) -> Float2D:
+    """Return the symmetric 4 x 4 matrix of a vector; the inverse of `_svec`."""
+    matrix = np.zeros((4, 4))
+    for value, (i, j) in zip(vector, _triangle(4), strict=True):
+        matrix[i, j] = matrix[j, i] = value if i == j else value / np.sqrt(2.0)
+    return matrix
+
+
+def _log_det_rows(A: Float2D, b: Float1D) -> tuple[Float2D, Float1D, list[object]]:
+    """Return rows over (x, Z (10), t (4)) that let t_i reach log z_i for J = smat(b + A x).
+
+    The first cone holds [[J, Z], [Z^T, diag z]], the others (t_i, 1, z_i) with exp(t_i) <= z_i.
+    """
+    count = A.shape[1]
+    rows, offset = np.zeros((36 + 12, count + 14)), np.zeros(36 + 12)
+    small = {pair: k for k, pair in enumerate(_triangle(4))}
+    for row, (i, j) in enumerate(_triangle(8)):
+        if j < 4:
+            rows[row, :count], offset[row] = -A[small[i, j]], b[small[i, j]]
+        elif i < 4 and i <= j - 4:  # Z, upper triangular
+            rows[row, count + small[i, j - 4]] = -np.sqrt(2.0)
+        elif i == j:  # diag z
+            rows[row, count + small[i - 4, i - 4]] = -1.0
+    for i in range(4):
+        first = 36 + 3 * i
+        rows[first, count + 10 + i] = -1.0
+        offset[first + 1] = 1.0
+        rows[first + 2, count + small[i, i]] = -1.0
+    return rows, offset, [clarabel.PSDTriangleConeT(8), *[clarabel.ExponentialConeT()] * 4]
+
+
+def _scales(robot: Robot) -> Float1D:
+    """Return the natural size of every full parameter, shape (14 n,)."""
+    phi = robot.parameters()
+    bodies = [_scales_of_body(phi[parameters.inertial_slice(k)]) for k in range(robot.dof)]
+    drives = [phi[parameters.joint_slice(k, robot.dof)] for k in range(robot.dof)]
+    torque = max(1.0, *(float(np.abs(d[:3]).max()) for d in drives))
+    moment = max(float(b[4]) for b in bodies)
+    floors = np.array([torque, torque, torque, moment])
+    tails = [np.maximum(np.abs(d), 1e-2 * floors) for d in drives]
+    return np.concatenate([*bodies, *tails])
+
+
+def _scales_of_body(phi: Float1D) -> Float1D:
+    """Return m, m r (3), m r^2 (6) with the radius of gyration r about the link origin."""
+    mass = float(phi[0]) if phi[0] > 0.0 else 1e-3
+    radius = float(np.sqrt(max(0.5 * np.trace(inertia.inertia_matrix(phi)) / mass, 1e-6)))
+    return np.array([mass] + [mass * radius] * 3 + [mass * radius**2] * 6)
