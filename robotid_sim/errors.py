@@ -54,9 +54,15 @@ class SimulationDiverged(RobotIdError, ArithmeticError):
         Time of the last good sample [s].
     joint : str
         Joint that diverged first.
+    log : object or None
+        The Log up to there, if the loop ran long enough to have one.
     """
 
     def __init__(self, message: str, t: float, joint: str) -> None:
-        super().__init__(message)
+        super().__init__(message, t, joint)
         self.t = t
         self.joint = joint
+        self.log: object | None = None
+
+    def __str__(self) -> str:
+        return str(self.args[0])

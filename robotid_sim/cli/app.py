@@ -15,6 +15,7 @@ from robotid_sim.cli.identify import identify
 from robotid_sim.cli.list import list_
 from robotid_sim.cli.run import run
 from robotid_sim.cli.simulate import simulate
+from robotid_sim.cli.validate import validate
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
@@ -32,6 +33,7 @@ app.command("check")(check)
 app.command("design")(design)
 app.command("simulate")(simulate)
 app.command("identify")(identify)
+app.command("validate")(validate)
 app.command("list")(list_)
 
 

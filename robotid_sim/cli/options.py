@@ -38,6 +38,9 @@ NoFriction = Annotated[
     bool, typer.Option("--no-urdf-friction", help="Drop the URDF's <dynamics> damping, friction.")
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer candidates and periods.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes for independent work.  [default: all cores]")
+]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what is done.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

@@ -32,7 +32,9 @@ def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1
 ) -> None:
     """Print a table; the first `text_columns` columns are left-aligned, the others right."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    if title:
+        print_line(title)
+    table = Table(box=None, pad_edge=False)
     for k, name in enumerate(columns):
         table.add_column(name, justify="left" if k < text_columns else "right", overflow="fold")
     for row in rows:

@@ -1,6 +1,8 @@
 """``robotid run``: the whole study."""
 
 import logging
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +13,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.files import make_folder
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.result import StudyResult
+from robotid_sim.study.result import CheckResult, ControlResult, StudyResult
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import basis_of, fourier_options, sensors_of
 from robotid_sim.study.study import run_study
@@ -38,10 +40,11 @@ def run(
     repair: options.Repair = False,
     nominal: options.Nominal = None,
     no_urdf_friction: options.NoFriction = False,
+    workers: options.Workers = None,
     verbose: options.Verbose = False,
     debug: options.Debug = False,
 ) -> int:
-    """Run the whole study: excitation, experiment, identification, prediction, verdict.
+    """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
     Writes result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5, estimate.json and
     run.log into OUT. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be used.
@@ -66,7 +69,8 @@ def run(
     handler = _log_file(folder / "run.log")
     try:
         with output.progress_bar(enabled=not json) as progress:
-            result = run_study(robot, study, folder, progress=progress)
+            count = workers or os.cpu_count() or 1
+            result = run_study(robot, study, folder, workers=count, progress=progress)
     finally:
         logging.getLogger("robotid_sim").removeHandler(handler)
         handler.close()
@@ -154,16 +158,82 @@ def print_result(result: StudyResult, folder: Path) -> None:
         for p in chosen.base_parameters
         if p.std is not None and p.true is not None
     ]
+    honest = [e.nees for e in result.estimates if e.estimator == "wls" and e.nees is not None]
+    nees = f"; NEES of WLS {honest[0]:.3g} (1 is honest)" if honest else ""
     if ratios:
         output.print_line(
             f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
-            f"{max(ratios):.2f}; NEES {output.number(chosen.nees, 3)} (1 is honest)"
+            f"{max(ratios):.2f}{nees}"
         )
-    for check in result.verdict.checks:
+    _print_preprocessing(result)
+    print_control(result.control, robot.joint_units)
+    print_checks(result.verdict.checks)
+    verdict = "PASSED" if result.verdict.passed else "FAILED"
+    seconds = sum(result.timings.values())
+    output.print_line(f"verdict: {verdict} in {seconds:.1f} s; files in {folder}")
+
+
+def _print_preprocessing(result: StudyResult) -> None:
+    compared = result.preprocessing.compared
+    if not compared:
+        return
+    noise = result.measurement.torque_noise_std
+    rows = []
+    for entry in compared:
+        pairs = zip(entry.torque_error_rms, noise, strict=True)
+        shares = [error / std for error, std in pairs if std]
+        rows.append(
+            [
+                entry.name,
+                output.number(float(np.sqrt(np.mean(np.square(shares)))), 3) if shares else "-",
+                output.number(entry.parameter_error_over_bound, 3),
+            ]
+        )
+    output.print_line()
+    output.print_table(
+        "torque filters",
+        ["filter", "torque error / sensor noise", "parameter error / Cramér-Rao std"],
+        rows,
+    )
+
+
+def print_control(runs: Sequence[ControlResult], units: Sequence[str]) -> None:
+    """Print the tracking errors of the sliding-mode loop with the three models."""
+    if not runs:
+        return
+    output.print_line()
+    kinds = dict.fromkeys((run.task, run.scenario) for run in runs if run.task != "step")
+    rows = []
+    for task, scenario in kinds:
+        for unit in dict.fromkeys(units):
+            of_unit = [u == unit for u in units]
+            cells = []
+            for model in ("true", "nominal", "identified"):
+                error = next(
+                    np.array(run.rms_error)[of_unit]
+                    for run in runs
+                    if (run.controller, run.model, run.task, run.scenario)
+                    == ("sliding-mode", model, task, scenario)
+                )
+                cells.append(1e3 * float(np.sqrt((error**2).mean())))
+            true, nominal, found = cells
+            gap = (nominal - found) / (nominal - true) if nominal > true else None
+            shown = [f"{cell:.4g} m{unit}" for cell in cells]
+            closed = output.percent(gap) if scenario == "undisturbed" else "-"
+            rows.append([task, scenario, *shown, closed])
+    output.print_table(
+        "sliding mode in the engine: RMS tracking error of all joints, by the model in the loop",
+        ["task", "scenario", "true", "nominal", "identified", "gap closed"],
+        rows,
+        text_columns=2,
+    )
+    output.print_line()
+
+
+def print_checks(checks: Sequence[CheckResult]) -> None:
+    """Print the checks of a verdict, one a line."""
+    for check in checks:
         sign = "=" if check.name == "rank_full" else "<="
         mark = "ok  " if check.passed else "FAIL"
         value, limit = output.number(check.value), output.number(check.limit)
         output.print_line(f"  {mark} {check.name}: {value} {sign} {limit}")
-    verdict = "PASSED" if result.verdict.passed else "FAILED"
-    seconds = sum(result.timings.values())
-    output.print_line(f"verdict: {verdict} in {seconds:.1f} s; files in {folder}")

@@ -176,13 +176,15 @@ class Plant:
             )
         self.q, self.dq = self._state()
 
-    def step(self, tau: Float1D) -> Step:
+    def step(self, tau: Float1D, disturbance: Float1D | None = None) -> Step:
         """Hold the drive torques for one control step, clipped at the effort limits.
 
         Parameters
         ----------
         tau : ndarray, shape (n,)
             Commanded drive torques [N m].
+        disturbance : ndarray, shape (n,), optional
+            Torques from outside that add to the drives' [N m]; not clipped.
 
         Returns
         -------
@@ -196,10 +198,11 @@ class Plant:
         """
         effort = self.robot.limits.effort
         tau = np.clip(self._checked(tau, "tau"), -effort, effort)
+        acting = tau if disturbance is None else tau + self._checked(disturbance, "disturbance")
         first = None
         for _ in range(self.substeps):
             held, ddq, v, ok = kernels.plant_step(
-                *self._model, self.q, self.dq, tau, self.dt / self.substeps, self._passes
+                *self._model, self.q, self.dq, acting, self.dt / self.substeps, self._passes
             )
             if not ok:
                 raise RankDeficientError(not_positive_definite(self.robot))

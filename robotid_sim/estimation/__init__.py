@@ -1,5 +1,6 @@
 """Estimation: problems, estimators, estimates, and the limit they are measured by."""
 
+from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimate import Estimate, load_estimates, save_estimates
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
@@ -7,11 +8,13 @@ from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.registry import Registry
 
 ESTIMATORS: Registry[Estimator] = Registry(
-    "estimator", {"ols": OrdinaryLeastSquares, "wls": WeightedLeastSquares}
+    "estimator",
+    {"consistent": Consistent, "ols": OrdinaryLeastSquares, "wls": WeightedLeastSquares},
 )
 
 __all__ = [
     "ESTIMATORS",
+    "Consistent",
     "Estimate",
     "Estimator",
     "LinearProblem",

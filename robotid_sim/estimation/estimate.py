@@ -12,7 +12,7 @@ from robotid_sim.files import read_json, write_json
 
 VERSION = 1
 
-_ARRAYS = ("beta", "torque_rms", "noise_std", "cov", "cov_white")
+_ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +29,8 @@ class Estimate:
     """RMS residual of every joint [N m], shape (n,)."""
     noise_std: Float1D
     """Estimated standard deviation of the rows of every joint [N m], shape (n,)."""
+    phi: Float1D | None = None
+    """Full parameters, where the estimator finds them, shape (14 n,)."""
     cov: Float2D | None = None
     """Covariance of `beta` for coloured residuals (block sandwich), shape (b, b)."""
     cov_white: Float2D | None = None
@@ -46,10 +48,16 @@ class Estimate:
 
     def __post_init__(self) -> None:
         b, n = len(self.names), len(self.joint_names)
-        shapes: dict[str, tuple[int, ...]] = {"beta": (b,), "torque_rms": (n,), "noise_std": (n,)}
+        shapes: dict[str, tuple[int | None, ...]] = {
+            "beta": (b,),
+            "torque_rms": (n,),
+            "noise_std": (n,),
+        }
         for name in ("cov", "cov_white"):
             if getattr(self, name) is not None:
                 shapes[name] = (b, b)
+        if self.phi is not None:
+            shapes["phi"] = (None,)
         for name, shape in shapes.items():
             object.__setattr__(self, name, readonly(getattr(self, name), shape=shape, name=name))
 

@@ -26,6 +26,8 @@ class LinearProblem:
     joint_names: tuple[str, ...]
     dt: float
     """Time between samples [s]."""
+    nominal: Robot | None = None
+    """What was known before; estimators of full parameters need it."""
 
     def __post_init__(self) -> None:
         W = readonly(self.W, shape=(None, self.basis.rank), name="W")
@@ -81,4 +83,5 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
         basis=basis,
         joint_names=motion.joint_names,
         dt=motion.dt * step,
+        nominal=nominal,
     )

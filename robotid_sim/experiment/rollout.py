@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.engine.plant import Plant
-from robotid_sim.errors import LogError
+from robotid_sim.errors import LogError, SimulationDiverged
+from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.trajectory.design import silent
 from robotid_sim.trajectory.reference import Trajectory
@@ -19,6 +21,7 @@ def rollout(
     controller: Controller,
     trajectory: Trajectory,
     *,
+    scenario: Scenario | None = None,
     progress: Callable[[str, float], None] = silent,
 ) -> Log:
     """Drive the plant along a trajectory and return the clean log.
@@ -34,13 +37,15 @@ def rollout(
         The control law, called once per control step.
     trajectory : Trajectory
         The reference, from `start` to `duration`.
+    scenario : Scenario, optional
+        What else acts on the robot; by default nothing, and it starts on the trajectory.
     progress : callable
         Called with the stage and the share done.
 
     Raises
     ------
     SimulationDiverged
-        If the loop leaves every sensible range.
+        If the loop leaves every sensible range; carries the log up to there.
     LogError
         If the trajectory is of another robot.
     """
@@ -54,28 +59,51 @@ def rollout(
     count = before + round(trajectory.duration / plant.dt)
     t = (np.arange(count) - before) * plant.dt
     reference = trajectory(t)
-    channels = {name: np.empty((count, robot.dof)) for name in ("q", "dq", "ddq", "tau", "command")}
-    plant.reset(reference.q[0], reference.dq[0])
+    channels: dict[str, Float2D] = {
+        name: np.empty((count, robot.dof)) for name in ("q", "dq", "ddq", "tau", "command")
+    }
+    scenario = scenario or Scenario()
+    outside = scenario.disturbance(t, robot.dof)
+    plant.reset(reference.q[0] + scenario.start_offset(robot.dof), reference.dq[0])
     controller.reset()
-    for k in range(count):
-        setpoint = Setpoint(reference.q[k], reference.dq[k], reference.ddq[k])
-        command = controller(t[k], plant.q, plant.dq, setpoint)
-        channels["command"][k] = command
-        step = plant.step(command)
-        channels["q"][k], channels["dq"][k], channels["ddq"][k], channels["tau"][k] = step
-        if k % PROGRESS_EVERY == 0:
-            progress("simulate", k / count)
+    done = 0
+    try:
+        for k in range(count):
+            setpoint = Setpoint(reference.q[k], reference.dq[k], reference.ddq[k])
+            command = controller(t[k], plant.q, plant.dq, setpoint)
+            channels["command"][k] = command
+            step = plant.step(command, None if outside is None else outside[k])
+            channels["q"][k], channels["dq"][k], channels["ddq"][k], channels["tau"][k] = step
+            done = k + 1
+            if k % PROGRESS_EVERY == 0:
+                progress("simulate", k / count)
+    except SimulationDiverged as error:
+        error.log = _log(plant, controller, trajectory, t[:done], channels) if done > 10 else None
+        raise
     progress("simulate", 1.0)
+    return _log(plant, controller, trajectory, t, channels)
+
+
+def _log(
+    plant: Plant,
+    controller: Controller,
+    trajectory: Trajectory,
+    t: Float1D,
+    channels: dict[str, Float2D],
+) -> Log:
+    q, dq, ddq, tau, command = (
+        channels[name][: t.size] for name in ("q", "dq", "ddq", "tau", "command")
+    )
     return Log(
         t=t,
-        q=channels["q"],
-        tau_meas=channels["tau"],
-        tau_cmd=channels["command"],
-        joint_names=robot.joint_names,
-        joint_units=robot.joint_units,
+        q=q,
+        tau_meas=tau,
+        tau_cmd=command,
+        joint_names=plant.robot.joint_names,
+        joint_units=plant.robot.joint_units,
         torque_time_offset=plant.torque_time_offset,
         period=trajectory.period,
-        truth=Truth(channels["q"], channels["dq"], channels["ddq"], channels["tau"]),
+        truth=Truth(q, dq, ddq, tau),
         provenance={
             "engine": "pybullet",
             "substeps": plant.substeps,

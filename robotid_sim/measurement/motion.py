@@ -1,9 +1,10 @@
 """Motion and torque after preprocessing, and the row filter that regressor and torque share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
+from scipy.signal import butter, lfilter, sosfiltfilt
 
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, readonly
 from robotid_sim.errors import LogError, OptionError
@@ -28,6 +29,8 @@ class RowFilter:
     cutoff: float
     """Cut-off frequency times the sample time [cycles a sample]."""
     order: int = 4
+    gains: tuple[float, ...] | None = None
+    """First-order low-pass before it, ``y += gain (x - y)``, one gain a joint; None for none."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.cutoff < 0.5:
@@ -52,9 +55,19 @@ class RowFilter:
         return slice(self.edge, self.stop - self.first - self.edge, self.step)
 
     def apply(self, x: Float) -> Float:
-        """Return the rows of a signal cut to `used`, shape (N, ...), along its first axis."""
+        """Return the rows of a signal cut to `used`, shape (N, n, ...), along its first axis."""
+        if self.gains is not None:
+            x = first_order(x, self.gains)
         sos = butter(self.order, 2.0 * self.cutoff, output="sos")
         return np.ascontiguousarray(sosfiltfilt(sos, x, axis=0)[self.rows])
+
+
+def first_order(x: Float, gains: Sequence[float]) -> Float:
+    """Return a signal (N, n, ...) after ``y += gain (x - y)`` from rest, one gain a joint."""
+    filtered = np.empty_like(x)
+    for j, gain in enumerate(gains):
+        filtered[:, j] = lfilter([gain], [1.0, gain - 1.0], x[:, j], axis=0)
+    return filtered
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -56,7 +56,15 @@ class DesignConfig(_Section):
     """The excitation."""
 
     family: str = "fourier"
+    solver: Literal["slsqp", "random"] = "slsqp"
+    """Sequential quadratic programming from the best random draws, or the best draw itself."""
+    criterion: str = "d-optimality"
     candidates: int = Field(default=200, ge=1)
+    """Random draws."""
+    starts: int = Field(default=4, ge=1)
+    """Draws that the solver starts from."""
+    iterations: int = Field(default=200, ge=1)
+    """Largest number of iterations of the solver from a start."""
     harmonics: int = 5
     period: float = 10.0
     """[s]."""
@@ -91,12 +99,25 @@ class PreprocessConfig(_Section):
 class EstimationConfig(_Section):
     """The estimators and the parameters they look for."""
 
-    estimators: tuple[str, ...] = ("ols", "wls")
-    chosen: str = "wls"
+    estimators: tuple[str, ...] = ("ols", "wls", "consistent")
+    chosen: str = "consistent"
     """The estimate that identified.urdf is made from."""
     joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
+
+
+class ControlConfig(_Section):
+    """The closed loop."""
+
+    enabled: bool = True
+    """Run it; if false its part of the result is empty and the verdict is without it."""
+    bandwidth: float = Field(default=50.0, gt=0.0)
+    """Smallest bandwidth [rad/s]; raised until the error bound holds."""
+    error: float = Field(default=0.01, gt=0.0)
+    """Wanted tracking error under the disturbance [rad or m]."""
+    slow_lap: float = Field(default=30.0, gt=3.0)
+    """Time of the slow lap [s]."""
 
 
 class ValidationConfig(_Section):
@@ -108,6 +129,14 @@ class ValidationConfig(_Section):
     """Largest model error on the unseen trajectory, share of the RMS torque."""
     noise_ratio: float = 1.25
     """Largest residual over the expected one."""
+    nees: float = 2.5
+    """Largest NEES of weighted least squares, or inverse of it; single logs: 0.5 to 2."""
+    consistent_fitness: float = 1.02
+    """Largest weighted squared error of the consistent fit over the unconstrained minimum."""
+    gap: float = 0.1
+    """Largest share of the tracking gap between nominal and true model that may be left."""
+    mismatch: float = 0.05
+    """Largest torque error of the identified model over the nominal one's, along the laps."""
 
 
 _DEFAULT_SENSORS: dict[str, dict[str, float]] = {"encoder-noise": {}, "torque-noise": {}}
@@ -125,18 +154,24 @@ class StudyConfig(_Section):
     """Sensors by name with their options, applied in this order; replaces the default set."""
     preprocess: PreprocessConfig = PreprocessConfig()
     estimation: EstimationConfig = EstimationConfig()
+    control: ControlConfig = ControlConfig()
     validation: ValidationConfig = ValidationConfig()
 
     def quick(self) -> "StudyConfig":
-        """Return a smaller study of the same kind: fewer candidates and periods."""
+        """Return a smaller study of the same kind: fewer candidates, starts and periods."""
         design = self.design.model_copy(
             update={
                 "candidates": min(self.design.candidates, 40),
+                "starts": 1,
+                "iterations": min(self.design.iterations, 25),
                 "periods": min(self.design.periods, 2),
             }
         )
-        validation = self.validation.model_copy(update={"replicates": 5})
-        return self.model_copy(update={"design": design, "validation": validation})
+        validation = self.validation.model_copy(update={"replicates": 5, "gap": 0.2})
+        control = self.control.model_copy(update={"slow_lap": min(self.control.slow_lap, 8.0)})
+        return self.model_copy(
+            update={"design": design, "validation": validation, "control": control}
+        )
 
 
 def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = None) -> StudyConfig:

@@ -5,6 +5,7 @@ unknown is null, never NaN. Fields that belong to parts of the study that did no
 """
 
 import json
+import math
 from pathlib import Path
 from typing import Any, Literal
 
@@ -190,3 +191,8 @@ class StudyResult(_Model):
             key = ".".join(str(part) for part in first["loc"])
             text = f"{path} is not a complete result: '{key}': {first['msg']}"
             raise FileFormatError(text) from error
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None if it is not finite."""
+    return float(value) if math.isfinite(value) else None

@@ -19,13 +19,11 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import nominal_robot, stage_rng
-from robotid_sim.trajectory.design import (
-    FourierOptions,
-    random_design,
-    random_feasible,
-    silent,
-)
+from robotid_sim.trajectory import CRITERIA
+from robotid_sim.trajectory.design import FourierOptions, random_feasible, silent
 from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.optimal import DesignResult, optimal_design
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 
 Progress = Callable[[str, float], None]
 
@@ -80,15 +78,38 @@ def fourier_options(config: StudyConfig) -> FourierOptions:
 
 
 def design(plant: Robot, config: StudyConfig, *, progress: Progress = silent) -> FourierTrajectory:
-    """Return the excitation of a study, designed with the nominal model alone."""
-    nominal = nominal_robot(plant, config)
+    """Return the excitation of a study; see `design_result`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C; a study does not go on with an unfinished design.
+    """
+    result = design_result(plant, config, progress=progress)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result.trajectory
+
+
+def design_result(
+    plant: Robot, config: StudyConfig, *, workers: int = 1, progress: Progress = silent
+) -> DesignResult:
+    """Return the excitation of a study, designed with the nominal model alone, and its criterion.
+
+    The result does not depend on the number of `workers`.
+    """
+    nominal, settings = nominal_robot(plant, config), config.design
     with threadpool_limits(1):
-        return random_design(
+        return optimal_design(
             nominal,
             basis_of(nominal, config),
             stage_rng(config.seed, "design"),
             options=fourier_options(config),
-            candidates=config.design.candidates,
+            criterion=CRITERIA.build(settings.criterion),
+            starts=0 if settings.solver == "random" else settings.starts,
+            candidates=settings.candidates,
+            iterations=settings.iterations,
+            workers=workers,
             progress=progress,
         )
 
@@ -189,11 +210,56 @@ def identify(
         estimates = tuple(estimator.fit(problem, rng) for estimator in estimators)
         choice = names.index(config.estimation.chosen)
         chosen = estimates[choice]
-        lifted = None
-        if chosen.success and chosen.cov is not None:
-            lifted = lift(chosen.beta, chosen.cov, nominal, basis)
+        lifted = lift_estimate(chosen, nominal, basis)
         progress("identify", 1.0)
     return Identification(preprocessor, problem, estimates, estimators[choice], chosen, lifted)
+
+
+def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
+    """Return the consistent robot of an estimate; None if the fit failed."""
+    if not estimate.success or estimate.cov is None:
+        return None
+    if estimate.phi is not None:
+        robot = nominal.with_parameters(estimate.phi)
+        return Lift(robot, exact=True, distance=0.0, message="the estimate is a consistent robot")
+    return lift(estimate.beta, estimate.cov, nominal, basis)
+
+
+def validate(
+    plant: Robot,
+    identified: Robot,
+    config: StudyConfig,
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> ClosedLoop:
+    """Run the sliding-mode loop in the engine with the true, nominal and identified model.
+
+    Parameters
+    ----------
+    plant, identified : Robot
+        The truth and what was found.
+    config : StudyConfig
+        Sections `control`, `experiment`, `nominal`.
+    workers : int
+        Processes that share the loops.
+    progress : callable
+        Called with the stage and the share done.
+    """
+    nominal = nominal_robot(plant, config)
+    with threadpool_limits(1):
+        return closed_loop(
+            plant,
+            nominal,
+            identified,
+            rate=config.experiment.rate,
+            substeps=config.experiment.substeps,
+            slow_lap=config.control.slow_lap,
+            bandwidth=config.control.bandwidth,
+            error=config.control.error,
+            workers=workers,
+            progress=progress,
+        )
 
 
 def nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:

@@ -26,7 +26,7 @@ from robotid_sim.study.result import (
     TrajectoryResult,
 )
 from robotid_sim.study.robots import nominal_robot, read_robot
-from robotid_sim.study.scoring import score
+from robotid_sim.study.scoring import compare_preprocessing, describe_run, score_estimate
 from robotid_sim.study.stages import (
     Identification,
     Progress,
@@ -35,7 +35,9 @@ from robotid_sim.study.stages import (
     identify,
     simulate,
     unseen_trajectory,
+    validate,
 )
+from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.design import assess, silent
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
@@ -63,6 +65,7 @@ def run_study(
     config: StudyConfig,
     out: str | Path,
     *,
+    workers: int = 1,
     progress: Progress = silent,
 ) -> StudyResult:
     """Run a whole virtual study and write its files into a folder.
@@ -76,6 +79,9 @@ def run_study(
     out : str or Path
         Folder for result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5 and
         estimate.json; created if need be.
+    workers : int
+        Processes that share independent loops; they import the caller's main module anew, so a
+        script needs ``if __name__ == "__main__"`` for more than one.
     progress : callable
         Called with the stage and the share done.
 
@@ -103,7 +109,14 @@ def run_study(
     with clock.stage("validate"):
         path = unseen_trajectory(plant, config)
         unseen = simulate(plant, path, config, stage="unseen measure", progress=progress)
-        scores = score(plant, nominal, log, unseen, found, identified, config)
+        compared = compare_preprocessing(plant, nominal, log, found)
+    with clock.stage("control"):
+        loop = None
+        if found.lift is not None and config.control.enabled:
+            loop = validate(plant, found.lift.robot, config, workers=workers, progress=progress)
+    with clock.stage("score"):
+        estimates = [score_estimate(e, plant, nominal, unseen, found) for e in found.estimates]
+        judged = verdict(plant, nominal, log, unseen, found, estimates, identified, loop, config)
     result = StudyResult(
         robot=describe_robot(plant),
         seed=config.seed,
@@ -112,11 +125,12 @@ def run_study(
         assumptions=list(plant.assumptions),
         trajectory=describe_trajectory(plant, nominal, trajectory, config),
         measurement=describe_measurement(log),
-        preprocessing=PreprocessingResult(chosen=config.preprocess.name),
-        estimates=scores.estimates,
+        preprocessing=PreprocessingResult(chosen=config.preprocess.name, compared=compared),
+        estimates=estimates,
         chosen=found.chosen.estimator,
+        control=[] if loop is None else [describe_run(run) for run in loop.runs],
         timings=clock.seconds,
-        verdict=scores.verdict,
+        verdict=judged,
     )
     result.save(folder / "result.json")
     return result
@@ -161,7 +175,7 @@ def describe_trajectory(
     true = assess(plant, basis, trajectory)
     return TrajectoryResult(
         family=config.design.family,
-        criterion="d-optimality",
+        criterion=config.design.criterion,
         base_set=list(basis.names),
         cond_raw=found.cond_raw,
         cond_normalized=found.cond_normalized,

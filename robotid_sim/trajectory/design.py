@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.criteria import Criterion, DOptimality
 from robotid_sim.trajectory.fourier import FourierTrajectory, fourier_basis, rest_basis
 from robotid_sim.trajectory.quintic import approach_duration
 from robotid_sim.trajectory.reference import Trajectory
@@ -22,6 +23,9 @@ APPROACH_SHARE = 0.5
 SHRINK = 0.85
 TRIES = 16
 """A draw that needs too much torque is scaled by SHRINK up to TRIES times, then dropped."""
+
+REGRESSOR_SAMPLES = 100
+"""Samples of a period that criteria see; for 5 harmonics the condition number is exact to 1e-9."""
 
 
 def silent(stage: str, share: float) -> None:
@@ -60,7 +64,7 @@ class Assessment:
     """How well a trajectory excites a model and how much of the limits it uses."""
 
     log_det: float
-    """log det(W^T S^-1 W) per period, the D-optimality criterion."""
+    """log det(W^T S^-1 W / N) of N samples, the D-optimality criterion."""
     cond_raw: float
     """Condition number of the base regressor W."""
     cond_normalized: float
@@ -84,8 +88,34 @@ def random_design(
 ) -> FourierTrajectory:
     """Return the best of many random feasible Fourier series by D-optimality.
 
-    The criterion -log det(W^T S^-1 W) does not depend on the choice of base parameters, their units
-    or their scaling.
+    Parameters and exceptions as of `random_designs`.
+    """
+    options = options or FourierOptions()
+    drawn = random_designs(
+        nominal, basis, rng, options=options, candidates=candidates, progress=progress
+    )
+    return drawn[0].trajectory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RandomDesign:
+    """A random feasible trajectory and its criterion."""
+
+    trajectory: FourierTrajectory
+    value: float
+
+
+def random_designs(
+    nominal: Robot,
+    basis: BaseParameters,
+    rng: np.random.Generator,
+    *,
+    options: FourierOptions,
+    criterion: Criterion | None = None,
+    candidates: int = 200,
+    progress: Progress = silent,
+) -> list[RandomDesign]:
+    """Return random feasible Fourier series, the best first.
 
     Parameters
     ----------
@@ -95,8 +125,10 @@ def random_design(
         Parameters that shall become visible.
     rng : numpy.random.Generator
         Source of randomness.
-    options : FourierOptions, optional
+    options : FourierOptions
         The family and its limits.
+    criterion : Criterion, optional
+        What is best; default D-optimality.
     candidates : int
         Number of feasible draws.
     progress : callable
@@ -107,18 +139,17 @@ def random_design(
     InfeasibleError
         If no draw satisfies the limits; names the joint that failed most often.
     """
-    options = options or FourierOptions()
+    if candidates < 1:
+        raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
+    criterion = criterion or DOptimality()
     scale = torque_scale(nominal)
-    best, best_value = None, -np.inf
+    drawn = []
     for k in range(candidates):
         trajectory = random_feasible(nominal, rng, options)
-        value = _log_det(nominal, basis, trajectory, scale)
-        if best is None or value > best_value:
-            best, best_value = trajectory, value
+        W = base_regressor(nominal, basis, trajectory, _grid(trajectory, REGRESSOR_SAMPLES))
+        drawn.append(RandomDesign(trajectory, criterion(W, scale)[0]))
         progress("design", (k + 1) / candidates)
-    if best is None:
-        raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
-    return best
+    return sorted(drawn, key=lambda design: design.value)
 
 
 def random_feasible(
@@ -135,7 +166,7 @@ def random_feasible(
     for _ in range(50):
         trajectory = _draw(nominal, rng, options)
         for _ in range(TRIES):
-            ratio = _torque_ratios(nominal, trajectory)
+            ratio = torque_ratios(nominal, trajectory)
             if ratio.max() <= options.torque_ratio:
                 return trajectory
             trajectory = _shrunk(nominal, trajectory)
@@ -183,15 +214,14 @@ def assess(
         Size of the grid.
     """
     period = trajectory.period or trajectory.duration
-    W = _base_regressor(robot, basis, trajectory, np.linspace(0.0, period, 500, endpoint=False))
-    scaled = W / torque_scale(robot)[:, None]
+    W = base_regressor(robot, basis, trajectory, np.linspace(0.0, period, 500, endpoint=False))
     whole = trajectory(np.linspace(trajectory.start, trajectory.duration, samples))
     limits = robot.limits
     tau = joint_torque(robot, whole.q, whole.dq, whole.ddq)
     flat = W.reshape(-1, basis.rank)
     columns = np.linalg.norm(flat, axis=0)
     return Assessment(
-        log_det=float(np.linalg.slogdet(np.einsum("kib,kic->bc", scaled, scaled))[1]),
+        log_det=-DOptimality()(W, torque_scale(robot))[0],
         cond_raw=float(np.linalg.cond(flat)),
         cond_normalized=float(np.linalg.cond(flat / np.where(columns > 0.0, columns, 1.0))),
         position_ratio=float((np.abs(whole.q - limits.middle) / limits.half_range).max()),
@@ -223,12 +253,13 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     slack = np.maximum(room - scale * half, 0.0)
     q0 = limits.middle + rng.uniform(-1.0, 1.0, robot.dof) * slack - scale * middle
     a, b = np.split((coefficients * scale).T, 2, axis=1)
-    return _with_approach(robot, q0, a, b, options)
+    return with_approach(robot, q0, a, b, options)
 
 
-def _with_approach(
+def with_approach(
     robot: Robot, q0: Float1D, a: Float2D, b: Float2D, options: FourierOptions
 ) -> FourierTrajectory:
+    """Return a Fourier series with an approach from home that is slow enough."""
     bare = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
     first = bare(np.zeros(1)).q[0]
     lead = approach_duration(robot.limits, robot.home, first, APPROACH_SHARE)
@@ -245,31 +276,25 @@ def _shrunk(robot: Robot, trajectory: FourierTrajectory) -> FourierTrajectory:
         periods=trajectory.periods,
     )
     q0 = robot.home + SHRINK * (trajectory.q0 - robot.home)
-    return _with_approach(robot, q0, SHRINK * trajectory.a, SHRINK * trajectory.b, options)
+    return with_approach(robot, q0, SHRINK * trajectory.a, SHRINK * trajectory.b, options)
 
 
 def _grid(trajectory: FourierTrajectory, samples: int) -> Float1D:
     return np.asarray(np.arange(samples) * trajectory.base_period / samples)
 
 
-def _torque_ratios(robot: Robot, trajectory: FourierTrajectory) -> Float1D:
-    t = np.concatenate([np.linspace(trajectory.start, 0.0, 50), _grid(trajectory, 400)])
+def torque_ratios(robot: Robot, trajectory: FourierTrajectory, samples: int = 400) -> Float1D:
+    """Return the largest torque of every joint over its limit, approach included, shape (n,)."""
+    lead = np.linspace(trajectory.start, 0.0, samples // 8)
+    t = np.concatenate([lead, _grid(trajectory, samples)])
     reference = trajectory(t)
     tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     return np.asarray((np.abs(tau) / robot.limits.effort).max(axis=0))
 
 
-def _base_regressor(
+def base_regressor(
     robot: Robot, basis: BaseParameters, trajectory: Trajectory, t: Float1D
-) -> Float2D:
+) -> Float:
+    """Return the base columns of the regressor along a trajectory, shape (N, n, b)."""
     reference = trajectory(t)
     return torque_regressor(robot, reference.q, reference.dq, reference.ddq, basis.columns)
-
-
-def _log_det(
-    robot: Robot, basis: BaseParameters, trajectory: FourierTrajectory, scale: Float1D
-) -> float:
-    W = _base_regressor(robot, basis, trajectory, _grid(trajectory, 100)) / scale[:, None]
-    flat = W.reshape(-1, basis.rank)
-    sign, value = np.linalg.slogdet(flat.T @ flat)
-    return float(value) if sign > 0.0 else -np.inf

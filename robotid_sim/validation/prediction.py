@@ -71,7 +71,7 @@ def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float)
     truth = true_rows(log, log.t >= first - 0.5 * log.dt)
     W = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
     return LinearProblem(
-        W.reshape(-1, basis.rank), truth.tau.ravel(), basis, log.joint_names, log.dt
+        W.reshape(-1, basis.rank), truth.tau.ravel(), basis, log.joint_names, log.dt, nominal
     )
 
 

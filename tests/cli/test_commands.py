@@ -62,7 +62,7 @@ def test_failed_verdict_exits_1(robotid, tmp_path) -> None:
 def test_stages_in_sequence_equal_run_bit_for_bit(robotid, study, tmp_path) -> None:
     _, folder = study
     config = tmp_path / "quick.toml"
-    config.write_text("[design]\ncandidates = 40\nperiods = 2\n")
+    config.write_text("[design]\ncandidates = 40\nstarts = 1\niterations = 25\nperiods = 2\n")
     T, L, E, U = (tmp_path / n for n in ("t.json", "log.h5", "estimate.json", "identified.urdf"))
     common = ("--config", config)
     assert robotid("design", ARM, "-o", T, *common).code == 0

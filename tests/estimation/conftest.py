@@ -31,7 +31,12 @@ class Exact:
     def problem(self, noise=0.0):
         """Return the problem with `noise`, shape (N, n), added to the torque."""
         return LinearProblem(
-            self.W, (self.tau + noise).ravel(), self.basis, self.robot.joint_names, self.dt
+            self.W,
+            (self.tau + noise).ravel(),
+            self.basis,
+            self.robot.joint_names,
+            self.dt,
+            self.robot,
         )
 
     def white(self, rng):

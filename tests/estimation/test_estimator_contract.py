@@ -66,7 +66,7 @@ class TestContract:
         data = exact(arm)
         W = data.W.copy()
         W[:, 3] = 0.0
-        problem = LinearProblem(W, data.tau.ravel(), data.basis, arm.joint_names, data.dt)
+        problem = LinearProblem(W, data.tau.ravel(), data.basis, arm.joint_names, data.dt, arm)
         estimate = ESTIMATORS.build(name).fit(problem, np.random.default_rng(0))
         assert not estimate.success
         assert estimate.message

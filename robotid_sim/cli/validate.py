@@ -1,0 +1,133 @@
+"""``robotid validate``: an estimate on unseen data and in the closed loop."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.run import print_checks, print_control
+from robotid_sim.errors import FileFormatError
+from robotid_sim.estimation import Estimate, load_estimates
+from robotid_sim.files import write_json
+from robotid_sim.measurement import load_log
+from robotid_sim.preprocess import PREPROCESSORS, Rows
+from robotid_sim.study.robots import nominal_robot, read_robot
+from robotid_sim.study.scoring import describe_run
+from robotid_sim.study.stages import basis_of, lift_estimate
+from robotid_sim.study.stages import validate as validate_stage
+from robotid_sim.study.verdict import loop_checks
+from robotid_sim.validation.prediction import predict
+
+
+def validate(
+    robot: options.RobotArg,
+    estimate: Annotated[
+        Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
+    ],
+    log: Annotated[
+        Path | None, typer.Option(help="A log that the estimate has not seen, to predict.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")
+    ] = None,
+    seed: options.Seed = None,
+    config: options.Config = None,
+    quick: options.Quick = False,
+    json: options.Json = False,
+    base: options.Base = None,
+    tip: options.Tip = None,
+    payload: options.Payload = None,
+    repair: options.Repair = False,
+    nominal: options.Nominal = None,
+    no_urdf_friction: options.NoFriction = False,
+    workers: options.Workers = None,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """Validate an estimate: predict a log, and run the sliding-mode loop on ROBOT in the engine.
+
+    The loop compares the true, the nominal and the identified model. Exit 1 if a check fails.
+    """
+    del verbose, debug
+    study = options.study_config(
+        config=config,
+        seed=seed,
+        base=base,
+        tip=tip,
+        payload=payload,
+        repair=repair,
+        nominal=nominal,
+        no_urdf_friction=no_urdf_friction,
+        quick=quick,
+    )
+    plant = read_robot(robot, study.robot)
+    model = nominal_robot(plant, study)
+    basis = basis_of(model, study)
+    chosen = _chosen(estimate)
+    if chosen.names != basis.names:
+        raise FileFormatError(
+            f"{estimate} has other base parameters than '{plant.name}' ({len(chosen.names)} "
+            f"against {basis.rank}); is it of another robot, or of other joint parameters?"
+        )
+    lifted = lift_estimate(chosen, model, basis)
+    if lifted is None:
+        raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
+    prediction = None
+    if log is not None:
+        rows = Rows(**study.preprocess.rows)
+        options_ = study.preprocess.options
+        preprocessor = PREPROCESSORS.build(study.preprocess.name, **options_, rows=rows)
+        prediction = predict(
+            chosen.beta, load_log(log).require_robot(model), model, basis, preprocessor
+        )
+    with output.progress_bar(enabled=not json) as progress:
+        count = workers or os.cpu_count() or 1
+        loop = validate_stage(plant, lifted.robot, study, workers=count, progress=progress)
+    runs = [describe_run(run) for run in loop.runs]
+    checks = loop_checks(plant, loop, study.validation)
+    content = {
+        "robot": plant.name,
+        "estimator": chosen.estimator,
+        "identified": lifted.message,
+        "bandwidth": loop.gains.bandwidth,
+        "error_bound": loop.gains.error_bound.tolist(),
+        "bandwidth_limited": list(loop.gains.limited),
+        "torque_rms": None if prediction is None else prediction.torque_rms.tolist(),
+        "torque_rms_relative": None
+        if prediction is None
+        else prediction.torque_rms_relative.tolist(),
+        "control": [run.model_dump(mode="json") for run in runs],
+        "checks": [check.model_dump(mode="json") for check in checks],
+    }
+    if out is not None:
+        write_json(out, "validation", 1, content)
+    if json:
+        output.print_json(content)
+    else:
+        output.print_line(f"{plant.name}: {lifted.message}")
+        output.print_line(
+            f"bandwidth {loop.gains.bandwidth:.4g} rad/s; error bound under the disturbance "
+            + " ".join(f"{1e3 * bound:.3g}" for bound in loop.gains.error_bound)
+            + " (10^-3 rad or m)"
+        )
+        if loop.gains.limited:
+            joints = ", ".join(loop.gains.limited)
+            output.print_line(f"bound not reached at the largest bandwidth: {joints}")
+        if prediction is not None:
+            shares = zip(plant.joint_names, prediction.torque_rms_relative, strict=True)
+            rows_ = [[name, output.percent(float(share))] for name, share in shares]
+            output.print_table("", ["prediction of the log", "RMS residual"], rows_)
+        print_control(runs, plant.joint_units)
+        print_checks(checks)
+    return 0 if all(check.passed for check in checks) else 1
+
+
+def _chosen(path: Path) -> Estimate:
+    estimates, context = load_estimates(path)
+    wanted = context.get("chosen")
+    for estimate in estimates:
+        if estimate.estimator == wanted:
+            return estimate
+    raise FileFormatError(f"{path} does not say which of its estimates was chosen")

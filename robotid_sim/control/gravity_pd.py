@@ -1,0 +1,48 @@
+"""Proportional-derivative control with gravity compensation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.control.controller import Controller, Setpoint
+from robotid_sim.dynamics import kernels
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GravityPd(Controller):
+    r"""Proportional-derivative control with gravity compensation.
+
+    .. math:: \tau = \hat g(q) + K_p (q_d - q) + K_d (\dot q_d - \dot q)
+
+    Stable for setpoints with any positive gains [1]_; on a moving reference it lags.
+
+    References
+    ----------
+    .. [1] Takegaki, Arimoto (1981), "A new feedback method for dynamic control of manipulators",
+       J. Dynamic Systems, Measurement, and Control, doi:10.1115/1.3139651.
+    """
+
+    model: Robot
+    kp: Float1D
+    """Position gains [N m/rad or N/m], shape (n,)."""
+    kd: Float1D
+    """Velocity gains [N m s/rad or N s/m], shape (n,)."""
+
+    def __post_init__(self) -> None:
+        for name in ("kp", "kd"):
+            value = readonly(getattr(self, name), shape=(self.model.dof,), name=name)
+            if (value < 0.0).any():
+                raise OptionError(f"gains {name} must not be negative")
+            object.__setattr__(self, name, value)
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque; `t` is not used."""
+        del t
+        model, still = self.model, np.zeros((1, self.model.dof))
+        held = kernels.inverse_dynamics(
+            model.geometry, model.gravity, model.parameters(), q[None], still, still
+        )[0]
+        return np.asarray(held + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))

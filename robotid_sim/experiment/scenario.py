@@ -1,0 +1,47 @@
+"""What acts on the robot beside its controller."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Scenario:
+    r"""Disturbance torques and a start away from the trajectory; by default neither.
+
+    The disturbance of joint j (from 0) is
+    :math:`d_j(t) = A_j \sin(2 \pi f t + (j + 1) \pi / 3)`, the sinusoidal one of paper 000 with
+    frequency and phases of our own, which the paper does not give.
+    """
+
+    name: str = "undisturbed"
+    amplitude: Float1D | None = None
+    """Amplitude A of the disturbance [N m], shape (n,)."""
+    frequency: float = 1.0
+    """Frequency f of the disturbance [Hz]."""
+    offset: Float1D | None = None
+    """Start pose minus that of the trajectory [rad or m], shape (n,)."""
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "offset"):
+            if getattr(self, name) is not None:
+                value = readonly(getattr(self, name), shape=(None,), name=name)
+                object.__setattr__(self, name, value)
+        if not self.frequency > 0.0:
+            raise OptionError(f"disturbance frequency must be positive, got {self.frequency}")
+
+    def disturbance(self, t: Float1D, dof: int) -> Float2D | None:
+        """Return the torques from outside at times `t`, shape (N, n), or None."""
+        if self.amplitude is None:
+            return None
+        phase = np.pi / 3.0 * np.arange(1, dof + 1)
+        return np.asarray(
+            self.amplitude * np.sin(2.0 * np.pi * self.frequency * t[:, None] + phase)
+        )
+
+    def start_offset(self, dof: int) -> Float1D:
+        """Return the start pose minus that of the trajectory, shape (n,)."""
+        return np.zeros(dof) if self.offset is None else self.offset

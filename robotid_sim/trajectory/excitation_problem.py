@@ -1,0 +1,160 @@
+"""Optimal excitation as a nonlinear program: a criterion over the series that keep the limits."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.criteria import Criterion
+from robotid_sim.trajectory.design import (
+    REGRESSOR_SAMPLES,
+    FourierOptions,
+    torque_ratios,
+    torque_scale,
+)
+from robotid_sim.trajectory.fourier_space import FourierGrid, FourierSpace
+from robotid_sim.trajectory.sensitivity import regressor_sensitivity, torque_sensitivity
+
+TORQUE_SAMPLES = 80
+"""Points of a period on which the torque limits are imposed."""
+
+TORQUE_SHARE = 0.98
+"""Share of the torque allowance that is used there, for the sake of the times between."""
+
+DENSE_SAMPLES = 4000
+"""Points of a period on which the torque of a result is checked."""
+
+TOLERANCE = 1e-6
+"""Change of the criterion below which the program is solved."""
+
+STEPS = (0.99, 0.97, 0.94, 0.9, 0.8, 0.65, 0.5, 0.3, 0.1)
+"""Shares of the way to a point with too much torque that are tried for one without."""
+
+Constraints = Sequence[Any]
+"""Constraints as scipy takes them; its stubs refuse a mixed sequence of its own classes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExcitationProblem:
+    """Minimize a criterion over the series that start from rest and keep the limits."""
+
+    nominal: Robot
+    basis: BaseParameters
+    options: FourierOptions
+    criterion: Criterion
+    space: FourierSpace = field(init=False)
+    torque_scale: Float1D = field(init=False)
+    grid: FourierGrid = field(init=False)
+    """The samples that the criterion sees."""
+    torque_grid: FourierGrid = field(init=False)
+    limits: Float2D = field(init=False)
+    """A such that ``|A x| <= 1`` keeps the kinematic limits."""
+
+    def __post_init__(self) -> None:
+        space = FourierSpace(self.nominal, self.options)
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "torque_scale", torque_scale(self.nominal))
+        object.__setattr__(self, "grid", space.on_grid(REGRESSOR_SAMPLES))
+        object.__setattr__(self, "torque_grid", space.on_grid(TORQUE_SAMPLES))
+        object.__setattr__(self, "limits", space.limit_matrix())
+
+    def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
+        """Return the criterion, or a stage of it."""
+        W = torque_regressor(self.nominal, *self.grid.motion(x), self.basis.columns)
+        return (criterion or self.criterion)(W, self.torque_scale)[0]
+
+    def value_and_gradient(
+        self, x: Float1D, criterion: Criterion | None = None
+    ) -> tuple[float, Float1D]:
+        """Return the criterion, or a stage of it, and its gradient in the coordinates."""
+        motion, columns = self.grid.motion(x), self.basis.columns
+        W = torque_regressor(self.nominal, *motion, columns)
+        value, G = (criterion or self.criterion)(W, self.torque_scale)
+        slopes = regressor_sensitivity(self.nominal, columns, motion, G)
+        return value, self.grid.pull_back(*slopes)
+
+    @property
+    def limited_joints(self) -> Int1D:
+        """Indices of the joints that have a torque limit."""
+        return np.flatnonzero(np.isfinite(self.nominal.limits.effort))
+
+    @property
+    def torque_allowance(self) -> Float1D:
+        """Torque that the limited joints may need on the torque grid [N m]."""
+        effort = self.nominal.limits.effort[self.limited_joints]
+        return np.asarray(TORQUE_SHARE * self.options.torque_ratio * effort)
+
+    def torque_use(self, x: Float1D) -> Float1D:
+        """Return torques over what is allowed, sample-major, for the joints that have a limit."""
+        tau = joint_torque(self.nominal, *self.torque_grid.motion(x))
+        return np.asarray((tau[:, self.limited_joints] / self.torque_allowance).ravel())
+
+    def torque_use_jacobian(self, x: Float1D) -> Float2D:
+        """Return the derivative of `torque_use`, one column a coordinate."""
+        grid, joints = self.torque_grid, self.limited_joints
+        by_q, by_dq, by_ddq = torque_sensitivity(self.nominal, grid.motion(x))
+        by_x = (
+            np.einsum("jti,td->tijd", by_q[:, :, joints], grid.position)
+            + np.einsum("jti,td->tijd", by_dq[:, :, joints], grid.velocity)
+            + np.einsum("jti,td->tijd", by_ddq[:, :, joints], grid.acceleration)
+        )
+        scaled = by_x * grid.unit.T / self.torque_allowance[:, None, None]
+        return np.asarray(scaled.reshape(-1, x.size))
+
+    def keeps_torque(self, x: Float1D) -> bool:
+        """Return whether the nominal torque stays within its share, approach included."""
+        ratios = torque_ratios(self.nominal, self.space.trajectory(x), DENSE_SAMPLES)
+        return bool(ratios.max() <= self.options.torque_ratio)
+
+    def within_limits(self, x: Float1D) -> Float1D:
+        """Return x, scaled toward rest at mid-range if it violates a kinematic limit."""
+        return np.asarray(x / max(1.0, float(np.abs(self.limits @ x).max())))
+
+    def kinematic_constraint(self) -> LinearConstraint:
+        """Return the limits of position, velocity and acceleration."""
+        return LinearConstraint(self.limits, -1.0, 1.0)
+
+    def torque_constraint(self) -> NonlinearConstraint:
+        """Return the limits of the nominal torque on the torque grid."""
+        return NonlinearConstraint(self.torque_use, -1.0, 1.0, jac=self.torque_use_jacobian)
+
+    def descend(
+        self,
+        x: Float1D,
+        stage: Criterion,
+        constraints: Constraints,
+        iterations: int,
+        watch: Callable[[Float1D], None],
+    ) -> tuple[Float1D, bool, str]:
+        """Return where sequential quadratic programming goes from x, success and message."""
+        found = minimize(
+            self.value_and_gradient,
+            self.within_limits(x),
+            args=(stage,),
+            jac=True,
+            method="SLSQP",
+            constraints=constraints,
+            callback=watch,
+            options={"maxiter": iterations, "ftol": TOLERANCE},
+        )
+        usable = bool(np.isfinite(found.x).all())
+        return (found.x if usable else x), bool(found.success), str(found.message)
+
+    def advance(self, x: Float1D, y: Float1D, stage: Criterion) -> tuple[Float1D, bool]:
+        """Return the best point with all limits kept between x, which does, and y, and if y does.
+
+        A violated kinematic limit is mended by scaling alone, so that the flag is of the torque.
+        """
+        end = self.within_limits(y)
+        if self.keeps_torque(end):
+            tried, free = [x, end], True
+        else:
+            way = (x + share * (end - x) for share in STEPS)
+            tried, free = [x, *(point for point in way if self.keeps_torque(point))], False
+        return min(tried, key=lambda point: self.value(point, stage)), free

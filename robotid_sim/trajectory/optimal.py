@@ -1,0 +1,198 @@
+"""Optimal excitation: sequential quadratic programming with exact gradients, from many starts."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.parallel import Interrupted, map_tasks
+from robotid_sim.trajectory.criteria import Criterion, DOptimality
+from robotid_sim.trajectory.design import (
+    FourierOptions,
+    Progress,
+    RandomDesign,
+    random_designs,
+    silent,
+)
+from robotid_sim.trajectory.excitation_problem import Constraints, ExcitationProblem
+from robotid_sim.trajectory.fourier import FourierTrajectory
+
+DRAW_SHARE = 0.2
+"""Share of the progress that belongs to the random draws."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DesignResult:
+    """An excitation and how it came about."""
+
+    trajectory: FourierTrajectory
+    criterion: Criterion
+    value_before: float
+    """The criterion of the best random draw."""
+    value_after: float
+    """The criterion of the trajectory, at most `value_before`."""
+    start_values: tuple[float, ...]
+    """The criterion that every start arrived at; empty for a random design."""
+    success: bool
+    """True if the start that gave the trajectory has converged."""
+    message: str
+    interrupted: bool = False
+    """True if it is the best so far at Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """Where one start arrived."""
+
+    x: Float1D
+    """Coordinates in `FourierSpace`."""
+    value: float
+    success: bool
+    message: str
+
+
+def optimal_design(
+    nominal: Robot,
+    basis: BaseParameters,
+    rng: np.random.Generator,
+    *,
+    options: FourierOptions | None = None,
+    criterion: Criterion | None = None,
+    starts: int = 4,
+    candidates: int = 200,
+    iterations: int = 200,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> DesignResult:
+    """Return an excitation that minimizes a criterion within all limits.
+
+    The best random draws are the starts. From each goes sequential quadratic programming, with the
+    kinematic limits first and then, where the nominal model needs too much torque, with the torque
+    limits too. The result is never worse than the best draw and never outside the limits. At Ctrl-C
+    it is the best so far: of the finished starts and, in a single process, of the running one.
+
+    Parameters
+    ----------
+    nominal : Robot
+        Model that gives limits, torques and regressor.
+    basis : BaseParameters
+        Parameters that shall become visible.
+    rng : numpy.random.Generator
+        Source of randomness.
+    options : FourierOptions, optional
+        The family and its limits.
+    criterion : Criterion, optional
+        What to minimize; default D-optimality.
+    starts : int
+        Number of draws to start from; with none the best draw is the result.
+    candidates : int
+        Number of random draws.
+    iterations : int
+        Largest number of iterations of a run; a start has one to four runs.
+    workers : int
+        Number of processes; the result does not depend on it.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    InfeasibleError
+        If no random draw satisfies the limits.
+    OptionError
+        If the number of starts, candidates or workers is refused.
+
+    References
+    ----------
+    .. [1] Swevers, Ganseman, Tukel, De Schutter, Van Brussel (1997), "Optimal robot excitation and
+       identification", IEEE Trans. Robotics and Automation, doi:10.1109/70.631234.
+    """
+    if starts < 0:
+        raise OptionError(f"the number of starts must not be negative, got {starts}")
+    options, criterion = options or FourierOptions(), criterion or DOptimality()
+    draw_share = DRAW_SHARE if starts else 1.0
+    drawn = random_designs(
+        nominal,
+        basis,
+        rng,
+        options=options,
+        criterion=criterion,
+        candidates=max(candidates, starts),
+        progress=lambda stage, share: progress(stage, draw_share * share),
+    )
+    problem = ExcitationProblem(nominal, basis, options, criterion)
+
+    def report(share: float) -> None:
+        progress("design", draw_share + (1.0 - draw_share) * share)
+
+    improve = partial(improved, problem, iterations)
+    coordinates = [problem.space.coordinates(draw.trajectory) for draw in drawn[:starts]]
+    try:
+        arrivals = map_tasks(improve, coordinates, workers, report)
+    except Interrupted as interrupt:
+        arrivals = interrupt.results
+        return _best(problem, drawn[0], arrivals, interrupted=True)
+    return _best(problem, drawn[0], arrivals)
+
+
+def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:
+    """Return where sequential quadratic programming arrives from one start.
+
+    Raises
+    ------
+    Interrupted
+        At Ctrl-C, with the arrival so far.
+    """
+    kinematic = problem.kinematic_constraint()
+    runs: tuple[Constraints, ...] = ([kinematic], [kinematic, problem.torque_constraint()])
+    x, last, success, message = start, start, False, ""
+
+    def watch(iterate: Float1D) -> None:
+        nonlocal last
+        last = iterate.copy()
+
+    try:
+        for stage in problem.criterion.stages():
+            for constraints in runs:
+                y, success, message = problem.descend(x, stage, constraints, iterations, watch)
+                x, free = problem.advance(x, y, stage)
+                if free:
+                    break
+    except KeyboardInterrupt as interrupt:
+        x, _ = problem.advance(x, last, problem.criterion)
+        arrival = Arrival(x, problem.value(x), success=False, message="interrupted")
+        raise Interrupted([arrival]) from interrupt
+    return Arrival(x, problem.value(x), success, "converged" if success else message.lower())
+
+
+def _best(
+    problem: ExcitationProblem,
+    draw: RandomDesign,
+    arrivals: list[Arrival],
+    *,
+    interrupted: bool = False,
+) -> DesignResult:
+    """Return the best of the arrivals, or the draw if none is better."""
+    better = [arrival for arrival in arrivals if arrival.value < draw.value]
+    best = min(better, key=lambda arrival: arrival.value, default=None)
+    if interrupted:
+        message = f"interrupted, best so far of {len(arrivals)} starts"
+    elif not arrivals:
+        message = "best of the random draws"
+    elif best is None:
+        message = "no start improved on the best random draw"
+    else:
+        message = f"best of {len(arrivals)} starts: {best.message}"
+    return DesignResult(
+        trajectory=draw.trajectory if best is None else problem.space.trajectory(best.x),
+        criterion=problem.criterion,
+        value_before=draw.value,
+        value_after=draw.value if best is None else best.value,
+        start_values=tuple(arrival.value for arrival in arrivals),
+        success=not interrupted and (best.success if best else not arrivals),
+        message=message,
+        interrupted=interrupted,
+    )

@@ -1,0 +1,91 @@
+"""Metrics of a closed-loop run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+
+SETTLED = 0.02
+"""Share of the step that a settled response stays within."""
+
+CHATTER = 50.0
+"""Frequency above which torque changes count as chatter [Hz]."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepMetrics:
+    """How a response comes to its setpoint; None where it does not within the record."""
+
+    rise_time: float | None
+    """From 10 % to 90 % of the way [s]."""
+    settling_time: float | None
+    """Until it stays within 2 % of the way [s]."""
+    overshoot: float
+    """Largest excess over the setpoint, share of the way."""
+    steady_state_error: float
+    """Mean distance to the setpoint over the last tenth of the record, share of the way."""
+
+
+def step_metrics(t: Float1D, error: Float1D) -> StepMetrics:
+    """Return the metrics of one step response.
+
+    Parameters
+    ----------
+    t : ndarray, shape (N,)
+        Time from the step on [s].
+    error : ndarray, shape (N,)
+        Setpoint minus response; ``error[0]`` is the size of the step, not zero.
+    """
+    way = 1.0 - error / error[0]
+    rise = None
+    if (way >= 0.9).any():
+        rise = _crossing(t, way, 0.9) - _crossing(t, way, 0.1)
+    outside = np.flatnonzero(np.abs(1.0 - way) > SETTLED)
+    settling: float | None = 0.0
+    if outside.size:
+        last = int(outside[-1])
+        settling = None if last == t.size - 1 else _settled_at(t, way, last)
+    tail = way[-max(1, t.size // 10) :]
+    return StepMetrics(
+        rise_time=rise,
+        settling_time=settling,
+        overshoot=float(max(0.0, way.max() - 1.0)),
+        steady_state_error=float(np.abs(1.0 - tail).mean()),
+    )
+
+
+def _crossing(t: Float1D, way: Float1D, level: float) -> float:
+    """Return when `way` first reaches `level`, interpolated."""
+    k = int(np.argmax(way >= level))
+    if k == 0:
+        return float(t[0])
+    share = (level - way[k - 1]) / (way[k] - way[k - 1])
+    return float(t[k - 1] + share * (t[k] - t[k - 1]))
+
+
+def _settled_at(t: Float1D, way: Float1D, last: int) -> float:
+    """Return when the band is entered for good, after the last sample outside, interpolated."""
+    edge = 1.0 + np.copysign(SETTLED, way[last] - 1.0)
+    share = (edge - way[last]) / (way[last + 1] - way[last])
+    return float(t[last] + share * (t[last + 1] - t[last]))
+
+
+def chattering_index(tau: Float2D, dt: float) -> Float1D:
+    """Return the share of torque-rate energy above 50 Hz of every joint, shape (n,)."""
+    rate = np.diff(tau, axis=0)
+    window = np.hanning(len(rate))[:, None]  # the ends of a run are no jumps
+    energy = np.abs(np.fft.rfft(rate * window, axis=0)) ** 2
+    fast = np.fft.rfftfreq(len(rate), dt) > CHATTER
+    total = energy.sum(axis=0)
+    return np.asarray(energy[fast].sum(axis=0) / np.where(total > 0.0, total, 1.0))
+
+
+def torque_variation(tau: Float2D, dt: float) -> Float1D:
+    """Return the RMS torque rate of every joint [N m/s], shape (n,)."""
+    return np.asarray(np.sqrt((np.diff(tau, axis=0) ** 2).mean(axis=0)) / dt)
+
+
+def absolute_energy(tau: Float2D, dq: Float2D, dt: float) -> Float1D:
+    """Return the work done and absorbed by every drive, integral of |tau dq| [J], shape (n,)."""
+    return np.asarray(np.abs(tau * dq).sum(axis=0) * dt)
