@@ -105,8 +105,11 @@ def _in_processes(
     except BaseException as error:
         finished = [f.result() for f in futures if f.done() and f.exception() is None]
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
+        ours = set(multiprocessing.active_children()) - others
+        for process in ours:
             process.terminate()
+        for process in ours:
+            process.join()
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(finished) from error
         raise

@@ -12,36 +12,30 @@ from robotid_sim.errors import OptionError
 from robotid_sim.model import inertia
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
+from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import basis_of
 
 
+@options.for_study
 def check(
     robot: options.RobotArg,
-    config: options.Config = None,
     json: options.Json = False,
-    base: options.Base = None,
-    tip: options.Tip = None,
-    payload: options.Payload = None,
-    repair: options.Repair = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="URDF to write, with --repair.")
     ] = None,
-    no_urdf_friction: options.NoFriction = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    study: StudyConfig,
 ) -> int:
     """Check a robot: consistency link by link, limits, rank, groupings.
 
     Exit 0 if every movable body can exist (or was repaired), 1 if not.
     """
-    del verbose, debug
+    repair = study.robot.repair
     if out is not None and not repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")
-    study = options.study_config(
-        config=config, base=base, tip=tip, payload=payload, no_urdf_friction=no_urdf_friction
-    )
-    read = read_robot(robot, study.robot, formal=True)
+    raw = study.robot.model_copy(update={"repair": False})
+    read = read_robot(robot, raw, formal=True)
     basis = basis_of(read, study)
     report = _report(read, basis)
     consistent = all(link["consistent"] for link in report["links"])

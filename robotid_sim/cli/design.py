@@ -21,42 +21,22 @@ INTERRUPTED = 130
 """Exit code at Ctrl-C."""
 
 
+@options.for_study
 def design(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trajectory file (JSON).")],
-    seed: options.Seed = None,
-    config: options.Config = None,
-    quick: options.Quick = False,
     json: options.Json = False,
-    base: options.Base = None,
-    tip: options.Tip = None,
-    payload: options.Payload = None,
-    repair: options.Repair = False,
-    nominal: options.Nominal = None,
-    no_urdf_friction: options.NoFriction = False,
     workers: Annotated[
         int, typer.Option(min=1, help="Processes; the result does not depend on it.")
     ] = 1,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    study: StudyConfig,
 ) -> int:
     """Design an optimal excitation: a Fourier series, by D-optimality unless configured otherwise.
 
     Only the nominal model is used. The solver starts from the best of many random feasible series;
     at Ctrl-C the best so far is written. Exit 1 if no excitation satisfies the limits.
     """
-    del verbose, debug
-    study = options.study_config(
-        config=config,
-        seed=seed,
-        base=base,
-        tip=tip,
-        payload=payload,
-        repair=repair,
-        nominal=nominal,
-        no_urdf_friction=no_urdf_friction,
-        quick=quick,
-    )
     plant = read_robot(robot, study.robot)
     with output.progress_bar(enabled=not json) as progress:
         result = design_result(plant, study, workers=workers, progress=progress)

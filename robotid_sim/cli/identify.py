@@ -9,12 +9,14 @@ from robotid_sim.cli import options, output
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation import Estimate, save_estimates
 from robotid_sim.measurement import load_log
+from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import Identification
 from robotid_sim.study.stages import identify as identify_stage
 from robotid_sim.study.study import estimate_context, write_identified
 
 
+@options.for_study
 def identify(
     robot: options.RobotArg,
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Log of a robot, .h5 or .csv.")],
@@ -24,34 +26,18 @@ def identify(
         typer.Option(help="Estimator, repeatable; the last one is chosen.  [default: ols wls]"),
     ] = None,
     urdf: Annotated[Path | None, typer.Option(help="Write the identified robot here.")] = None,
-    seed: options.Seed = None,
-    config: options.Config = None,
     json: options.Json = False,
-    base: options.Base = None,
-    tip: options.Tip = None,
-    payload: options.Payload = None,
-    repair: options.Repair = False,
-    nominal: options.Nominal = None,
-    no_urdf_friction: options.NoFriction = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    study: StudyConfig,
 ) -> int:
     """Identify parameters from a log, of the virtual experiment or of a machine.
 
     For a machine's log ROBOT is the nominal model. Exit 1 if the fit failed.
     """
-    del verbose, debug
-    study = options.study_config(
-        config=config,
-        seed=seed,
-        base=base,
-        tip=tip,
-        payload=payload,
-        repair=repair,
-        nominal=nominal,
-        no_urdf_friction=no_urdf_friction,
-        estimators=estimator,
-    )
+    if estimator:
+        chosen = {"estimators": tuple(estimator), "chosen": estimator[-1]}
+        estimation = study.estimation.model_copy(update=chosen)
+        study = study.model_copy(update={"estimation": estimation})
     read = read_robot(robot, study.robot)
     data = load_log(log)
     with output.progress_bar(enabled=not json) as progress:

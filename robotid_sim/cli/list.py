@@ -12,11 +12,12 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.trajectory import TRAJECTORIES
+from robotid_sim.trajectory import CRITERIA, TRAJECTORIES
 
 KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "robots": describe_catalog,
     "trajectories": TRAJECTORIES.describe,
+    "criteria": CRITERIA.describe,
     "sensors": SENSORS.describe,
     "preprocessors": PREPROCESSORS.describe,
     "estimators": ESTIMATORS.describe,

@@ -1,5 +1,8 @@
 """Options that several commands share, and from them to a configuration."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,18 +48,46 @@ Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr wh
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
+def for_study(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that make up a study's configuration.
+
+    The command declares its own parameters and a keyword `study`; the shared options stand behind
+    its own in the help, and `study` receives the configuration that they make.
+    """
+    own = inspect.signature(command, eval_str=True)
+    kept = [p for p in own.parameters.values() if p.name != "study"]
+    shared = inspect.signature(study_config, eval_str=True).parameters.values()
+    flags = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for name, kind in (("verbose", Verbose), ("debug", Debug))  # read by the top level
+    ]
+
+    @functools.wraps(command)
+    def run(**values: Any) -> int:
+        options = {parameter.name: values.pop(parameter.name) for parameter in shared}
+        for flag in flags:
+            del values[flag.name]
+        return command(**values, study=study_config(**options))
+
+    order = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in kept]
+    signature = inspect.Signature([*order, *shared, *flags], return_annotation=int)
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    del run.__wrapped__
+    return run
+
+
 def study_config(
     *,
-    config: Path | None,
-    seed: int | None = None,
-    base: str | None = None,
-    tip: str | None = None,
-    payload: str | None = None,
-    repair: bool = False,
-    nominal: Path | None = None,
-    no_urdf_friction: bool = False,
-    quick: bool = False,
-    estimators: list[str] | None = None,
+    config: Config = None,
+    seed: Seed = None,
+    quick: Quick = False,
+    base: Base = None,
+    tip: Tip = None,
+    payload: Payload = None,
+    repair: Repair = False,
+    nominal: Nominal = None,
+    no_urdf_friction: NoFriction = False,
 ) -> StudyConfig:
     """Return the configuration file's content with the command line's options on top."""
     robot: dict[str, Any] = {"base": base, "tip": tip}
@@ -70,8 +101,6 @@ def study_config(
         overrides["seed"] = seed
     if nominal is not None:
         overrides["nominal"] = {"file": str(nominal)}
-    if estimators:
-        overrides["estimation"] = {"estimators": estimators, "chosen": estimators[-1]}
     made = load_config(config, overrides)
     return made.quick() if quick else made
 

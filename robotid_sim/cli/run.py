@@ -15,7 +15,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import CheckResult, ControlResult, StudyResult
 from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import basis_of, fourier_options, sensors_of
+from robotid_sim.study.stages import basis_of, check_config, fourier_options
 from robotid_sim.study.study import run_study
 
 FILES = (
@@ -24,47 +24,28 @@ FILES = (
 )
 
 
+@options.for_study
 def run(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")],
-    seed: options.Seed = None,
-    config: options.Config = None,
-    quick: options.Quick = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, do nothing.")
     ] = False,
     json: options.Json = False,
-    base: options.Base = None,
-    tip: options.Tip = None,
-    payload: options.Payload = None,
-    repair: options.Repair = False,
-    nominal: options.Nominal = None,
-    no_urdf_friction: options.NoFriction = False,
     workers: options.Workers = None,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    study: StudyConfig,
 ) -> int:
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
     Writes result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5, estimate.json and
     run.log into OUT. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be used.
     """
-    del verbose, debug
-    study = options.study_config(
-        config=config,
-        seed=seed,
-        base=base,
-        tip=tip,
-        payload=payload,
-        repair=repair,
-        nominal=nominal,
-        no_urdf_friction=no_urdf_friction,
-        quick=quick,
-    )
     plant = read_robot(robot, study.robot)
     if dry_run:
         _print_plan(plant, study, out, as_json=json)
         return 0
+    check_config(plant, study)
     folder = make_folder(out)
     handler = _log_file(folder / "run.log")
     try:
@@ -91,7 +72,7 @@ def _log_file(path: Path) -> logging.Handler:
 
 def _print_plan(plant: Robot, study: StudyConfig, out: Path, *, as_json: bool) -> None:
     excitation = fourier_options(study)
-    sensors_of(study)  # refuses unknown sensors and options
+    check_config(plant, study)
     basis = basis_of(plant, study)
     plan = {
         "robot": plant.name,

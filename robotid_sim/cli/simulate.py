@@ -8,44 +8,29 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.measurement import save_log
+from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import simulate as simulate_stage
+from robotid_sim.study.study import saved_if_diverged
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 
+@options.for_study
 def simulate(
     robot: options.RobotArg,
     trajectory: Annotated[
         Path, typer.Option("--trajectory", help="Trajectory file of `robotid design`.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Log file, .h5 or .csv.")],
-    seed: options.Seed = None,
-    config: options.Config = None,
     json: options.Json = False,
-    base: options.Base = None,
-    tip: options.Tip = None,
-    payload: options.Payload = None,
-    repair: options.Repair = False,
-    nominal: options.Nominal = None,
-    no_urdf_friction: options.NoFriction = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    study: StudyConfig,
 ) -> int:
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
-    del verbose, debug
-    study = options.study_config(
-        config=config,
-        seed=seed,
-        base=base,
-        tip=tip,
-        payload=payload,
-        repair=repair,
-        nominal=nominal,
-        no_urdf_friction=no_urdf_friction,
-    )
     plant = read_robot(robot, study.robot)
     path = FourierTrajectory.load(trajectory)
-    with output.progress_bar(enabled=not json) as progress:
+    diverged = out.with_name(f"diverged-{out.name}")
+    with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         log = simulate_stage(plant, path, study, progress=progress)
     save_log(log, out)
     peak = np.abs(log.tau_meas).max(axis=0)

@@ -12,15 +12,17 @@ from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation import Estimate, load_estimates
 from robotid_sim.files import write_json
 from robotid_sim.measurement import load_log
-from robotid_sim.preprocess import PREPROCESSORS, Rows
+from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.scoring import describe_run
-from robotid_sim.study.stages import basis_of, lift_estimate
+from robotid_sim.study.stages import basis_of, lift_estimate, preprocessor_of
 from robotid_sim.study.stages import validate as validate_stage
+from robotid_sim.study.study import saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
 from robotid_sim.validation.prediction import predict
 
 
+@options.for_study
 def validate(
     robot: options.RobotArg,
     estimate: Annotated[
@@ -32,36 +34,15 @@ def validate(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")
     ] = None,
-    seed: options.Seed = None,
-    config: options.Config = None,
-    quick: options.Quick = False,
     json: options.Json = False,
-    base: options.Base = None,
-    tip: options.Tip = None,
-    payload: options.Payload = None,
-    repair: options.Repair = False,
-    nominal: options.Nominal = None,
-    no_urdf_friction: options.NoFriction = False,
     workers: options.Workers = None,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    study: StudyConfig,
 ) -> int:
     """Validate an estimate: predict a log, and run the sliding-mode loop on ROBOT in the engine.
 
     The loop compares the true, the nominal and the identified model. Exit 1 if a check fails.
     """
-    del verbose, debug
-    study = options.study_config(
-        config=config,
-        seed=seed,
-        base=base,
-        tip=tip,
-        payload=payload,
-        repair=repair,
-        nominal=nominal,
-        no_urdf_friction=no_urdf_friction,
-        quick=quick,
-    )
     plant = read_robot(robot, study.robot)
     model = nominal_robot(plant, study)
     basis = basis_of(model, study)
@@ -76,13 +57,10 @@ def validate(
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
     prediction = None
     if log is not None:
-        rows = Rows(**study.preprocess.rows)
-        options_ = study.preprocess.options
-        preprocessor = PREPROCESSORS.build(study.preprocess.name, **options_, rows=rows)
-        prediction = predict(
-            chosen.beta, load_log(log).require_robot(model), model, basis, preprocessor
-        )
-    with output.progress_bar(enabled=not json) as progress:
+        unseen = load_log(log).require_robot(model)
+        prediction = predict(chosen.beta, unseen, model, basis, preprocessor_of(study))
+    diverged = (out or estimate).with_name("diverged.h5")
+    with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         count = workers or os.cpu_count() or 1
         loop = validate_stage(plant, lifted.robot, study, workers=count, progress=progress)
     runs = [describe_run(run) for run in loop.runs]

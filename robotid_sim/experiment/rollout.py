@@ -7,13 +7,16 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.engine.plant import Plant
-from robotid_sim.errors import LogError, SimulationDiverged
+from robotid_sim.errors import LogError, OptionError, SimulationDiverged
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.trajectory.design import silent
 from robotid_sim.trajectory.reference import Trajectory
 
 PROGRESS_EVERY = 1000
+
+GRID_TOLERANCE = 1e-6
+"""Deviation of a period from whole samples [samples]."""
 
 
 def rollout(
@@ -55,6 +58,7 @@ def rollout(
             f"the trajectory is for joints {', '.join(trajectory.joint_names)}; robot "
             f"'{robot.name}' has {', '.join(robot.joint_names)}"
         )
+    _require_grid(trajectory, plant.dt)
     before = round(-trajectory.start / plant.dt)
     count = before + round(trajectory.duration / plant.dt)
     t = (np.arange(count) - before) * plant.dt
@@ -82,6 +86,17 @@ def rollout(
         raise
     progress("simulate", 1.0)
     return _log(plant, controller, trajectory, t, channels)
+
+
+def _require_grid(trajectory: Trajectory, dt: float) -> None:
+    """Raise unless the samples of every period fall on the same phases."""
+    for name, time in (("period", trajectory.period), ("approach", -trajectory.start)):
+        steps = (time or 0.0) / dt
+        if abs(steps - round(steps)) > GRID_TOLERANCE:
+            raise OptionError(
+                f"a rate of {1.0 / dt:g} Hz does not divide the {name} of {time:g} s into whole "
+                "samples; change the rate or the period"
+            )
 
 
 def _log(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, ShapeError
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -37,6 +37,7 @@ class Scenario:
         """Return the torques from outside at times `t`, shape (N, n), or None."""
         if self.amplitude is None:
             return None
+        self._require(self.amplitude, "amplitude", dof)
         phase = np.pi / 3.0 * np.arange(1, dof + 1)
         return np.asarray(
             self.amplitude * np.sin(2.0 * np.pi * self.frequency * t[:, None] + phase)
@@ -44,4 +45,12 @@ class Scenario:
 
     def start_offset(self, dof: int) -> Float1D:
         """Return the start pose minus that of the trajectory, shape (n,)."""
-        return np.zeros(dof) if self.offset is None else self.offset
+        if self.offset is None:
+            return np.zeros(dof)
+        self._require(self.offset, "offset", dof)
+        return self.offset
+
+    @staticmethod
+    def _require(value: Float1D, name: str, dof: int) -> None:
+        if value.size != dof:
+            raise ShapeError(f"scenario {name} has {value.size} entries for {dof} joints")

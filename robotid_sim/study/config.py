@@ -61,7 +61,7 @@ class DesignConfig(_Section):
     criterion: str = "d-optimality"
     candidates: int = Field(default=200, ge=1)
     """Random draws."""
-    starts: int = Field(default=4, ge=1)
+    starts: int = Field(default=3, ge=1)
     """Draws that the solver starts from."""
     iterations: int = Field(default=200, ge=1)
     """Largest number of iterations of the solver from a start."""
@@ -118,6 +118,8 @@ class ControlConfig(_Section):
     """Wanted tracking error under the disturbance [rad or m]."""
     slow_lap: float = Field(default=30.0, gt=3.0)
     """Time of the slow lap [s]."""
+    radius: float | None = Field(default=None, gt=0.0)
+    """Radius of the circle [m]; by default what the arm reaches well."""
 
 
 class ValidationConfig(_Section):

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,6 +14,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS, Estimate, Estimator, LinearProblem, build_problem
 from robotid_sim.estimation.lift import Lift, lift
 from robotid_sim.experiment import rollout
+from robotid_sim.experiment.rollout import GRID_TOLERANCE
 from robotid_sim.measurement import SENSORS, Log, Sensor, measure
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
@@ -23,6 +24,8 @@ from robotid_sim.trajectory import CRITERIA
 from robotid_sim.trajectory.design import FourierOptions, random_feasible, silent
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.optimal import DesignResult, optimal_design
+from robotid_sim.trajectory.path import tracking_path
+from robotid_sim.trajectory.quintic import APPROACH_STEP
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 
 Progress = Callable[[str, float], None]
@@ -126,6 +129,55 @@ def sensors_of(config: StudyConfig) -> tuple[Sensor, ...]:
     return tuple(SENSORS.build(name, **options) for name, options in config.sensors.items())
 
 
+def estimators_of(config: StudyConfig) -> list[Estimator]:
+    """Return the estimators of a study; raise if one is unknown or the chosen one is not run."""
+    settings = config.estimation
+    if settings.chosen not in settings.estimators:
+        raise OptionError(
+            f"the chosen estimator '{settings.chosen}' is not among those run: "
+            f"{', '.join(settings.estimators)}"
+        )
+    for name in settings.options:
+        if name not in settings.estimators:
+            raise OptionError(f"options for the estimator '{name}', which is not run")
+    return [ESTIMATORS.build(n, **settings.options.get(n, {})) for n in settings.estimators]
+
+
+def preprocessor_of(config: StudyConfig) -> Preprocessor:
+    """Return the preprocessor of a study."""
+    settings = config.preprocess
+    try:
+        rows = Rows(**settings.rows)
+    except TypeError as error:
+        known = ", ".join(field.name for field in fields(Rows))
+        raise OptionError(f"preprocess.rows: {error}; known: {known}") from error
+    return PREPROCESSORS.build(settings.name, **settings.options, rows=rows)
+
+
+def check_config(plant: Robot, config: StudyConfig) -> None:
+    """Raise on everything in a configuration that would only fail after minutes of work.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a name or an option is unknown, the rate does not divide the period, or no circle of the
+        wanted radius is within reach.
+    """
+    sensors_of(config)
+    estimators_of(config)
+    preprocessor_of(config)
+    for name, time in (("period", fourier_options(config).period), ("approach", APPROACH_STEP)):
+        samples = time * config.experiment.rate
+        if abs(samples - round(samples)) > GRID_TOLERANCE:
+            raise OptionError(
+                f"a rate of {config.experiment.rate:g} Hz does not divide the {name} (multiples of "
+                f"{time:g} s) into whole samples; change the rate"
+            )
+    ComputedTorque(plant, config.experiment.kp, config.experiment.kd)
+    if config.control.enabled and config.control.radius is not None:
+        tracking_path(plant, config.control.radius)
+
+
 def simulate(
     plant: Robot,
     trajectory: FourierTrajectory,
@@ -188,16 +240,8 @@ def identify(
     """
     nominal = nominal_of_log(robot, log, config)
     log.require_robot(nominal)
-    names = config.estimation.estimators
-    if config.estimation.chosen not in names:
-        raise OptionError(
-            f"the chosen estimator '{config.estimation.chosen}' is not among those run: "
-            f"{', '.join(names)}"
-        )
-    options = config.estimation.options
-    estimators = [ESTIMATORS.build(name, **options.get(name, {})) for name in names]
-    rows = Rows(**config.preprocess.rows)
-    template = PREPROCESSORS.build(config.preprocess.name, **config.preprocess.options, rows=rows)
+    names, estimators = config.estimation.estimators, estimators_of(config)
+    template = preprocessor_of(config)
     with threadpool_limits(1):
         progress("identify", 0.0)
         basis = basis_of(nominal, config)
@@ -255,6 +299,7 @@ def validate(
             rate=config.experiment.rate,
             substeps=config.experiment.substeps,
             slow_lap=config.control.slow_lap,
+            radius=config.control.radius,
             bandwidth=config.control.bandwidth,
             error=config.control.error,
             workers=workers,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robotid_sim.errors import SimulationDiverged
 from robotid_sim.estimation import save_estimates
 from robotid_sim.files import make_folder
 from robotid_sim.measurement import Log, save_log
@@ -31,6 +32,7 @@ from robotid_sim.study.stages import (
     Identification,
     Progress,
     basis_of,
+    check_config,
     design,
     identify,
     simulate,
@@ -44,6 +46,18 @@ from robotid_sim.trajectory.fourier import FourierTrajectory
 PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
 
 _log = logging.getLogger(__name__)
+
+
+@contextmanager
+def saved_if_diverged(path: Path) -> Iterator[None]:
+    """Save the log of a loop that diverges within the block, and say where it is."""
+    try:
+        yield
+    except SimulationDiverged as error:
+        if isinstance(error.log, Log):
+            save_log(error.log, path)
+            error.args = (f"{error}; log up to there: {path}", *error.args[1:])
+        raise
 
 
 @dataclass(slots=True)
@@ -93,24 +107,25 @@ def run_study(
     clock = _Clock()
     with clock.stage("robot"):
         plant = read_robot(robot, config.robot)
+        check_config(plant, config)
         nominal = nominal_robot(plant, config)
         folder = make_folder(out)
         write_urdf(nominal, folder / "nominal.urdf")
     with clock.stage("design"):
         trajectory = design(plant, config, progress=progress)
         trajectory.save(folder / "trajectory.json")
-    with clock.stage("simulate"):
+    with clock.stage("simulate"), saved_if_diverged(folder / "diverged.h5"):
         log = simulate(plant, trajectory, config, progress=progress)
         save_log(log, folder / "log.h5")
     with clock.stage("identify"):
         found = identify(plant, log, config, progress=progress)
         save_estimates(list(found.estimates), folder / "estimate.json", **estimate_context(found))
         identified = write_identified(found, folder / "identified.urdf")
-    with clock.stage("validate"):
+    with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
         path = unseen_trajectory(plant, config)
         unseen = simulate(plant, path, config, stage="unseen measure", progress=progress)
         compared = compare_preprocessing(plant, nominal, log, found)
-    with clock.stage("control"):
+    with clock.stage("control"), saved_if_diverged(folder / "diverged.h5"):
         loop = None
         if found.lift is not None and config.control.enabled:
             loop = validate(plant, found.lift.robot, config, workers=workers, progress=progress)

@@ -8,6 +8,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D
 
+SOFT_POWER = 3.0
+"""Exponent of the smooth stage; 8 and more end in worse local minima."""
+
 
 class Criterion(ABC):
     """A smooth function of the base regressor; smaller is better."""
@@ -111,7 +114,3 @@ class ConditionNumber(Criterion):
     def stages(self) -> tuple[Criterion, ...]:
         """Return the p-norm, then the criterion."""
         return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
-
-
-SOFT_POWER = 8.0
-"""Exponent of the smooth stage before the condition number itself."""

@@ -130,7 +130,7 @@ class ExcitationProblem:
         stage: Criterion,
         constraints: Constraints,
         iterations: int,
-        watch: Callable[[Float1D], None],
+        watch: Callable[..., None],
     ) -> tuple[Float1D, bool, str]:
         """Return where sequential quadratic programming goes from x, success and message."""
         found = minimize(

@@ -24,8 +24,8 @@ from robotid_sim.trajectory.design import FourierOptions, with_approach
 from robotid_sim.trajectory.fourier import FourierTrajectory, fourier_basis, rest_basis
 from robotid_sim.trajectory.sensitivity import Motion
 
-LIMIT_SAMPLES = 8
-"""Grid points per harmonic on which limits are imposed; the tightening is then 8 %."""
+LIMIT_SAMPLES = 16
+"""Grid points per harmonic on which limits are imposed; the tightening is then 2 %."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,7 +103,7 @@ class Lap:
         )
 
 
-def tracking_path(robot: Robot) -> JointPath:
+def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
     """Return the path of the closed-loop task: a circle of the tip, or an ellipse of the joints.
 
     A circle needs six joints at least; its orientation is held, and a redundant arm keeps near the
@@ -111,13 +111,32 @@ def tracking_path(robot: Robot) -> JointPath:
     first; planes are those of the root frame. Where no circle is within the limits and has a
     singularity index below LARGEST_INDEX all along, the joints run through an ellipse instead. The
     choice depends on kinematics and limits alone.
+
+    Parameters
+    ----------
+    robot : Robot
+        Kinematics and limits.
+    radius : float, optional
+        Radius of the circle [m]; by default 15, 10 or 5 % of the reach, whichever works.
+
+    Raises
+    ------
+    OptionError
+        If a radius is given and no circle of it works.
     """
+    radii = [share * _reach(robot) for share in RADII] if radius is None else [radius]
     if robot.dof >= 6:
         for q in _centres(robot):
-            for share in RADII:
-                points = _circle(robot, q, share * _reach(robot))
+            for size in radii:
+                points = _circle(robot, q, size)
                 if points is not None:
                     return JointPath(robot.joint_names, "circle", points)
+    if radius is not None:
+        raise OptionError(
+            f"'{robot.name}' reaches no circle of radius {radius:g} m with its orientation held, "
+            f"within its limits and with a singularity index below {LARGEST_INDEX:g}; choose a "
+            "smaller radius or leave it to the study"
+        )
     phase = np.linspace(0.0, 2.0 * np.pi, POINTS)[:, None]
     swing = np.cos(phase + np.pi / 3.0 * np.arange(robot.dof))
     points = robot.limits.middle + 0.25 * robot.limits.half_range * swing

@@ -12,6 +12,9 @@ from robotid_sim.trajectory.reference import Reference
 PEAK_VELOCITY = 15.0 / 8.0
 """Largest slope of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
 
+APPROACH_STEP = 0.5
+"""Durations of approaches are multiples of this [s]."""
+
 PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 """Largest second derivative of the unit quintic."""
 
@@ -53,10 +56,10 @@ class PointToPoint:
 def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: float) -> float:
     """Return a duration [s] that keeps a quintic within `share` of velocity and acceleration.
 
-    At least one second, rounded up to half a second.
+    At least one second, rounded up to a multiple of APPROACH_STEP.
     """
     delta = np.abs(q_end - q_start)
     by_velocity = PEAK_VELOCITY * delta / (share * limits.velocity)
     by_acceleration = np.sqrt(PEAK_ACCELERATION * delta / (share * limits.acceleration))
     need = max(1.0, float(by_velocity.max()), float(by_acceleration.max()))
-    return float(np.ceil(2.0 * need) / 2.0)
+    return float(np.ceil(need / APPROACH_STEP) * APPROACH_STEP)

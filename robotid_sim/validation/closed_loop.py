@@ -154,6 +154,7 @@ def closed_loop(
     rate: float = 1000.0,
     substeps: int = 4,
     slow_lap: float = 30.0,
+    radius: float | None = None,
     bandwidth: float = 50.0,
     error: float = 0.01,
     workers: int = 1,
@@ -176,6 +177,8 @@ def closed_loop(
         Engine steps per control step, at least.
     slow_lap : float
         Time of the slow lap [s].
+    radius : float, optional
+        Radius of the circle [m].
     bandwidth, error : float
         Specification of the gains: see `LoopGains.from_specification`.
     workers : int
@@ -188,7 +191,7 @@ def closed_loop(
     SimulationDiverged
         If a loop diverges.
     """
-    path = tracking_path(nominal)
+    path = tracking_path(nominal, radius)
     fast = fastest_lap(nominal, path, FAST_SHARE, slow_lap)
     laps = {f"{path.task}-fast": fast, f"{path.task}-slow": Lap(path, slow_lap)}
     reference = fast(np.arange(0.0, fast.duration, 1.0 / rate))

@@ -13,6 +13,7 @@ from robots import DATA, urdf_path
 from robotid_sim.measurement import load_log, save_log
 from robotid_sim.model.catalog import catalog
 from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.excitation_problem import ExcitationProblem
 
 README = Path(__file__).parents[2] / "README.md"
 ARM = DATA / "2r.urdf"
@@ -22,7 +23,7 @@ ARM = DATA / "2r.urdf"
 def study(robotid, tmp_path_factory):
     """A quick run on the planar arm, by the command."""
     folder = tmp_path_factory.mktemp("run")
-    return robotid("run", ARM, "--quick", "--out", folder), folder
+    return robotid("run", ARM, "--quick", "--workers", 1, "--out", folder), folder
 
 
 def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
@@ -34,8 +35,16 @@ def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
     assert (folder / "run.log").read_text().count("\n") >= 5
 
 
-def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path) -> None:
-    done = robotid("run", ARM, "--quick", "--out", tmp_path, "--json")
+@pytest.fixture
+def no_control(tmp_path):
+    """Return a configuration without the closed loop, which takes most of a study's time."""
+    path = tmp_path / "no-control.toml"
+    path.write_text("[control]\nenabled = false\n")
+    return path
+
+
+def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path, no_control) -> None:
+    done = robotid("run", ARM, "--quick", "--out", tmp_path, "--json", "--config", no_control)
     assert json.loads(done.out) == json.loads((tmp_path / "result.json").read_text())
     assert done.err == ""
 
@@ -52,7 +61,9 @@ def test_dry_run_writes_nothing(robotid, tmp_path) -> None:
 
 def test_failed_verdict_exits_1(robotid, tmp_path) -> None:
     config = tmp_path / "late.toml"
-    config.write_text("[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n")
+    config.write_text(
+        "[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n[control]\nenabled = false\n"
+    )
     done = robotid("run", ARM, "--quick", "--out", tmp_path / "out", "--config", config)
     assert done.code == 1
     assert "FAIL" in done.out
@@ -123,14 +134,15 @@ def test_check_of_impossible_inertia_exits_1_with_the_reason(robotid, tmp_path) 
     assert [link["consistent"] for link in report["links"]] == [False, True]
 
 
-def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path) -> None:
+def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_control) -> None:
     path, fixed = tmp_path / "bad.urdf", tmp_path / "fixed.urdf"
     path.write_text(IMPOSSIBLE)
     done = robotid("check", path, "--repair", "-o", fixed)
     assert done.code == 0
     assert re.search(r"repaired, \d+\.\d+% away", done.out)
     assert robotid("check", fixed).code == 0
-    assert robotid("run", path, "--repair", "--quick", "--out", tmp_path / "out").code == 0
+    words = ("--repair", "--quick", "--out", tmp_path / "out", "--config", no_control)
+    assert robotid("run", path, *words).code == 0
 
 
 @pytest.mark.parametrize(
@@ -178,3 +190,27 @@ def test_readme_python_chain_prints_what_it_says(capsys, tmp_path, monkeypatch) 
 def test_iiwa_of_pybullet_data_is_read_by_path(robotid) -> None:
     report = json.loads(robotid("check", urdf_path("iiwa"), "--json").out)
     assert report["inertial_rank"] == 43
+
+
+def test_design_reports_criterion_limits_and_expected_accuracy(robotid, tmp_path) -> None:
+    T = tmp_path / "t.json"
+    told = json.loads(robotid("design", ARM, "-o", T, "--quick", "--json", "--workers", 2).out)
+    assert told["criterion"] == "d-optimality"
+    assert told["criterion_after"] < told["criterion_before"]
+    assert 0.0 < told["torque_ratio"] <= 0.75
+    assert all(entry["expected_std"] > 0.0 for entry in told["base_parameters"])
+    shown = robotid("design", ARM, "-o", T, "--quick").out
+    assert re.search(r"velocity \S+ %", shown)
+    for entry in told["base_parameters"]:
+        assert re.search(rf"^{entry['name']} .*\d$", shown, re.MULTILINE)
+
+
+def test_design_writes_the_best_so_far_at_ctrl_c(robotid, tmp_path, monkeypatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ExcitationProblem, "descend", interrupt)
+    done = robotid("design", ARM, "-o", tmp_path / "t.json", "--quick")
+    assert done.code == 130
+    assert "interrupted" in done.out
+    assert (tmp_path / "t.json").exists()

@@ -1,0 +1,152 @@
+"""Inverse kinematics: it reaches every pose that can be reached, and says when it cannot."""
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from robotid_sim.dynamics.inverse_kinematics import (
+    inverse_kinematics,
+    pose_error,
+    singularity_index,
+    solve_path,
+)
+from robotid_sim.dynamics.kinematics import tip_jacobian, tip_pose
+from robotid_sim.model.robot import Robot
+
+POSE = 1e-9
+"""Acceptance for positions [m] and orientations; the solver stops below 1e-10."""
+
+
+@pytest.fixture(scope="module", params=["irb140", "iiwa", "panda", "ur5"])
+def six(request):
+    """Robots with six joints or more."""
+    return Robot.from_urdf(urdf_path(request.param))
+
+
+def regular(robot, rng, count):
+    """Return configurations in the middle of the ranges and away from singularities."""
+    found, limits = [], robot.limits
+    while len(found) < count:
+        q = limits.middle + 0.7 * limits.half_range.clip(max=np.pi) * rng.uniform(-1, 1, robot.dof)
+        if singularity_index(robot, q) < 50.0:
+            found.append(q)
+    return found
+
+
+def test_it_reproduces_the_pose_of_the_tip(six):
+    rng = np.random.default_rng(0)
+    for wanted in regular(six, rng, 40):
+        T = tip_pose(six, wanted)
+        q, found = inverse_kinematics(six, T, wanted + 0.1 * rng.standard_normal(six.dof))
+        assert found
+        np.testing.assert_allclose(tip_pose(six, q), T, atol=POSE)
+
+
+def test_six_joints_come_back_to_the_configuration_they_started_near():
+    robot = Robot.from_urdf(urdf_path("irb140"))
+    rng = np.random.default_rng(1)
+    for wanted in regular(robot, rng, 20):
+        start = wanted + 0.02 * rng.standard_normal(6)
+        q, _ = inverse_kinematics(robot, tip_pose(robot, wanted), start)
+        # The pose error times the singularity index of at most 50 over a reach of about 1 m.
+        np.testing.assert_allclose(q, wanted, atol=1e-7)
+
+
+def test_a_solution_is_returned_as_it_is(six):
+    q_start = regular(six, np.random.default_rng(2), 1)[0]
+    q, found = inverse_kinematics(six, tip_pose(six, q_start), q_start)
+    assert found
+    np.testing.assert_array_equal(q, q_start)
+    assert q is not q_start
+
+
+def test_a_pose_out_of_reach_is_not_found(six):
+    start = regular(six, np.random.default_rng(3), 1)[0]
+    T = tip_pose(six, start)
+    T[:3, 3] += [5.0, 0.0, 0.0]
+    q, found = inverse_kinematics(six, T, start)
+    assert not found
+    assert np.isfinite(q).all()
+
+
+def test_a_redundant_arm_moves_toward_the_middle_of_its_ranges(iiwa):
+    for start in regular(iiwa, np.random.default_rng(4), 5):
+        q, T = start, tip_pose(iiwa, start)
+        for k in range(100):  # to and fro, so that only the null space is left to move in
+            T[2, 3] += 1e-4 * (-1) ** k
+            q, found = inverse_kinematics(iiwa, T, q)
+            assert found
+        room = [np.linalg.norm(x - iiwa.limits.middle) for x in (q, start)]
+        assert room[0] < room[1] - 1e-3
+
+
+def test_solve_path_keeps_every_pose_limits_and_configuration(six):
+    start = regular(six, np.random.default_rng(5), 1)[0]
+    poses = np.repeat(tip_pose(six, start)[None], 20, axis=0)
+    poses[:, 0, 3] += np.linspace(0.0, 0.05, 20)
+    path = solve_path(six, poses, start)
+    assert path is not None
+    for q, pose in zip(path, poses, strict=True):
+        np.testing.assert_allclose(tip_pose(six, q), pose, atol=POSE)
+    assert (path >= six.limits.lower).all()
+    assert (path <= six.limits.upper).all()
+    # 2.6 mm between poses turn a joint by less than 0.1 rad where the arm is not singular.
+    assert np.abs(np.diff(path, axis=0)[2:]).max() < 0.1
+
+
+def test_solve_path_gives_up_at_a_pose_out_of_reach(six):
+    start = regular(six, np.random.default_rng(6), 1)[0]
+    poses = np.repeat(tip_pose(six, start)[None], 3, axis=0)
+    poses[2, 2, 3] += 5.0
+    assert solve_path(six, poses, start) is None
+
+
+def test_solve_path_refuses_solutions_outside_the_limits(irb140):
+    outside = irb140.limits.middle + 0.3
+    outside[0] = irb140.limits.upper[0] + 0.1
+    poses = tip_pose(irb140, outside)[None]
+    assert inverse_kinematics(irb140, poses[0], outside)[1]
+    assert solve_path(irb140, poses, outside) is None
+
+
+def test_pose_error_is_a_rotation_vector_and_an_offset():
+    rng = np.random.default_rng(7)
+    for angle in (1e-13, 1e-6, 0.3, 2.0, 3.0):
+        axis = rng.standard_normal(3)
+        axis /= np.linalg.norm(axis)
+        x, y, z = axis
+        K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        T = np.eye(4)
+        T[:3, :3] += np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K  # Rodrigues
+        T[:3, 3] = rng.standard_normal(3)
+        wanted = np.concatenate([T[:3, 3], angle * axis])
+        np.testing.assert_allclose(pose_error(T, np.eye(4)), wanted, atol=1e-12)
+
+
+def test_pose_error_is_the_step_of_the_jacobian(six):
+    rng = np.random.default_rng(8)
+    q, step = regular(six, rng, 1)[0], 1e-6 * rng.standard_normal(six.dof)
+    error = pose_error(tip_pose(six, q + step), tip_pose(six, q))
+    # Second order in the step.
+    np.testing.assert_allclose(error, tip_jacobian(six, q) @ step, atol=1e-11)
+
+
+def test_singularity_index_is_the_condition_number_of_the_jacobian(six):
+    for q in regular(six, np.random.default_rng(9), 5):
+        J = tip_jacobian(six, q)
+        size = np.linalg.norm(J, 2) * np.linalg.norm(np.linalg.pinv(J), 2)
+        assert singularity_index(six, q) == pytest.approx(size, rel=1e-9)  # rounding
+
+
+def test_singularity_index_of_a_planar_arm_is_the_closed_form(arm):
+    # Tip at the elbow frame: columns (0, l1 | axis) and (0, 0 | axis) with l1 = 0.5 m.
+    q = np.array([0.3, -0.8])
+    J = np.array([[0.5, 0.0], [1.0, 1.0]])
+    assert singularity_index(arm, q) == pytest.approx(np.linalg.cond(J), rel=1e-9)
+
+
+def test_singularity_index_of_a_straight_wrist_is_huge(irb140):
+    q = np.array([0.2, 0.3, -0.4, 0.5, 0.0, 0.1])
+    assert singularity_index(irb140, q) > 1e10
+    q[4] = 0.6
+    assert singularity_index(irb140, q) < 100.0

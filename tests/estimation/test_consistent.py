@@ -1,0 +1,231 @@
+"""The consistent estimator: always a robot that can exist, never a worse fit than it must be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation import ESTIMATORS, LinearProblem, WeightedLeastSquares
+from robotid_sim.estimation.cone_program import CONE_MARGIN, ConsistentProgram
+from robotid_sim.estimation.consistent import Consistent
+from robotid_sim.estimation.lift import lift
+from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
+from robotid_sim.study.config import load_config
+from robotid_sim.study.study import run_study
+
+SAMPLES = 150
+NOISE = 0.05
+"""Torque noise over the RMS torque of each joint: enough to make least squares impossible."""
+
+
+class Trials:
+    """Noisy problems of random robots with the kinematics of one, all on the same states."""
+
+    def __init__(self, robot):
+        rng = np.random.default_rng(0)
+        self.robot, self.basis = robot, base_parameters(robot)
+        shape = (SAMPLES, robot.dof)
+        self.state = (
+            rng.uniform(robot.limits.lower, robot.limits.upper, shape),
+            rng.uniform(-2.0, 2.0, shape),
+            rng.uniform(-5.0, 5.0, shape),
+        )
+        W = torque_regressor(robot, *self.state, self.basis.columns)
+        self.W = W.reshape(-1, self.basis.rank)
+
+    def problem(self, seed, noise=NOISE):
+        """Return the problem of a random robot and that robot."""
+        rng = np.random.default_rng(seed)
+        plant = perturb(self.robot, rng, scale=0.5)
+        tau = joint_torque(plant, *self.state)
+        size = noise * np.sqrt((tau**2).mean(axis=0))
+        y = (tau + size * rng.standard_normal(tau.shape)).ravel()
+        names, nominal = self.robot.joint_names, perturb(plant, rng)
+        return LinearProblem(self.W, y, self.basis, names, 0.1, nominal), plant
+
+
+@pytest.fixture(scope="module", params=[3, 6])
+def trials(request):
+    """Chains of 3 links (a SCARA without its wrist) and of 6 links (irb140)."""
+    if request.param == 3:
+        return Trials(Robot.from_urdf(urdf_path("scara"), tip="quill"))
+    return Trials(Robot.from_urdf(urdf_path("irb140")))
+
+
+def fit(problem, **options):
+    return Consistent(**options).fit(problem, np.random.default_rng(0))
+
+
+def least_squares(problem):
+    return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+
+
+def cost(problem, beta, noise_std):
+    return float(noise_std**-2.0 @ reduce_rows(problem).squared_residuals(beta))
+
+
+def smallest_eigenvalue(phi, nominal):
+    """Return that of all pseudo-inertias, scaled to the nominal's mass and radius of gyration."""
+    least = np.inf
+    for k in range(nominal.dof):
+        body = parameters.inertial_slice(k)
+        start = nominal.parameters()[body]
+        radius = np.sqrt(0.5 * np.trace(inertia.inertia_matrix(start)) / start[0])
+        T = np.diag([1.0 / radius] * 3 + [1.0]) / np.sqrt(start[0])
+        J = T @ inertia.pseudo_inertia(phi[body]) @ T
+        least = min(least, float(np.linalg.eigvalsh(J)[0]))
+    return least
+
+
+def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
+    impossible = 0
+    for seed in range(100):
+        problem, _ = trials.problem(seed)
+        estimate, free = fit(problem), least_squares(problem)
+        assert estimate.success, (seed, estimate.message)
+        phi = estimate.phi
+        # The solver ends within 1e-10 of the boundary, which is at 3e-6.
+        assert smallest_eigenvalue(phi, problem.nominal) >= 0.999 * CONE_MARGIN
+        for j in range(trials.robot.dof):
+            Fv, Fc, _, Ia = phi[parameters.joint_slice(j, trials.robot.dof)]
+            assert min(Fv, Fc, Ia) >= 0.0
+        np.testing.assert_allclose(estimate.beta, problem.basis.of(phi), rtol=1e-12, atol=1e-12)
+        assert problem.nominal.with_parameters(phi).inconsistencies() == [None] * trials.robot.dof
+        own, least = (cost(problem, beta, free.noise_std) for beta in (estimate.beta, free.beta))
+        assert own >= least * (1.0 - 1e-12)
+        lifted = lift(free.beta, free.cov, problem.nominal, problem.basis)
+        impossible += not lifted.exact
+        other = cost(problem, problem.basis.of(lifted.robot.parameters()), free.noise_std)
+        # The pull of 1e-6 on some 70 parameters of order 1.
+        assert own <= other + 1e-3
+    assert impossible > 50  # so that the constraints are what is tried here
+
+
+def test_it_predicts_the_true_robot_no_worse_than_least_squares(trials):
+    rng = np.random.default_rng(1)
+    shape = (SAMPLES, trials.robot.dof)
+    limits = trials.robot.limits
+    unseen = (rng.uniform(limits.lower, limits.upper, shape), *rng.standard_normal((2, *shape)))
+    W = torque_regressor(trials.robot, *unseen, trials.basis.columns)
+    errors = []
+    for seed in range(30):
+        problem, plant = trials.problem(seed)
+        true = joint_torque(plant, *unseen)
+        errors.append(
+            [
+                np.sqrt((((true - W @ e.beta) ** 2).mean(axis=0) / (true**2).mean(axis=0)).mean())
+                for e in (fit(problem), least_squares(problem))
+            ]
+        )
+    consistent, free = np.mean(errors, axis=0)
+    assert consistent < free
+
+
+def test_it_equals_least_squares_where_that_is_possible(trials):
+    equal = 0
+    for seed in range(20):
+        problem, _ = trials.problem(seed, noise=1e-5)
+        estimate, free = fit(problem), least_squares(problem)
+        if not lift(free.beta, free.cov, problem.nominal, problem.basis).exact:
+            continue
+        equal += 1
+        # The pull of 1e-6 moves it by 1e-6 of a standard deviation at most.
+        assert np.abs((estimate.beta - free.beta) / free.std).max() < 1e-3
+        np.testing.assert_array_equal(estimate.cov, free.cov)
+        np.testing.assert_array_equal(estimate.noise_std, free.noise_std)
+    assert equal >= 5
+
+
+def test_noise_free_data_give_the_true_robot(trials):
+    problem, plant = trials.problem(0, noise=0.0)
+    estimate = fit(problem)
+    assert estimate.success
+    true = problem.basis.of(plant.parameters())
+    np.testing.assert_allclose(estimate.beta, true, rtol=1e-6, atol=1e-6)
+
+
+def test_divergence_keeps_bodies_away_from_the_boundary(trials):
+    problem, _ = trials.problem(3)
+    least = [
+        smallest_eigenvalue(fit(problem, divergence=gamma).phi, problem.nominal)
+        for gamma in (0.0, 1.0, 100.0)
+    ]
+    assert least[0] == pytest.approx(CONE_MARGIN, rel=0.01)  # the constraint binds
+    assert least[0] < least[1] < least[2]
+    assert least[2] > 1e-3
+
+
+def test_random_robots_near_the_solution_fit_no_better():
+    trials = Trials(Robot.from_urdf(urdf_path("2r")))
+    problem, _ = trials.problem(4, noise=0.3)
+    free, estimate = least_squares(problem), fit(problem)
+    program = ConsistentProgram(problem.nominal, problem.basis)
+    start = problem.nominal.parameters()
+
+    def objective(phi):
+        away = (phi - start)[program.free] / program.scale
+        return cost(problem, problem.basis.of(phi), free.noise_std) + 1e-6 * (away @ away)
+
+    best, rng = objective(estimate.phi), np.random.default_rng(5)
+    assert best > objective_of_least_squares(problem, free) * (1.0 + 1e-6)  # constraints bind
+    for _ in range(300):
+        other = perturb(problem.nominal, rng, scale=0.8).parameters()
+        for share in (0.3, 1e-2, 1e-4):  # between two robots that can exist all can
+            point = estimate.phi + share * (other - estimate.phi)
+            assert objective(point) >= best * (1.0 - 1e-9)
+
+
+def objective_of_least_squares(problem, free):
+    return cost(problem, free.beta, free.noise_std)
+
+
+def test_it_is_registered_and_says_what_it_is(trials):
+    problem, _ = trials.problem(0)
+    estimate = ESTIMATORS.build("consistent", pull=1e-4).fit(problem, np.random.default_rng(0))
+    assert estimate.estimator == "consistent"
+    assert estimate.options == {"pull": 1e-4, "divergence": 0.0, "rounds": 2, "block": 0.2}
+    assert estimate.seconds > 0.0
+
+
+def test_a_problem_without_a_nominal_is_refused(trials):
+    problem, _ = trials.problem(0)
+    with pytest.raises(OptionError, match="nominal robot"):
+        fit(replace(problem, nominal=None))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pull": 0.0},
+        {"pull": -1.0},
+        {"pull": float("nan")},
+        {"divergence": -1.0},
+        {"divergence": float("nan")},
+        {"rounds": 0},
+        {"block": 0.0},
+    ],
+)
+def test_options_that_make_no_sense_are_refused_at_once(options):
+    with pytest.raises(OptionError):
+        Consistent(**options)
+
+
+@pytest.mark.slow
+def test_default_study_of_irb140_pays_little_for_consistency(tmp_path):
+    config = load_config(None, {"control": {"enabled": False}})
+    result = run_study("irb140", config, tmp_path)
+    by_name = {e.estimator: e for e in result.estimates}
+    consistent, free = by_name["consistent"], by_name["wls"]
+    assert consistent.success
+    assert 1.0 - 1e-9 <= consistent.fitness_over_ls <= 1.02
+    ours, theirs = (
+        np.array(e.validation.model_error_relative, dtype=float) for e in (consistent, free)
+    )
+    assert (ours <= 1.1 * theirs).all()

@@ -1,0 +1,120 @@
+"""What acts on the robot beside its controller: disturbance, start offset, divergence."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.control import ComputedTorque
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.engine.plant import Plant
+from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
+from robotid_sim.experiment import Scenario, rollout
+from robotid_sim.measurement import Log
+from robotid_sim.trajectory import PointToPoint
+
+AMPLITUDE = np.array([4.0, 1.5])  # [N m]
+
+
+def still(robot, seconds):
+    return PointToPoint(robot.joint_names, robot.home, robot.home, 0.0, seconds)
+
+
+def test_default_is_undisturbed_and_starts_on_the_trajectory():
+    scenario = Scenario()
+    assert scenario.name == "undisturbed"
+    assert scenario.disturbance(np.zeros(3), 2) is None
+    np.testing.assert_array_equal(scenario.start_offset(2), np.zeros(2))
+
+
+def test_disturbance_is_the_formula():
+    t = np.linspace(-1.0, 2.0, 7)
+    scenario = Scenario(name="shaken", amplitude=AMPLITUDE, frequency=1.7)
+    wanted = [
+        [a * np.sin(2.0 * np.pi * 1.7 * x + (j + 1) * np.pi / 3.0) for j, a in enumerate(AMPLITUDE)]
+        for x in t
+    ]
+    assert scenario.name == "shaken"
+    np.testing.assert_allclose(scenario.disturbance(t, 2), wanted, atol=1e-13)  # rounding
+
+
+def test_offset_and_amplitude_are_frozen_copies():
+    offset = np.array([0.1, -0.2])
+    scenario = Scenario(offset=offset, amplitude=AMPLITUDE)
+    offset[0] = 9.0
+    np.testing.assert_array_equal(scenario.start_offset(2), [0.1, -0.2])
+    with pytest.raises(ValueError, match="read-only"):
+        scenario.amplitude[0] = 1.0
+
+
+@pytest.mark.parametrize("frequency", [0.0, -1.0, float("nan")])
+def test_a_frequency_that_is_not_positive_is_refused(frequency):
+    with pytest.raises(OptionError, match="frequency must be positive"):
+        Scenario(frequency=frequency)
+
+
+@pytest.mark.parametrize("name", ["amplitude", "offset"])
+def test_values_that_are_not_finite_are_refused(name):
+    with pytest.raises(ShapeError, match=name):
+        Scenario(**{name: np.array([1.0, np.nan])})
+
+
+def test_disturbance_moves_the_robot_and_stays_out_of_the_torque(arm):
+    scenario = Scenario(name="disturbed", amplitude=AMPLITUDE, frequency=2.0)
+    with Plant(arm) as plant:
+        log = rollout(plant, ComputedTorque(arm), still(arm, 0.5), scenario=scenario)
+    truth = log.truth
+    needed = joint_torque(arm, truth.q, truth.dq, truth.ddq)
+    outside = scenario.disturbance(log.t, arm.dof)
+    # The engine's equation of motion holds to the rounding of its solve.
+    np.testing.assert_allclose(needed - truth.tau, outside, atol=1e-9)
+    np.testing.assert_array_equal(log.tau_meas, log.tau_cmd)
+    assert np.abs(log.q - arm.home).max() > 1e-3
+    with Plant(arm) as plant:
+        quiet = rollout(plant, ComputedTorque(arm), still(arm, 0.5))
+    assert np.abs(quiet.q - arm.home).max() < 1e-6  # held at rest by the exact model
+
+
+def test_start_offset_adds_to_the_pose_of_the_trajectory(arm):
+    offset = np.array([0.02, -0.05])
+    with Plant(arm) as plant:
+        log = rollout(plant, ComputedTorque(arm), still(arm, 0.5), scenario=Scenario(offset=offset))
+    np.testing.assert_array_equal(log.q[0], arm.home + offset)
+    # A critically damped loop of 50 rad/s: (1 + 25) exp(-25) of the offset is left; friction at
+    # standstill is compensated at the reference velocity only and leaves up to Fc / (M kp).
+    assert np.abs(log.q[-1] - arm.home).max() < 0.2 * np.abs(offset).max()
+
+
+@pytest.mark.parametrize("name", ["amplitude", "offset"])
+def test_wrong_number_of_joints_is_refused(arm, name):
+    scenario = Scenario(**{name: np.ones(3)})
+    with Plant(arm) as plant, pytest.raises(ShapeError):
+        rollout(plant, ComputedTorque(arm), still(arm, 0.1), scenario=scenario)
+
+
+def test_a_diverging_loop_carries_time_joint_and_the_log_up_to_there(arm):
+    strong = replace(arm, joints=tuple(replace(joint, effort=np.inf) for joint in arm.joints))
+    wild = ComputedTorque(strong, kp=1e7, kd=0.0)
+    offset = Scenario(offset=np.array([1e-6, 0.0]))
+    with Plant(strong) as plant, pytest.raises(SimulationDiverged) as caught:
+        rollout(plant, wild, still(arm, 5.0), scenario=offset)
+    error = caught.value
+    assert error.joint in arm.joint_names
+    assert error.joint in str(error)
+    assert 0.0 < error.t < 5.0
+    log = error.log
+    assert isinstance(log, Log)
+    assert log.t[-1] <= error.t
+    assert error.t - log.t[-1] < 2e-3  # two samples of 1 kHz
+    needed = joint_torque(strong, log.truth.q, log.truth.dq, log.truth.ddq)
+    size = 1.0 + np.abs(log.truth.tau).max()
+    assert np.abs(needed - log.truth.tau).max() < 1e-9 * size  # only samples that were simulated
+
+
+def test_a_loop_that_diverges_at_once_has_no_log(arm):
+    strong = replace(arm, joints=tuple(replace(joint, effort=np.inf) for joint in arm.joints))
+    wild = ComputedTorque(strong, kp=1e9, kd=0.0)
+    offset = Scenario(offset=np.array([0.1, 0.0]))
+    with Plant(strong) as plant, pytest.raises(SimulationDiverged) as caught:
+        rollout(plant, wild, still(arm, 5.0), scenario=offset)
+    assert caught.value.log is None

@@ -1,0 +1,138 @@
+"""The process pool: order, independence of the number of workers, errors, Ctrl-C."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from robotid_sim.errors import OptionError
+from robotid_sim.parallel import Interrupted, map_tasks
+
+
+def singular_value(seed):
+    return np.linalg.svd(np.random.default_rng(seed).standard_normal((80, 80)))[1]
+
+
+def blas_threads(_):
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+def pid_of_nested(_):
+    return os.getpid(), map_tasks(pid_of, [0, 1], workers=2)
+
+
+def pid_of(_):
+    return os.getpid()
+
+
+def refuse(task):
+    if task >= 1:
+        raise ValueError(f"task {task}")
+    return task
+
+
+def interrupted_in_two(task):
+    if task == 2:
+        raise Interrupted(["partial"])
+    return task
+
+
+@pytest.fixture(scope="module")
+def in_processes():
+    """Values that two workers computed, one start of the pool for all of them."""
+    return map_tasks(singular_value, range(5), workers=2)
+
+
+def test_results_are_ordered_and_do_not_depend_on_the_workers(in_processes):
+    here = map_tasks(singular_value, range(5))
+    assert [value.tobytes() for value in in_processes] == [value.tobytes() for value in here]
+
+
+def test_every_task_runs_on_one_blas_thread():
+    assert map_tasks(blas_threads, [0]) == [{1}]
+
+
+def test_tasks_inside_a_worker_run_in_that_worker():
+    for pid, nested in map_tasks(pid_of_nested, [0, 1], workers=2):
+        assert pid != os.getpid()
+        assert nested == [pid, pid]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_first_error_is_raised_and_no_process_stays(workers):
+    with pytest.raises(ValueError, match="task 1"):
+        map_tasks(refuse, range(4), workers=workers)
+    assert not multiprocessing.active_children()
+
+
+def test_progress_rises_to_one():
+    seen = []
+    map_tasks(refuse, [0, 0, 0, 0], progress=seen.append)
+    assert seen == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_no_task_is_no_work():
+    assert map_tasks(refuse, [], workers=3) == []
+
+
+def test_without_a_worker_is_refused():
+    with pytest.raises(OptionError, match="at least 1"):
+        map_tasks(refuse, [0], workers=0)
+
+
+def test_an_interrupted_task_adds_what_it_has_to_the_results():
+    with pytest.raises(Interrupted) as caught:
+        map_tasks(interrupted_in_two, range(5))
+    assert caught.value.results == [0, 1, "partial"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
+    def interrupt(share):
+        if share >= 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        map_tasks(singular_value, range(4), workers=workers, progress=interrupt)
+    assert len(caught.value.results) >= 2
+    assert caught.value.results[1].tobytes() == singular_value(1).tobytes()
+    assert not multiprocessing.active_children()
+
+
+SLEEPERS = """
+import time
+from robotid_sim.parallel import Interrupted, map_tasks
+if __name__ == "__main__":
+    print("started", flush=True)
+    try:
+        map_tasks(time.sleep, [60.0, 60.0], workers=2)
+    except Interrupted as interrupt:
+        print("interrupted", interrupt.results)
+"""
+
+
+def test_ctrl_c_in_a_terminal_ends_sleeping_workers_without_a_traceback(tmp_path):
+    script = tmp_path / "sleepers.py"
+    script.write_text(SLEEPERS)
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(4.0)  # until the workers sleep
+        began = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=20.0)
+    assert time.monotonic() - began < 10.0
+    assert out == "interrupted []\n"
+    assert "Traceback" not in err

@@ -1,0 +1,288 @@
+"""Optimal excitation: better than random, within every limit, same bits for any workers."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.model.perturb import perturb
+from robotid_sim.trajectory import ConditionNumber, Criterion, DOptimality
+from robotid_sim.trajectory.design import (
+    FourierOptions,
+    assess,
+    random_design,
+    random_designs,
+    random_feasible,
+)
+from robotid_sim.trajectory.fourier_space import FourierSpace
+from robotid_sim.trajectory.information import assumed_noise, expected_std
+from robotid_sim.trajectory.optimal import optimal_design
+
+OPTIONS = FourierOptions()
+DENSE = 10 * 4000  # ten times the grid that results are checked on
+SMALL = {"starts": 2, "candidates": 20, "iterations": 30}
+TORQUE_GRID = 1e-3
+"""What the torque of a random start may exceed its share between its own grid points, relative."""
+
+
+def seeded(seed=0):
+    return np.random.default_rng(seed)
+
+
+def weakened(robot, share):
+    joints = tuple(replace(joint, effort=joint.effort * share) for joint in robot.joints)
+    return replace(robot, joints=joints)
+
+
+def same(one, two):
+    return all(
+        getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in ("q0", "a", "b")
+    )
+
+
+@pytest.fixture(scope="module")
+def designed(robot):
+    nominal = perturb(robot, seeded(1))
+    basis = base_parameters(nominal)
+    settings = {"starts": 1, "candidates": 20, "iterations": 20}
+    return nominal, basis, optimal_design(nominal, basis, seeded(), **settings)
+
+
+def test_design_beats_the_best_random_draw_on_every_robot(designed):
+    nominal, basis, result = designed
+    drawn = random_designs(nominal, basis, seeded(), options=OPTIONS, candidates=20)
+    assert result.value_before == drawn[0].value
+    assert result.value_after < result.value_before - 1.0
+    assert result.value_after == min(result.start_values)
+    best = assess(nominal, basis, drawn[0].trajectory).log_det
+    assert assess(nominal, basis, result.trajectory).log_det > best
+
+
+def test_design_keeps_every_limit_on_a_ten_times_denser_grid(designed):
+    nominal, basis, result = designed
+    found = assess(nominal, basis, result.trajectory, DENSE)
+    assert found.position_ratio <= OPTIONS.margin
+    assert found.velocity_ratio <= OPTIONS.margin
+    assert found.acceleration_ratio <= OPTIONS.margin
+    assert found.torque_ratio <= OPTIONS.torque_ratio * (1.0 + TORQUE_GRID)
+
+
+def test_design_uses_the_room_that_it_has(designed):
+    nominal, basis, result = designed
+    found = assess(nominal, basis, result.trajectory)
+    uses = (found.position_ratio, found.velocity_ratio, found.acceleration_ratio)
+    assert max(*uses, found.torque_ratio) > 0.9 * OPTIONS.torque_ratio
+
+
+def test_condition_number_design_improves_the_condition_number(arm):
+    basis = base_parameters(arm)
+    result = optimal_design(arm, basis, seeded(), criterion=ConditionNumber(), **SMALL)
+    before = random_designs(
+        arm, basis, seeded(), options=OPTIONS, criterion=ConditionNumber(), candidates=20
+    )[0]
+    assert np.exp(before.value) == pytest.approx(np.exp(result.value_before), rel=1e-12)
+    cond = assess(arm, basis, result.trajectory).cond_raw
+    assert cond == pytest.approx(np.exp(result.value_after), rel=0.05)  # another grid
+    assert cond < 0.9 * assess(arm, basis, before.trajectory).cond_raw
+
+
+def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
+    basis = base_parameters(arm)
+    one = optimal_design(arm, basis, seeded(7), **SMALL)
+    two = optimal_design(arm, basis, seeded(7), workers=2, **SMALL)
+    other = optimal_design(arm, basis, seeded(8), **SMALL)
+    assert same(one.trajectory, two.trajectory)
+    assert one.start_values == two.start_values
+    assert not same(one.trajectory, other.trajectory)
+
+
+@pytest.mark.slow
+def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
+    basis = base_parameters(irb140)
+    one, two = (
+        optimal_design(irb140, basis, seeded(), workers=count, starts=3) for count in (1, 2)
+    )
+    assert same(one.trajectory, two.trajectory)
+
+
+@pytest.mark.parametrize("share", [0.5, pytest.param(0.35, marks=pytest.mark.slow)])
+def test_weak_drives_bound_the_motion_and_not_the_success(irb140, share):
+    weak = weakened(irb140, share)
+    basis = base_parameters(weak)
+    result = optimal_design(weak, basis, seeded(), starts=1, candidates=20, iterations=25)
+    found = assess(weak, basis, result.trajectory, DENSE)
+    assert found.torque_ratio <= OPTIONS.torque_ratio * (1.0 + TORQUE_GRID)
+    assert found.torque_ratio > 0.9 * OPTIONS.torque_ratio  # the limit is what stops it
+    assert result.value_after < result.value_before
+
+
+def test_robot_without_torque_limits_can_be_designed(arm):
+    free = weakened(arm, np.inf)
+    result = optimal_design(free, base_parameters(free), seeded(), **SMALL)
+    assert result.value_after < result.value_before
+
+
+def test_amplitude_bounds_the_swing_and_the_velocity(arm):
+    options = FourierOptions(amplitude=0.1)
+    result = optimal_design(arm, base_parameters(arm), seeded(), options=options, **SMALL)
+    reference = result.trajectory(np.linspace(0.0, options.period, 4000))
+    allowed = options.amplitude * options.margin
+    swing = np.abs(reference.q - result.trajectory.q0).max(axis=0)
+    assert (swing <= allowed * arm.limits.half_range).all()
+    assert (np.abs(reference.dq).max(axis=0) <= allowed * arm.limits.velocity).all()
+
+
+def test_slow_acceleration_binds_where_bernsteins_bound_does_not_rule_it_out(arm):
+    joints = tuple(replace(joint, acceleration=0.5 * joint.velocity) for joint in arm.joints)
+    gentle = replace(arm, joints=joints)
+    basis = base_parameters(gentle)
+    result = optimal_design(gentle, basis, seeded(), **SMALL)
+    found = assess(gentle, basis, result.trajectory, DENSE)
+    assert 0.8 < found.acceleration_ratio <= OPTIONS.margin
+
+
+def test_infeasible_torque_names_the_joint(irb140):
+    joints = list(irb140.joints)
+    joints[1] = replace(joints[1], effort=1.0)
+    weak = replace(irb140, joints=tuple(joints))
+    with pytest.raises(InfeasibleError, match=f"joint '{irb140.joint_names[1]}'"):
+        optimal_design(weak, base_parameters(weak), seeded(), **SMALL)
+
+
+def test_without_starts_the_result_is_the_random_design(arm):
+    basis = base_parameters(arm)
+    result = optimal_design(arm, basis, seeded(3), starts=0, candidates=8)
+    assert same(result.trajectory, random_design(arm, basis, seeded(3), candidates=8))
+    assert result.value_after == result.value_before
+    assert result.success
+
+
+@pytest.mark.parametrize(
+    "options", [{"starts": -1}, {"candidates": 0, "starts": 0}, {"workers": 0}]
+)
+def test_impossible_numbers_are_refused(arm, options):
+    with pytest.raises(OptionError):
+        optimal_design(arm, base_parameters(arm), seeded(), **{**SMALL, **options})
+
+
+def test_progress_rises_to_one(arm):
+    seen = []
+    optimal_design(
+        arm, base_parameters(arm), seeded(), progress=lambda *said: seen.append(said), **SMALL
+    )
+    assert {stage for stage, _ in seen} == {"design"}
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+# ------------------------------------------------------------------------------------ Ctrl-C
+
+
+@dataclass(frozen=True)
+class Impatient(Criterion):
+    """D-optimality until somebody presses Ctrl-C once."""
+
+    symbol: ClassVar[str] = "impatient"
+
+    patience: int
+    calls: list[int] = field(default_factory=lambda: [0])
+
+    def __call__(self, W, torque_scale):
+        self.calls[0] += 1
+        if self.calls[0] == self.patience:
+            raise KeyboardInterrupt
+        return DOptimality()(W, torque_scale)
+
+
+def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
+    basis = base_parameters(arm)
+    settings = {"starts": 2, "candidates": 20, "iterations": 100}
+    whole = optimal_design(arm, basis, seeded(), **settings)
+    result = optimal_design(arm, basis, seeded(), criterion=Impatient(20 + 12), **settings)
+    assert result.interrupted
+    assert not result.success
+    assert "interrupted" in result.message
+    assert len(result.start_values) == 1
+    assert whole.value_after < result.value_after < result.value_before
+    assert assess(arm, basis, result.trajectory, DENSE).position_ratio <= OPTIONS.margin
+
+
+def test_ctrl_c_between_starts_keeps_those_that_are_done(arm):
+    basis = base_parameters(arm)
+
+    def interrupt(_, share):
+        if share > 0.2:
+            raise KeyboardInterrupt
+
+    whole = optimal_design(arm, basis, seeded(), **SMALL)
+    result = optimal_design(arm, basis, seeded(), progress=interrupt, **SMALL)
+    assert result.interrupted
+    assert result.start_values == whole.start_values[:1]
+    assert result.value_after == whole.start_values[0]
+
+
+# --------------------------------------------------------------------------- the search space
+
+
+def test_coordinates_and_series_are_each_others_inverse(robot):
+    space = FourierSpace(robot, OPTIONS)
+    draw = random_feasible(weakened(robot, np.inf), seeded(), OPTIONS)
+    again = space.trajectory(space.coordinates(draw))
+    for name in ("q0", "a", "b"):
+        np.testing.assert_allclose(getattr(again, name), getattr(draw, name), atol=1e-12)
+    assert again.approach == draw.approach
+
+
+def test_every_point_of_the_space_starts_from_rest_and_its_grid_is_the_series(arm):
+    space = FourierSpace(arm, OPTIONS)
+    x = seeded().standard_normal(space.unit.size)
+    trajectory = space.trajectory(x)
+    first = trajectory(np.zeros(1))
+    assert max(np.abs(first.dq).max(), np.abs(first.ddq).max()) < 1e-12
+    reference = trajectory(np.arange(30) * OPTIONS.period / 30)
+    for ours, series in zip(
+        space.on_grid(30).motion(x), (reference.q, reference.dq, reference.ddq), strict=True
+    ):
+        np.testing.assert_allclose(ours, series, atol=1e-11)
+
+
+def test_limit_matrix_bounds_the_motion_between_its_grid_points(arm):
+    space = FourierSpace(arm, OPTIONS)
+    A = space.limit_matrix()
+    for seed in range(20):
+        x = seeded(seed).standard_normal(space.unit.size)
+        reference = space.trajectory(x / np.abs(A @ x).max())(np.linspace(0.0, 10.0, 5000))
+        limits = arm.limits
+        assert (np.abs(reference.q - limits.middle) <= OPTIONS.margin * limits.half_range).all()
+        assert (np.abs(reference.dq) <= OPTIONS.margin * limits.velocity).all()
+        assert (np.abs(reference.ddq) <= OPTIONS.margin * limits.acceleration).all()
+
+
+# -------------------------------------------------------------------------- expected accuracy
+
+
+def test_expected_std_is_the_cramer_rao_bound_of_the_whole_log(arm):
+    basis = base_parameters(arm)
+    trajectory = random_feasible(arm, seeded(), OPTIONS)
+    noise = assumed_noise(arm, trajectory)
+    t = trajectory.base_period + np.arange(0.0, 20.0, 1e-3)  # without the first period
+    reference = trajectory(t)
+    tau = joint_torque(arm, reference.q, reference.dq, reference.ddq)
+    np.testing.assert_allclose(noise, 0.01 * np.sqrt((tau**2).mean(axis=0)), rtol=1e-3)
+    W = torque_regressor(arm, reference.q, reference.dq, reference.ddq, basis.columns)
+    flat = (W / noise[:, None]).reshape(-1, basis.rank)
+    bound = np.sqrt(np.diag(np.linalg.inv(flat.T @ flat)))
+    np.testing.assert_allclose(expected_std(arm, basis, trajectory), bound, rtol=2e-2)  # its grid
+    double = expected_std(arm, basis, trajectory, noise_std=2.0 * noise, dt=4e-3)
+    np.testing.assert_allclose(double, 4.0 * expected_std(arm, basis, trajectory), rtol=1e-9)
+
+
+def test_expected_std_is_infinite_without_motion(arm):
+    trajectory = random_feasible(arm, seeded(), OPTIONS)
+    still = replace(trajectory, a=0.0 * trajectory.a, b=0.0 * trajectory.b)
+    assert np.isinf(expected_std(arm, base_parameters(arm), still)).all()
