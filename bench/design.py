@@ -136,7 +136,7 @@ def main() -> None:
     optimal_design(arm, base_parameters(arm), np.random.default_rng(0), starts=1, iterations=2)
     print(f"raw condition number, {SEEDS} seeds, one start of {CANDIDATES} draws each")
     condition_table()
-    print("\nlog det of the information per sample, 3 starts of 200 draws")
+    print("\nlog det of the information per sample, 2 starts of 200 draws")
     catalog_table()
 
 

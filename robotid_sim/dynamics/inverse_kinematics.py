@@ -14,6 +14,10 @@ DAMPING = 1e-8
 LONGEST_STEP = 0.3
 """Largest change of a joint in one step [rad or m]."""
 
+SETTLING = 60
+SETTLING_RATE = 0.2
+"""Null-space steps of a redundant arm at the first pose of a path, and the share of each."""
+
 NULL_SPACE_RATE = 0.02
 """Share of the distance to the middle of the ranges that a redundant arm moves back per step."""
 
@@ -64,12 +68,24 @@ def solve_path(robot: Robot, poses: Float, q_start: Float1D) -> Float2D | None:
     limits = robot.limits
     path = np.empty((len(poses), robot.dof))
     q = np.array(q_start, dtype=float)
+    if robot.dof > 6:  # lest the path begins with a swing of the elbow
+        q = _settled(robot, poses[0], q)
     for k, pose in enumerate(poses):
         q, found = inverse_kinematics(robot, pose, q)
         if not found or (q < limits.lower).any() or (q > limits.upper).any():
             return None
         path[k] = q
     return path
+
+
+def _settled(robot: Robot, pose: Float2D, q: Float1D) -> Float1D:
+    """Return joint positions for a pose with the null space at rest near the middle of ranges."""
+    for _ in range(SETTLING):
+        q, _ = inverse_kinematics(robot, pose, q)
+        J = tip_jacobian(robot, q)
+        back = SETTLING_RATE * (robot.limits.middle - q)
+        q = q + back - np.linalg.pinv(J) @ (J @ back)
+    return q
 
 
 def pose_error(T_wanted: Float2D, T_actual: Float2D) -> Float1D:

@@ -61,7 +61,7 @@ class DesignConfig(_Section):
     criterion: str = "d-optimality"
     candidates: int = Field(default=200, ge=1)
     """Random draws."""
-    starts: int = Field(default=3, ge=1)
+    starts: int = Field(default=2, ge=1)
     """Draws that the solver starts from."""
     iterations: int = Field(default=200, ge=1)
     """Largest number of iterations of the solver from a start."""

@@ -40,16 +40,27 @@ class Criterion(ABC):
         """Return the functions to minimize one after the other; the last is the criterion."""
         return (self,)
 
+    def informed(self, beta: Float1D) -> "Criterion":
+        """Return the criterion for a model with nominal base parameters `beta`, shape (b,)."""
+        del beta
+        return self
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class DOptimality(Criterion):
     r"""Negative log determinant of the information per sample: the confidence ellipsoid's volume.
 
     .. math:: f = -\log\det \tfrac1N W^T S^{-1} W, \qquad
-        \frac{\partial f}{\partial W} = -2\, S^{-1} W (W^T S^{-1} W)^{-1},
+        \frac{\partial f}{\partial W} = -2\, S^{-1} W (W^T S^{-1} W)^{-1} + \dots
 
-    with the squared torque scales of the joints on the diagonal of S. It does not depend on the
-    choice of base parameters, their units or their scaling, but for a constant.
+    with the noise variances of the joints on the diagonal of S. It does not depend on the choice of
+    base parameters, their units or their scaling, but for a constant. The noise of torque sensors
+    grows with the torque: without that, motions of large torque would look better than they are. So
+    the variance of a joint is its mean squared nominal torque on the motion itself, above a floor,
+
+    .. math:: s_j^2 = \tfrac1N \sum_k (W_{kj} \beta_0)^2 + (\rho\, \tau_j)^2,
+
+    and the gradient has a second term through it. Without nominal parameters it is constant.
 
     References
     ----------
@@ -59,17 +70,36 @@ class DOptimality(Criterion):
 
     symbol: ClassVar[str] = "-log det(W' S^-1 W / N)"
 
+    floor: float = 1.0
+    """Noise of a joint without torque over that at its torque scale, rho; a small one would reward
+    motions that load a joint so little that its encoder noise dominates."""
+    beta: Float1D | None = None
+    """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
+
+    def informed(self, beta: Float1D) -> "DOptimality":
+        """Return the criterion with noise by the nominal torque on the motion."""
+        return replace(self, beta=beta)
+
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
         """Return value and gradient; see `Criterion`."""
-        weighted = W / torque_scale[:, None]
+        count, tau = len(W), None
+        variance = torque_scale**2
+        if self.beta is not None:
+            tau = W @ self.beta
+            variance = (tau**2).mean(axis=0) + self.floor**2 * variance
+        weighted = W / np.sqrt(variance)[:, None]
         flat = weighted.reshape(-1, W.shape[-1])
         R = np.linalg.qr(flat, mode="r")
         diagonal = np.abs(np.diag(R))
         if not diagonal.min() > 0.0:
             return np.inf, np.zeros_like(W)
         inverse = np.linalg.inv(R)
-        gradient = -2.0 * (flat @ (inverse @ inverse.T)).reshape(W.shape) / torque_scale[:, None]
-        value = -2.0 * np.log(diagonal).sum() + W.shape[-1] * np.log(len(W))
+        half = (flat @ inverse).reshape(W.shape)
+        gradient = -2.0 * (half @ inverse.T) / np.sqrt(variance)[:, None]
+        if tau is not None:
+            share = (half**2).sum(axis=(0, 2))  # of the information that each joint carries
+            gradient += (2.0 / count * share / variance * tau)[:, :, None] * self.beta
+        value = -2.0 * np.log(diagonal).sum() + W.shape[-1] * np.log(count)
         return float(value), gradient
 
 

@@ -145,7 +145,7 @@ def random_designs(
     """
     if candidates < 1:
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
-    criterion = criterion or DOptimality()
+    criterion = (criterion or DOptimality()).informed(basis.of(nominal.parameters()))
     scale = torque_scale(nominal)
     drawn = []
     for k in range(candidates):
@@ -225,7 +225,7 @@ def assess(
     flat = W.reshape(-1, basis.rank)
     columns = np.linalg.norm(flat, axis=0)
     return Assessment(
-        log_det=-DOptimality()(W, torque_scale(robot))[0],
+        log_det=-DOptimality().informed(basis.of(robot.parameters()))(W, torque_scale(robot))[0],
         cond_raw=float(np.linalg.cond(flat)),
         cond_normalized=float(np.linalg.cond(flat / np.where(columns > 0.0, columns, 1.0))),
         position_ratio=float((np.abs(whole.q - limits.middle) / limits.half_range).max()),

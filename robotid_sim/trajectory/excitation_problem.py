@@ -58,6 +58,8 @@ class ExcitationProblem:
 
     def __post_init__(self) -> None:
         space = FourierSpace(self.nominal, self.options)
+        informed = self.criterion.informed(self.basis.of(self.nominal.parameters()))
+        object.__setattr__(self, "criterion", informed)
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "torque_scale", torque_scale(self.nominal))
         object.__setattr__(self, "grid", space.on_grid(REGRESSOR_SAMPLES))
@@ -69,15 +71,13 @@ class ExcitationProblem:
         W = torque_regressor(self.nominal, *self.grid.motion(x), self.basis.columns)
         return (criterion or self.criterion)(W, self.torque_scale)[0]
 
-    def value_and_gradient(
-        self, x: Float1D, criterion: Criterion | None = None
-    ) -> tuple[float, Float1D]:
-        """Return the criterion, or a stage of it, and its gradient in the coordinates."""
+    def gradient(self, x: Float1D, criterion: Criterion | None = None) -> Float1D:
+        """Return the gradient of the criterion, or of a stage of it, in the coordinates."""
         motion, columns = self.grid.motion(x), self.basis.columns
         W = torque_regressor(self.nominal, *motion, columns)
-        value, G = (criterion or self.criterion)(W, self.torque_scale)
+        _, G = (criterion or self.criterion)(W, self.torque_scale)
         slopes = regressor_sensitivity(self.nominal, columns, motion, G)
-        return value, self.grid.pull_back(*slopes)
+        return self.grid.pull_back(*slopes)
 
     @property
     def limited_joints(self) -> Int1D:
@@ -134,10 +134,10 @@ class ExcitationProblem:
     ) -> tuple[Float1D, bool, str]:
         """Return where sequential quadratic programming goes from x, success and message."""
         found = minimize(
-            self.value_and_gradient,
+            self.value,
             self.within_limits(x),
             args=(stage,),
-            jac=True,
+            jac=self.gradient,  # apart: line searches need values alone
             method="SLSQP",
             constraints=constraints,
             callback=watch,

@@ -62,7 +62,7 @@ def optimal_design(
     *,
     options: FourierOptions | None = None,
     criterion: Criterion | None = None,
-    starts: int = 3,
+    starts: int = 2,
     candidates: int = 200,
     iterations: int = 200,
     workers: int = 1,

@@ -139,18 +139,17 @@ def test_divergence_has_the_stationary_point_of_its_formula(name, gamma):
     case, pull = Case(name, 4, 0.05), 1e-3
     phi = case.program.nearest(case.beta, case.R, pull=pull, divergence=gamma)
     assert_feasible(case, phi)
-    g = case.gradient(phi, pull)
-    for k, (J, J0) in enumerate(case.bodies(phi)):
-        G = case.body_gradient(g, k)
-        wanted = 2.0 * gamma * (np.linalg.inv(J) - np.linalg.inv(J0))
-        # A solution whose objective is right to 1e-10 has a gradient right to the root of that
-        # times the root of the curvature gamma J^-2.
-        assert np.abs(G - wanted).max() < 3e-3 * max(gamma, np.abs(wanted).max())
+    g, bodies = case.gradient(phi, pull), case.bodies(phi)
+    found = np.array([case.body_gradient(g, k) for k in range(case.dof)])
+    wanted = np.array([2.0 * gamma * (np.linalg.inv(J) - np.linalg.inv(J0)) for J, J0 in bodies])
+    # A solution whose objective is right to 1e-10 has a gradient right to the root of that times
+    # the root of the curvature gamma J^-2.
+    assert np.abs(found - wanted).max() < 3e-3 * max(gamma, np.abs(wanted).max())
 
 
 def test_divergence_pulls_toward_the_nominal_monotonically():
     case, distances, misfits = Case("scara", 5, 0.3), [], []
-    for gamma in (1e-4, 1e-2, 1.0, 1e2, 1e4):
+    for gamma in (1e-2, 1.0, 1e2, 1e4, 1e6):
         phi = case.program.nearest(case.beta, case.R, pull=1e-9, divergence=gamma)
         distances.append(
             sum(

@@ -27,7 +27,7 @@ def fit(problem):
     return WeightedLeastSquares().fit(problem, np.random.default_rng(0)).beta
 
 
-@pytest.fixture(scope="module", params=["irb140", "iiwa"])
+@pytest.fixture(scope="module", params=["irb140", pytest.param("iiwa", marks=pytest.mark.slow)])
 def virtual(request, experiment):
     return experiment(request.getfixturevalue(request.param))
 

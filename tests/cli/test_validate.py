@@ -1,0 +1,155 @@
+"""``robotid validate``: its table, its JSON, its file, what it refuses."""
+
+import json
+
+import pytest
+from robots import DATA
+
+ARM = DATA / "2r.urdf"
+
+KEYS = {
+    *("robot", "estimator", "identified", "bandwidth", "error_bound", "bandwidth_limited"),
+    *("torque_rms", "torque_rms_relative", "control", "checks"),
+}
+
+SHORT = """
+[design]
+candidates = 20
+starts = 1
+iterations = 10
+periods = 2
+[experiment]
+rate = 250.0
+[control]
+slow_lap = 3.1
+"""
+
+
+@pytest.fixture(scope="module")
+def study(robotid, tmp_path_factory):
+    """Config, log and estimate of a short study of the planar arm."""
+    folder = tmp_path_factory.mktemp("study")
+    config, trajectory, log = (folder / n for n in ("short.toml", "t.json", "log.h5"))
+    config.write_text(SHORT)
+    estimate = folder / "estimate.json"
+    for words in (
+        ("design", ARM, "-o", trajectory),
+        ("simulate", ARM, "--trajectory", trajectory, "-o", log),
+        ("identify", ARM, log, "-o", estimate),
+    ):
+        assert robotid(*words, "--config", config).code == 0
+    return config, log, estimate
+
+
+def validate(robotid, study, *words, robot=ARM, estimate=None):
+    return robotid("validate", robot, estimate or study[2], "--config", study[0], *words)
+
+
+def one_line(done, *words):
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("robotid: ")
+    assert done.err.count("\n") == 1
+    for word in words:
+        assert word in done.err
+
+
+def test_a_good_estimate_exits_0_with_both_checks_and_every_run(robotid, study):
+    done = validate(robotid, study, "--quick", "--workers", "1")
+    assert done.code == 0
+    assert done.err == ""
+    for word in ("2r: ", "bandwidth 50 rad/s", "tracking_gap_left", "torque_mismatch_left"):
+        assert word in done.out
+    assert "prediction of the log" not in done.out
+
+
+def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, study, tmp_path):
+    path = tmp_path / "validation.json"
+    done = validate(robotid, study, "--json", "-o", path, "--workers", "1", "--log", study[1])
+    assert done.code == 0
+    assert done.err == ""
+    content = json.loads(done.out, parse_constant=pytest.fail)
+    assert set(content) == KEYS
+    written = json.loads(path.read_text())
+    assert written.pop("schema") == "robotid/validation/1"
+    assert written == content
+    assert (content["robot"], content["estimator"]) == ("2r", "consistent")
+    assert len(content["control"]) == 19
+    assert [check["name"] for check in content["checks"]] == [
+        "tracking_gap_left",
+        "torque_mismatch_left",
+    ]
+    assert all(check["passed"] for check in content["checks"])
+    assert len(content["error_bound"]) == 2
+    # The log's own noise of 1 % behind a low-pass at a hundredth of the sample rate.
+    assert all(0.0 < share < 0.01 for share in content["torque_rms_relative"])
+
+
+def test_a_log_is_predicted(robotid, study):
+    done = validate(robotid, study, "--log", study[1], "--workers", "1")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    start = next(k for k, line in enumerate(lines) if "prediction of the log" in line)
+    assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["shoulder", "elbow"]
+
+
+def test_an_estimate_as_wrong_as_the_nominal_exits_1(robotid, study, tmp_path):
+    content = json.loads(study[2].read_text())
+    for estimate in content["estimates"]:
+        estimate["phi"] = None
+        estimate["beta"] = [1.3 * value for value in estimate["beta"]]
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(content))
+    done = validate(robotid, study, "--workers", "1", estimate=path)
+    assert done.code == 1
+    assert "FAIL" in done.out
+
+
+def test_an_estimate_of_another_robot_is_one_line(robotid, study):
+    one_line(
+        validate(robotid, study, robot="irb140"), "estimate.json", "other base parameters", "irb140"
+    )
+
+
+def changed(study, tmp_path, **values):
+    content = json.loads(study[2].read_text())
+    for estimate in content["estimates"]:
+        estimate.update(values)
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_failed_estimate_is_one_line(robotid, study, tmp_path):
+    path = changed(study, tmp_path, success=False, message="the motion does not excite it")
+    one_line(validate(robotid, study, estimate=path), "changed.json", "the motion does not excite")
+
+
+def test_an_estimate_that_names_no_choice_is_one_line(robotid, study, tmp_path):
+    path = changed(study, tmp_path, estimator="other")
+    one_line(validate(robotid, study, estimate=path), "changed.json", "was chosen")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "robotid/log/1"}'])
+def test_a_file_that_is_no_estimate_is_one_line(robotid, study, tmp_path, text):
+    path = tmp_path / "no.json"
+    path.write_text(text)
+    one_line(validate(robotid, study, estimate=path), "no.json")
+
+
+def test_a_missing_estimate_or_log_is_one_line(robotid, study, tmp_path):
+    missing = tmp_path / "missing.json"
+    one_line(validate(robotid, study, estimate=missing), "missing.json")
+    one_line(validate(robotid, study, "--log", tmp_path / "missing.h5"), "missing.h5")
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(robotid, study, tmp_path):
+    out = tmp_path / "nowhere" / "validation.json"
+    done = validate(robotid, study, "-o", out, "--json", "--workers", "1")
+    one_line(done, "nowhere")
+
+
+@pytest.mark.parametrize("values", [{"phi": [1.0, 2.0]}, {"phi": [-1.0] * 28}])
+def test_impossible_full_parameters_are_one_line(robotid, study, tmp_path, values):
+    path = changed(study, tmp_path, **values)
+    one_line(validate(robotid, study, "--workers", "1", estimate=path))
