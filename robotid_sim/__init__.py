@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control import ComputedTorque, GravityPd, LoopGains, SlidingMode
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import (
     coriolis,
@@ -17,6 +17,7 @@ from robotid_sim.dynamics.dynamics import (
 from robotid_sim.dynamics.kinematics import link_poses, tip_jacobian, tip_pose
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation import (
+    Consistent,
     Estimate,
     LinearProblem,
     OrdinaryLeastSquares,
@@ -40,13 +41,17 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import Butterworth, RtsSmoother
+from robotid_sim.preprocess import Butterworth, FivePointCubic, KalmanTorque, RtsSmoother
 from robotid_sim.trajectory import FourierTrajectory, PointToPoint
 from robotid_sim.trajectory.design import FourierOptions, random_design
+from robotid_sim.trajectory.optimal import optimal_design
+from robotid_sim.trajectory.path import Lap, fastest_lap, tracking_path
 
 # These load the engine; `import robotid_sim` alone must not.
 _WITH_ENGINE = {
     "Plant": "robotid_sim.engine.plant",
+    "Scenario": "robotid_sim.experiment.scenario",
+    "closed_loop": "robotid_sim.validation.closed_loop",
     "rollout": "robotid_sim.experiment.rollout",
     "run_study": "robotid_sim.study.study",
 }
@@ -54,13 +59,19 @@ _WITH_ENGINE = {
 __all__ = [
     "Butterworth",
     "ComputedTorque",
+    "Consistent",
     "EncoderNoise",
     "EncoderQuantization",
     "Estimate",
+    "FivePointCubic",
     "FourierOptions",
     "FourierTrajectory",
+    "GravityPd",
+    "KalmanTorque",
+    "Lap",
     "LinearProblem",
     "Log",
+    "LoopGains",
     "Motion",
     "OrdinaryLeastSquares",
     "Plant",
@@ -68,13 +79,17 @@ __all__ = [
     "Robot",
     "RobotIdError",
     "RtsSmoother",
+    "Scenario",
+    "SlidingMode",
     "TorqueDelay",
     "TorqueNoise",
     "WeightedLeastSquares",
     "base_parameters",
     "build_problem",
+    "closed_loop",
     "coriolis",
     "cramer_rao",
+    "fastest_lap",
     "forward_dynamics",
     "gravity_torque",
     "joint_torque",
@@ -84,6 +99,7 @@ __all__ = [
     "load_robot",
     "mass_matrix",
     "measure",
+    "optimal_design",
     "perturb",
     "random_design",
     "rigid_body_torque",
@@ -93,6 +109,7 @@ __all__ = [
     "tip_jacobian",
     "tip_pose",
     "torque_regressor",
+    "tracking_path",
     "write_urdf",
 ]
 
