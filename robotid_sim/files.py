@@ -49,6 +49,23 @@ def _umask() -> int:
     return mask
 
 
+def require_writable(path: str | Path) -> None:
+    """Raise unless a file can be written at `path`; to be asked before work that takes long.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder does not exist or cannot be written.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=Path(path).parent):
+            return
+    except OSError as error:
+        raise FileFormatError(
+            f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
+        ) from error
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write UTF-8 text atomically."""
     with atomic_path(path) as temporary:

@@ -104,12 +104,11 @@ def _in_processes(
         return [future.result() for future in futures]
     except BaseException as error:
         finished = [f.result() for f in futures if f.done() and f.exception() is None]
-        pool.shutdown(wait=False, cancel_futures=True)
-        ours = set(multiprocessing.active_children()) - others
-        for process in ours:
+        for future in futures:
+            future.cancel()
+        for process in set(multiprocessing.active_children()) - others:
             process.terminate()
-        for process in ours:
-            process.join()
+        pool.shutdown()  # its own thread collects the processes; a second join would race with it
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(finished) from error
         raise

@@ -9,6 +9,7 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import nominal_robot, read_robot
@@ -37,6 +38,7 @@ def design(
     Only the nominal model is used. The solver starts from the best of many random feasible series;
     at Ctrl-C the best so far is written. Exit 1 if no excitation satisfies the limits.
     """
+    require_writable(out)
     plant = read_robot(robot, study.robot)
     with output.progress_bar(enabled=not json) as progress:
         result = design_result(plant, study, workers=workers, progress=progress)

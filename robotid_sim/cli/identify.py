@@ -8,6 +8,7 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation import Estimate, save_estimates
+from robotid_sim.files import require_writable
 from robotid_sim.measurement import load_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
@@ -38,6 +39,7 @@ def identify(
         chosen = {"estimators": tuple(estimator), "chosen": estimator[-1]}
         estimation = study.estimation.model_copy(update=chosen)
         study = study.model_copy(update={"estimation": estimation})
+    require_writable(out)
     read = read_robot(robot, study.robot)
     data = load_log(log)
     with output.progress_bar(enabled=not json) as progress:

@@ -7,6 +7,7 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.files import require_writable
 from robotid_sim.measurement import save_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
@@ -27,6 +28,7 @@ def simulate(
     study: StudyConfig,
 ) -> int:
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
+    require_writable(out)
     plant = read_robot(robot, study.robot)
     path = FourierTrajectory.load(trajectory)
     diverged = out.with_name(f"diverged-{out.name}")

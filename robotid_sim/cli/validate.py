@@ -10,7 +10,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.run import print_checks, print_control
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation import Estimate, load_estimates
-from robotid_sim.files import write_json
+from robotid_sim.files import require_writable, write_json
 from robotid_sim.measurement import load_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import nominal_robot, read_robot
@@ -43,6 +43,8 @@ def validate(
 
     The loop compares the true, the nominal and the identified model. Exit 1 if a check fails.
     """
+    if out is not None:
+        require_writable(out)
     plant = read_robot(robot, study.robot)
     model = nominal_robot(plant, study)
     basis = basis_of(model, study)

@@ -14,6 +14,9 @@ from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Reference
 
+THINNEST_LAYER = 1e-3
+"""Boundary layer of a joint that needs no torque along the path [rad/s or m/s]."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopGains:
@@ -74,7 +77,8 @@ class LoopGains:
         bandwidth : float
             Smallest bandwidth [rad/s].
         """
-        if min(rate, error, bandwidth) <= 0.0 or min(disturbance, uncertainty) < 0.0:
+        positive = all(value > 0.0 for value in (rate, error, bandwidth))
+        if not (positive and disturbance >= 0.0 and uncertainty >= 0.0):
             raise OptionError("rate, error and bandwidth must be positive, bounds not negative")
         peak = np.abs(joint_torque(nominal, path.q, path.dq, path.ddq)).max(axis=0)
         inertia = np.diagonal(mass_matrix(nominal, path.q), axis1=1, axis2=2).mean(axis=0)
@@ -84,6 +88,7 @@ class LoopGains:
         chosen = min(max(bandwidth, wanted), highest)
         reached = bound / (inertia * chosen**2)
         gain = 1.2 * (disturbance + uncertainty) * peak
+        gain = np.maximum(gain, inertia * chosen * THINNEST_LAYER)
         missed = reached > error * (1.0 + 1e-9)
         return cls(
             bandwidth=chosen,

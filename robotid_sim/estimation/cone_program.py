@@ -25,6 +25,11 @@ from robotid_sim.model.robot import Robot
 CONE_MARGIN = 3e-6
 """Smallest eigenvalue of a body's pseudo-inertia, scaled to unit mass and size."""
 
+SOLVER_SLACK = 3e-7
+"""Added to the margin in the program, because the solver stops a little outside of its cones."""
+
+MARGIN = (CONE_MARGIN + SOLVER_SLACK) * np.eye(4)
+
 _SOLVED = ("Solved", "AlmostSolved")
 
 
@@ -47,19 +52,20 @@ class ConsistentProgram:
         self.B = basis.B[:, self.free] * self.scale
         bodies = [self._body_cone(k) for k in range(nominal.dof)]
         self.signed, A, b = self._signs(nominal.dof)
-        self._pencils = [(-A_k, b_k + _svec(CONE_MARGIN * np.eye(4))) for A_k, b_k in bodies]
+        self._pencils = [(-A_k, b_k + _svec(MARGIN)) for A_k, b_k in bodies]
+        self._sign_rows = (A, b, clarabel.NonnegativeConeT(len(b)))
         self.A = np.vstack([*(A_k for A_k, _ in bodies), A])
         self.b = np.concatenate([*(b_k for _, b_k in bodies), b])
         self.cones = [clarabel.PSDTriangleConeT(4) for _ in bodies]
-        self.cones.append(clarabel.NonnegativeConeT(len(b)))
+        self.cones.append(self._sign_rows[2])
 
-    def exact(self, beta: Float1D, std: Float1D) -> Float1D | None:
+    def exact(self, beta: Float1D) -> Float1D | None:
         """Return the full parameters nearest to the nominal with base parameters `beta`.
 
         Parameters
         ----------
-        beta, std : ndarray, shape (b,)
-            Base parameters, and their standard deviations as the unit of the equations.
+        beta : ndarray, shape (b,)
+            Base parameters.
 
         Returns
         -------
@@ -67,8 +73,9 @@ class ConsistentProgram:
             None if no consistent robot has these base parameters.
         """
         offset = beta - self.basis.of(self.phi0)
-        A = np.vstack([self.B / std[:, None], self.A])
-        b = np.concatenate([offset / std, self.b])
+        size = np.linalg.norm(self.B, axis=1)  # by std, accurate data would ask for lost digits
+        A = np.vstack([self.B / size[:, None], self.A])
+        b = np.concatenate([offset / size, self.b])
         cones = [clarabel.ZeroConeT(len(beta)), *self.cones]
         x = _solve(np.ones(self.free.size), np.zeros(self.free.size), A, b, cones)
         return None if x is None else self._phi(x)
@@ -103,11 +110,15 @@ class ConsistentProgram:
             None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
-        whole = R @ self.B
-        A = np.block([[whole, -np.eye(extra)], [self.A, np.zeros((len(self.b), extra))]])
-        b = np.concatenate([R @ (beta - self.basis.of(self.phi0)), self.b])
-        cones = [clarabel.ZeroConeT(extra), *self.cones]
-        weights: Float1D = np.concatenate([np.full(count, pull), np.ones(extra)])
+        whole, offset = R @ self.B, R @ (beta - self.basis.of(self.phi0))
+        size = float(np.linalg.norm(whole, 2))  # slack variables of order one, whatever the noise
+        bodies, bound, cones = self.A, self.b, self.cones
+        if divergence > 0.0:  # its log det keeps the bodies within their cones
+            bodies, bound, cones = self._sign_rows[0], self._sign_rows[1], [self._sign_rows[2]]
+        A = np.block([[whole / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]])
+        b = np.concatenate([offset / size, bound])
+        cones = [clarabel.ZeroConeT(extra), *cones]
+        weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, size**2)])
         linear: Float1D = np.zeros(len(weights))
         if divergence > 0.0:
             weights, linear, A, b, cones = self._with_divergence(
@@ -159,7 +170,7 @@ class ConsistentProgram:
                 unit[full - body.start] = self.scale[column]
                 A[:, column] = -_svec(T @ inertia.pseudo_inertia(unit) @ T)
         start = T @ inertia.pseudo_inertia(self.phi0[body]) @ T
-        return A, _svec(start - CONE_MARGIN * np.eye(4))
+        return A, _svec(start - MARGIN)
 
     def _signs(self, dof: int) -> tuple[Int1D, Float2D, Float1D]:
         """Return the columns of Fv, Fc, Ia, and A, b with b - A x their values over their sizes."""

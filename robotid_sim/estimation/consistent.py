@@ -48,6 +48,7 @@ class Consistent(Estimator):
     def __post_init__(self) -> None:
         if not (self.pull > 0.0 and self.divergence >= 0.0):
             raise OptionError("the pull must be positive, the divergence not negative")
+        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks these two
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the consistent estimate, with full parameters; `rng` is not used."""

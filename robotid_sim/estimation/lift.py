@@ -48,7 +48,7 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     """
     program = ConsistentProgram(nominal, basis)
     std = np.sqrt(np.diag(cov))
-    phi = program.exact(beta, std)
+    phi = program.exact(beta)
     exact = phi is not None
     if phi is None:
         phi = program.nearest(beta, np.linalg.inv(np.linalg.cholesky(cov)))

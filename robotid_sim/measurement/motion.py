@@ -64,6 +64,8 @@ class RowFilter:
 
 def first_order(x: Float, gains: Sequence[float]) -> Float:
     """Return a signal (N, n, ...) after ``y += gain (x - y)`` from rest, one gain a joint."""
+    if len(gains) != x.shape[1]:
+        raise OptionError(f"{len(gains)} filter gains for {x.shape[1]} joints")
     filtered = np.empty_like(x)
     for j, gain in enumerate(gains):
         filtered[:, j] = lfilter([gain], [1.0, gain - 1.0], x[:, j], axis=0)

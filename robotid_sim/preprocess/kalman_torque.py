@@ -77,14 +77,14 @@ class KalmanTorque(Preprocessor):
 
     def tuned(self, log: Log, robot: Robot) -> Self:
         """Return the filter with corners and gains fixed to those it chooses for `log`."""
+        if self.gains is not None and len(self.gains) != log.dof:
+            raise OptionError(f"{len(self.gains)} Kalman gains for {log.dof} joints")
         if self.gains is not None and self.motion.corners is not None:
             return self
         gains = self.gains
         if gains is None:
             u = self.predicted(log, robot)
             gains = tuple(likelihood_gain(z, v) for z, v in zip(log.tau_meas.T, u.T, strict=True))
-        if len(gains) != log.dof:
-            raise OptionError(f"{len(gains)} Kalman gains for {log.dof} joints")
         return replace(self, gains=gains, motion=self.motion.tuned(log, robot))
 
     def predicted(self, log: Log, robot: Robot) -> Float2D:

@@ -212,7 +212,8 @@ def closed_loop(
         substeps=substeps_for(plant, path.points, 1.0 / rate, substeps),
     )
     first = [replace(template, task=name, trajectory=lap) for name, lap in laps.items()]
-    runs = map_tasks(run_loop, first, workers, lambda share: progress("control", 0.2 * share))
+    # These decide the disturbance of the others; two are too few to start processes for.
+    runs = map_tasks(run_loop, first, 1, lambda share: progress("control", 0.2 * share))
     rest = _other_tasks(template, first, runs, models)
     # The longest first, so that no worker is left alone with one at the end.
     rest.sort(key=lambda task: -task.trajectory.duration)

@@ -54,13 +54,15 @@ def one_line(done, *words):
         assert word in done.err
 
 
-def test_a_good_estimate_exits_0_with_both_checks_and_every_run(robotid, study):
-    done = validate(robotid, study, "--quick", "--workers", "1")
+def test_a_good_estimate_exits_0_with_prediction_and_checks(robotid, study):
+    done = validate(robotid, study, "--quick", "--workers", "1", "--log", study[1])
     assert done.code == 0
     assert done.err == ""
     for word in ("2r: ", "bandwidth 50 rad/s", "tracking_gap_left", "torque_mismatch_left"):
         assert word in done.out
-    assert "prediction of the log" not in done.out
+    lines = done.out.splitlines()
+    start = next(k for k, line in enumerate(lines) if "prediction of the log" in line)
+    assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["shoulder", "elbow"]
 
 
 def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, study, tmp_path):
@@ -83,14 +85,6 @@ def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, st
     assert len(content["error_bound"]) == 2
     # The log's own noise of 1 % behind a low-pass at a hundredth of the sample rate.
     assert all(0.0 < share < 0.01 for share in content["torque_rms_relative"])
-
-
-def test_a_log_is_predicted(robotid, study):
-    done = validate(robotid, study, "--log", study[1], "--workers", "1")
-    assert done.code == 0
-    lines = done.out.splitlines()
-    start = next(k for k, line in enumerate(lines) if "prediction of the log" in line)
-    assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["shoulder", "elbow"]
 
 
 def test_an_estimate_as_wrong_as_the_nominal_exits_1(robotid, study, tmp_path):

@@ -183,7 +183,7 @@ def test_a_stronger_pull_ends_at_the_nominal():
 def test_exact_base_parameters_are_met_by_the_nearest_robot(name):
     case = Case(name, 7, 0.0)
     std = 1e-2 * np.abs(case.beta) + 1e-6
-    phi = case.program.exact(case.beta, std)
+    phi = case.program.exact(case.beta)
     assert_feasible(case, phi)
     assert np.abs((case.basis.of(phi) - case.beta) / std).max() < SOLVER
     free, scale, start = case.program.free, case.program.scale, case.nominal.parameters()
@@ -195,7 +195,7 @@ def test_impossible_base_parameters_are_met_by_nobody():
     case = Case("2r", 8, 0.0)
     beta = case.beta.copy()
     beta[case.basis.names.index("Fv1")] = -1.0
-    assert case.program.exact(beta, np.ones(beta.size)) is None
+    assert case.program.exact(beta) is None
 
 
 @pytest.mark.parametrize("kept", [(), ("Fv",), ("Fv", "Fc", "Fo", "Ia")])

@@ -185,7 +185,7 @@ def test_progress_rises_to_one(arm):
 
 @dataclass(frozen=True)
 class Impatient(Criterion):
-    """D-optimality until somebody presses Ctrl-C once."""
+    """D-optimality until somebody presses Ctrl-C once; negative patience never ends."""
 
     symbol: ClassVar[str] = "impatient"
 
@@ -202,7 +202,7 @@ class Impatient(Criterion):
 def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
     basis = base_parameters(arm)
     settings = {"starts": 2, "candidates": 20, "iterations": 100}
-    whole = optimal_design(arm, basis, seeded(), **settings)
+    whole = optimal_design(arm, basis, seeded(), criterion=Impatient(-1), **settings)
     result = optimal_design(arm, basis, seeded(), criterion=Impatient(20 + 12), **settings)
     assert result.interrupted
     assert not result.success

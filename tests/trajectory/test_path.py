@@ -17,10 +17,9 @@ from robotid_sim.trajectory.path import JointPath, Lap, fastest_lap, tracking_pa
 CIRCLES = ("irb140", "iiwa", "panda", "ur5")
 ELLIPSES = ("2r", "ppp", "scara", "rp")
 
-SPLINE = {6: 1e-7, 7: 1e-4}
-"""Error between the solved poses by number of joints, [m] and entries of the rotation matrix: a
-quintic spline over spans of 0.052 rad errs by 0.052^6 of its sixth derivative; a redundant arm sets
-off with a turn of its elbow that costs three digits."""
+SPLINE = 1e-6
+"""Error between the solved poses, [m] and entries of the rotation matrix: a quintic spline over
+spans of 0.052 rad errs by 0.052^6 of its sixth derivative."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ class TestCircle:
         robot, path = paths[name]
         lap = Lap(path, 10.0)
         poses = np.array([tip_pose(robot, q) for q in lap(np.linspace(0.0, 10.0, 997)).q])
-        assert_circle(poses, SPLINE[robot.dof])
+        assert_circle(poses, SPLINE)
 
     def test_it_is_well_conditioned_and_within_the_limits(self, paths, name):
         robot, path = paths[name]
@@ -85,6 +84,22 @@ def assert_circle(poses, tolerance):
     assert np.ptp(radius) < 2.0 * tolerance
     angle = np.unwrap(np.arctan2(*(inside - solved[:2]).T[::-1]))
     assert abs(abs(angle[-1] - angle[0]) - 2.0 * np.pi) < 1e-4
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_a_wanted_radius_is_the_circles(paths, name):
+    robot, _ = paths[name]
+    path = tracking_path(robot, 0.04)
+    poses = np.array([tip_pose(robot, q) for q in path.points])
+    assert_circle(poses, 1e-9)
+    # 120 poses at steps of 3 degrees: the extremes are among them.
+    assert 0.5 * np.ptp(poses[:, :3, 3], axis=0).max() == pytest.approx(0.04, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "radius"), [("irb140", 5.0), ("2r", 0.1)])
+def test_a_radius_out_of_reach_is_refused(paths, name, radius):
+    with pytest.raises(OptionError, match="reaches no circle of radius"):
+        tracking_path(paths[name][0], radius)
 
 
 @pytest.mark.parametrize("name", ELLIPSES)

@@ -31,7 +31,7 @@ def assert_acceptance(plant, loop):
     for lap in loop.laps:
         true, nominal, found = (loop.find(model, "undisturbed", lap) for model in MODELS)
         assert (true.rms_error <= 2e-3).all()
-        assert (true.rms_error < nominal.rms_error).all()
+        assert np.linalg.norm(true.rms_error) < 0.2 * np.linalg.norm(nominal.rms_error)
         for run in (true, found):
             assert (run.chattering_index <= 0.05).all()
             assert run.saturated == 0.0
