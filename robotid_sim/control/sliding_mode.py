@@ -5,12 +5,11 @@ from typing import Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, readonly
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.errors import OptionError
-from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Reference
 
@@ -122,8 +121,6 @@ class SlidingMode(Controller):
     model: Robot
     gains: LoopGains
     _phi: Float1D = field(init=False, repr=False)
-    _drive: Float2D = field(init=False, repr=False)
-    """Rows Fv, Fc, Fo, Ia of the model."""
 
     def __post_init__(self) -> None:
         if self.gains.gain.size != self.model.dof:
@@ -131,10 +128,7 @@ class SlidingMode(Controller):
                 f"the gains are for {self.gains.gain.size} joints, '{self.model.name}' has "
                 f"{self.model.dof}"
             )
-        phi = self.model.parameters()
-        drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T
-        object.__setattr__(self, "_phi", phi)
-        object.__setattr__(self, "_drive", drive)
+        object.__setattr__(self, "_phi", self.model.parameters())
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
@@ -144,12 +138,8 @@ class SlidingMode(Controller):
         s = de + gains.bandwidth * e
         a_r = setpoint.ddq + gains.bandwidth * de
         v_r = setpoint.dq + gains.bandwidth * e
-        still = np.zeros((1, model.dof))
-        rigid = kernels.inverse_dynamics(
-            model.geometry, model.gravity, self._phi, q[None], still, a_r[None]
-        )[0]
-        rigid = rigid + kernels.coriolis_product(model.geometry, self._phi, q, dq, v_r)
-        Fv, Fc, Fo, Ia = self._drive
-        friction = Fv * v_r + Fc * np.tanh(v_r / model.eps) + Fo
-        switching = gains.gain * np.clip(s / gains.layer, -1.0, 1.0)
-        return np.asarray(rigid + Ia * a_r + friction + switching)
+        modelled = kernels.reference_torque(
+            model.geometry, model.gravity, self._phi, model.eps, q, dq, v_r, a_r
+        )
+        sat = np.minimum(np.maximum(s / gains.layer, -1.0), 1.0)
+        return np.asarray(modelled + gains.gain * sat)

@@ -492,6 +492,29 @@ def coriolis_product(
     return tau
 
 
+@jit
+def reference_torque(
+    geometry: Float2D,
+    gravity: Float1D,
+    phi: Float1D,
+    eps: Float1D,
+    q: Float1D,
+    dq: Float1D,
+    v: Float1D,
+    a: Float1D,
+) -> Float1D:
+    """(M + Ia) a + C(q, dq) v + g + friction(v): what a sliding-mode law models, shape (n,)."""
+    n = q.shape[0]
+    R, p, work = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
+    tau = np.empty(n)
+    _place(geometry, q, R, p)
+    _newton_euler(geometry, R, p, gravity, phi, np.zeros(n), a, work, tau)
+    velocity = coriolis_product(geometry, phi, q, dq, v)
+    for j in range(n):
+        tau[j] += velocity[j] + phi[10 * n + 4 * j + 3] * a[j] + _friction(phi, eps, j, v[j])
+    return tau
+
+
 # ------------------------------------------------------------------------- forward dynamics
 
 

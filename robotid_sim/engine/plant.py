@@ -197,7 +197,7 @@ class Plant:
             If a state is no longer finite or absurdly fast; carries time and joint.
         """
         effort = self.robot.limits.effort
-        tau = np.clip(self._checked(tau, "tau"), -effort, effort)
+        tau = np.minimum(np.maximum(self._checked(tau, "tau"), -effort), effort)
         acting = tau if disturbance is None else tau + self._checked(disturbance, "disturbance")
         first = None
         for _ in range(self.substeps):

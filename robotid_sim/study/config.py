@@ -61,7 +61,7 @@ class DesignConfig(_Section):
     criterion: str = "d-optimality"
     candidates: int = Field(default=200, ge=1)
     """Random draws."""
-    starts: int = Field(default=2, ge=1)
+    starts: int = Field(default=1, ge=1)
     """Draws that the solver starts from."""
     iterations: int = Field(default=200, ge=1)
     """Largest number of iterations of the solver from a start."""
@@ -116,8 +116,10 @@ class ControlConfig(_Section):
     """Smallest bandwidth [rad/s]; raised until the error bound holds."""
     error: float = Field(default=0.01, gt=0.0)
     """Wanted tracking error under the disturbance [rad or m]."""
-    slow_lap: float = Field(default=30.0, gt=3.0)
-    """Time of the slow lap [s]."""
+    slow_lap: float | None = Field(default=30.0, gt=3.0)
+    """Time of the slow lap [s]; null in JSON, or ``--quick``, for the fast lap only."""
+    baselines: bool = True
+    """Run computed torque and PD with gravity compensation beside the sliding mode."""
     radius: float | None = Field(default=None, gt=0.0)
     """Radius of the circle [m]; by default what the arm reaches well."""
 
@@ -160,7 +162,7 @@ class StudyConfig(_Section):
     validation: ValidationConfig = ValidationConfig()
 
     def quick(self) -> "StudyConfig":
-        """Return a smaller study of the same kind: fewer candidates, starts and periods."""
+        """Return a smaller study of the same kind: fewer candidates, starts, periods and loops."""
         design = self.design.model_copy(
             update={
                 "candidates": min(self.design.candidates, 40),
@@ -170,7 +172,7 @@ class StudyConfig(_Section):
             }
         )
         validation = self.validation.model_copy(update={"replicates": 5, "gap": 0.2})
-        control = self.control.model_copy(update={"slow_lap": min(self.control.slow_lap, 8.0)})
+        control = self.control.model_copy(update={"slow_lap": None, "baselines": False})
         return self.model_copy(
             update={"design": design, "validation": validation, "control": control}
         )

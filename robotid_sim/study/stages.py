@@ -300,6 +300,7 @@ def validate(
             substeps=config.experiment.substeps,
             slow_lap=config.control.slow_lap,
             radius=config.control.radius,
+            baselines=config.control.baselines,
             bandwidth=config.control.bandwidth,
             error=config.control.error,
             workers=workers,

@@ -43,6 +43,10 @@ SMALL_TORQUE = 1e-3
 STEP_REVOLUTE = 0.02  # [rad]
 STEP_PRISMATIC = 0.002  # [m]
 STEP_SECONDS = 1.5
+LONGEST_LAP = 30.0  # [s]
+SERIAL_SECONDS = 60.0
+"""Simulated time below which starting processes takes longer than the loops [s]."""
+
 FAST_SHARE = 0.6
 """Share of the limits that the fast lap uses."""
 
@@ -153,8 +157,9 @@ def closed_loop(
     *,
     rate: float = 1000.0,
     substeps: int = 4,
-    slow_lap: float = 30.0,
+    slow_lap: float | None = 30.0,
     radius: float | None = None,
+    baselines: bool = True,
     bandwidth: float = 50.0,
     error: float = 0.01,
     workers: int = 1,
@@ -176,9 +181,11 @@ def closed_loop(
     substeps : int
         Engine steps per control step, at least.
     slow_lap : float
-        Time of the slow lap [s].
+        Time of the slow lap [s]; None for the fast lap only.
     radius : float, optional
         Radius of the circle [m].
+    baselines : bool
+        Run computed torque and PD with gravity compensation too.
     bandwidth, error : float
         Specification of the gains: see `LoopGains.from_specification`.
     workers : int
@@ -192,8 +199,10 @@ def closed_loop(
         If a loop diverges.
     """
     path = tracking_path(nominal, radius)
-    fast = fastest_lap(nominal, path, FAST_SHARE, slow_lap)
-    laps = {f"{path.task}-fast": fast, f"{path.task}-slow": Lap(path, slow_lap)}
+    fast = fastest_lap(nominal, path, FAST_SHARE, slow_lap or LONGEST_LAP)
+    laps = {f"{path.task}-fast": fast}
+    if slow_lap is not None:
+        laps[f"{path.task}-slow"] = Lap(path, slow_lap)
     reference = fast(np.arange(0.0, fast.duration, 1.0 / rate))
     gains = LoopGains.from_specification(
         nominal, reference, rate=rate, bandwidth=bandwidth, error=error, disturbance=DISTURBANCE
@@ -214,7 +223,10 @@ def closed_loop(
     first = [replace(template, task=name, trajectory=lap) for name, lap in laps.items()]
     # These decide the disturbance of the others; two are too few to start processes for.
     runs = map_tasks(run_loop, first, 1, lambda share: progress("control", 0.2 * share))
-    rest = _other_tasks(template, first, runs, models)
+    rest = _other_tasks(template, first, runs, models, baselines=baselines)
+    seconds = sum(task.trajectory.duration for task in rest)
+    if seconds < SERIAL_SECONDS:
+        workers = 1
     # The longest first, so that no worker is left alone with one at the end.
     rest.sort(key=lambda task: -task.trajectory.duration)
     runs += map_tasks(run_loop, rest, workers, lambda share: progress("control", 0.2 + 0.8 * share))
@@ -226,6 +238,8 @@ def _other_tasks(
     first: Sequence[LoopTask],
     runs: Sequence[ControlRun],
     models: dict[ModelName, Robot],
+    *,
+    baselines: bool,
 ) -> list[LoopTask]:
     """Return all runs but the undisturbed laps of the true model, which come first."""
     tasks = []
@@ -236,7 +250,7 @@ def _other_tasks(
             tasks.append(replace(lap, scenario=disturbed))
             if name != "true":
                 tasks.append(lap)
-        if done is first[0]:
+        if baselines and done is first[0]:
             baseline = replace(done, model=models["identified"], model_name="identified")
             for controller in ("computed-torque", "gravity-pd"):
                 one = replace(baseline, controller=controller)
