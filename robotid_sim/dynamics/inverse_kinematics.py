@@ -99,7 +99,10 @@ def pose_error(T_wanted: Float2D, T_actual: Float2D) -> Float1D:
 
 
 def singularity_index(robot: Robot, q: Float1D) -> float:
-    """Return kappa(J) = |J| |J^-1|, the condition number of the tip Jacobian (paper 000)."""
+    """Return kappa(J) = |J| |J^-1|, the condition number of the tip Jacobian.
+
+    The index of Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631.
+    """
     values = np.linalg.svd(tip_jacobian(robot, q), compute_uv=False)
     rank = min(6, robot.dof)
     return float(values[0] / values[rank - 1]) if values[rank - 1] > 0.0 else np.inf

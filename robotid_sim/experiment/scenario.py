@@ -13,8 +13,14 @@ class Scenario:
     r"""Disturbance torques and a start away from the trajectory; by default neither.
 
     The disturbance of joint j (from 0) is
-    :math:`d_j(t) = A_j \sin(2 \pi f t + (j + 1) \pi / 3)`, the sinusoidal one of paper 000 with
+    :math:`d_j(t) = A_j \sin(2 \pi f t + (j + 1) \pi / 3)`, the sinusoidal one of [1]_ with
     frequency and phases of our own, which the paper does not give.
+
+    References
+    ----------
+    .. [1] Fazilat, Zioui (2025), "Quantum particle swarm optimization (QPSO)-based enhanced dynamic
+       model parameters identification for an industrial robotic arm", Mathematics 13(16), 2631,
+       doi:10.3390/math13162631.
     """
 
     name: str = "undisturbed"

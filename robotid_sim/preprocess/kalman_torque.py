@@ -1,4 +1,4 @@
-"""Preprocessors that filter the torque channel: paper 004's Kalman filter, five-point cubic."""
+"""Preprocessors that filter the torque: Kalman filter with model input, five-point cubic."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
@@ -38,7 +38,8 @@ class KalmanTorque(Preprocessor):
 
     References
     ----------
-    .. [1] Paper 004, "Parameter identification of a collaborative robot by WLS-RWPSO", eq. 25-31.
+    .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316, eq. 25-31.
     """
 
     form: Form = "compensated"
@@ -98,11 +99,12 @@ class KalmanTorque(Preprocessor):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FivePointCubic(Preprocessor):
-    """Five-point cubic smoothing of the torque, beside smoothed motion; paper 004's comparison.
+    """Five-point cubic smoothing of the torque, beside smoothed motion: what [1]_ compares with.
 
     References
     ----------
-    .. [1] Paper 004, "Parameter identification of a collaborative robot by WLS-RWPSO", fig. 2.
+    .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316, fig. 2.
     """
 
     motion: RtsSmoother = field(default_factory=RtsSmoother)

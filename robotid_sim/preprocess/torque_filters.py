@@ -30,8 +30,9 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
 
     References
     ----------
-    .. [1] Paper 004: WLS-RWPSO identification of a collaborative robot; the gain is steady because
-       the model is time-invariant.
+    .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316. The gain is
+       steady here, because the model is time-invariant.
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
     return np.asarray(u + lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])

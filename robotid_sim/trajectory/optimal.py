@@ -185,7 +185,7 @@ def _best(
     elif best is None:
         message = "no start improved on the best random draw"
     else:
-        message = f"best of {len(arrivals)} starts: {best.message}"
+        message = f"best of {len(arrivals)} start(s): {best.message}"
     return DesignResult(
         trajectory=draw.trajectory if best is None else problem.space.trajectory(best.x),
         criterion=problem.criterion,

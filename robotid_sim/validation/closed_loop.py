@@ -35,7 +35,7 @@ from robotid_sim.validation.prediction import rms
 ModelName = Literal["true", "nominal", "identified"]
 
 DISTURBANCE = 0.4
-"""Amplitude of the disturbance over the peak torque of the undisturbed run (paper 000)."""
+"""Amplitude of the disturbance over the peak torque of the undisturbed run, see `Scenario`."""
 
 SMALL_TORQUE = 1e-3
 """Torques below this share of the largest joint's are no yardstick for a mismatch."""
