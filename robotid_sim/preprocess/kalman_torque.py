@@ -39,7 +39,8 @@ class KalmanTorque(Preprocessor):
     References
     ----------
     .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
-       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316, eq. 25-31.
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316,
+       doi:10.3390/machines11020316, eq. 25-31.
     """
 
     form: Form = "compensated"
@@ -104,7 +105,8 @@ class FivePointCubic(Preprocessor):
     References
     ----------
     .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
-       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316, fig. 2.
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316,
+       doi:10.3390/machines11020316, fig. 2.
     """
 
     motion: RtsSmoother = field(default_factory=RtsSmoother)

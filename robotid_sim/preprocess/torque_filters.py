@@ -31,7 +31,8 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
     References
     ----------
     .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
-       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316. The gain is
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316,
+       doi:10.3390/machines11020316. The gain is
        steady here, because the model is time-invariant.
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
