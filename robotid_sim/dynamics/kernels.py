@@ -15,10 +15,9 @@ A chain is passed as arrays, so that one call costs little:
 ``eps`` (n,)
     Friction velocities [rad/s].
 
-All vectors of body i are in the frame of body i, at its origin; ``R`` (n, 3, 3) and ``p`` (n, 3)
-place body i in body i - 1. Linear accelerations are those of the body origin minus gravity, so that
-a base that accelerates upward stands for gravity. All kernels live in this one file because the
-disk cache does not see edits in a callee of another file.
+All vectors of body i are in its frame, at its origin; ``R`` (n, 3, 3) and ``p`` (n, 3) place body i
+in body i - 1. Accelerations of origins are those minus gravity, as if the base accelerated upward.
+All kernels live in this file: the disk cache does not see edits in a callee of another one.
 
 References
 ----------
@@ -109,18 +108,12 @@ def link_poses(geometry: Float2D, q: Float1D) -> Float:
     _place(geometry, q, R, p)
     T = np.zeros((n, 4, 4))
     for i in range(n):
-        for r in range(3):
-            for c in range(3):
-                if i == 0:
-                    T[0, r, c] = R[0, r, c]
-                else:
-                    for k in range(3):
-                        T[i, r, c] += T[i - 1, r, k] * R[i, k, c]
-            if i == 0:
-                T[0, r, 3] = p[0, r]
-            else:
-                T[i, r, 3] = T[i - 1, r, 3] + _dot(T[i - 1, r], p[i])
         T[i, 3, 3] = 1.0
+        for r in range(3):
+            before = T[i - 1, r]
+            T[i, r, 3] = p[0, r] if i == 0 else before[3] + _dot(before, p[i])
+            for c in range(3):
+                T[i, r, c] = R[0, r, c] if i == 0 else _dot(before, R[i, :, c])
     return T
 
 
@@ -194,6 +187,26 @@ def _body_motion(
 
 
 @jit
+def _joint_projection(
+    geometry: Float2D, R: Float, p: Float2D, force: Float2D, moment: Float2D, tau: Float1D
+) -> None:
+    """Torques tau that carry the wrenches of all bodies; the wrenches are summed up on the way."""
+    f, n = np.empty(3), np.empty(3)
+    for i in range(tau.shape[0] - 1, -1, -1):
+        along = moment[i] if geometry[i, 6] == 0.0 else force[i]
+        tau[i] = _dot(geometry[i, 3:6], along)
+        if i > 0:
+            _rotate(R[i], force[i], f)
+            _rotate(R[i], moment[i], n)
+            for r in range(3):
+                force[i - 1, r] += f[r]
+                moment[i - 1, r] += n[r]
+            _cross(p[i], f, n)
+            for r in range(3):
+                moment[i - 1, r] += n[r]
+
+
+@jit
 def _newton_euler(
     geometry: Float2D,
     R: Float,
@@ -223,18 +236,7 @@ def _newton_euler(
         _cross(w[i], h, u)
         for r in range(3):
             moment[i, r] += u[r]  # + w x L w
-    for i in range(n - 1, -1, -1):
-        axis = geometry[i, 3:6]
-        tau[i] = _dot(axis, force[i]) if geometry[i, 6] == 1.0 else _dot(axis, moment[i])
-        if i > 0:
-            _rotate(R[i], force[i], u)
-            _cross(p[i], u, h)
-            for r in range(3):
-                force[i - 1, r] += u[r]
-                moment[i - 1, r] += h[r]
-            _rotate(R[i], moment[i], u)
-            for r in range(3):
-                moment[i - 1, r] += u[r]
+    _joint_projection(geometry, R, p, force, moment, tau)
 
 
 @jit
@@ -479,16 +481,7 @@ def coriolis_product(
                 moment[i, r] += 0.5 * n2[r]
                 force[i, r] += 0.5 * f2[r]
     tau = np.empty(n)
-    for i in range(n - 1, -1, -1):
-        axis = geometry[i, 3:6]
-        tau[i] = _dot(axis, force[i]) if geometry[i, 6] == 1.0 else _dot(axis, moment[i])
-        if i > 0:
-            _rotate(R[i], force[i], h)
-            _cross(p[i], h, g)
-            _rotate(R[i], moment[i], e)
-            for r in range(3):
-                force[i - 1, r] += h[r]
-                moment[i - 1, r] += g[r] + e[r]
+    _joint_projection(geometry, R, p, force, moment, tau)
     return tau
 
 
