@@ -30,7 +30,14 @@ SOLVER_SLACK = 3e-7
 
 MARGIN = (CONE_MARGIN + SOLVER_SLACK) * np.eye(4)
 
+HEAVIEST = 1e10
+"""Largest weight of the data over that of a parameter; more exhausts the digits of the solver."""
+
+TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
+"""Tolerances of the solver, tried in turn."""
+
 _SOLVED = ("Solved", "AlmostSolved")
+_INFEASIBLE = ("PrimalInfeasible", "DualInfeasible")
 
 
 class ConsistentProgram:
@@ -118,7 +125,8 @@ class ConsistentProgram:
         A = np.block([[whole / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]])
         b = np.concatenate([offset / size, bound])
         cones = [clarabel.ZeroConeT(extra), *cones]
-        weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, size**2)])
+        weight = min(size**2, HEAVIEST)
+        weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
         linear: Float1D = np.zeros(len(weights))
         if divergence > 0.0:
             weights, linear, A, b, cones = self._with_divergence(
@@ -195,11 +203,15 @@ def _solve(
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
-    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = 1e-10
-    P = sparse.diags(weights, format="csc")
-    rows = sparse.csc_matrix(A)
-    solution = clarabel.DefaultSolver(P, linear, rows, b, cones, settings).solve()
-    return np.array(solution.x) if str(solution.status) in _SOLVED else None
+    P, rows = sparse.diags(weights, format="csc"), sparse.csc_matrix(A)
+    for tolerance in TOLERANCES:
+        settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
+        solution = clarabel.DefaultSolver(P, linear, rows, b, cones, settings).solve()
+        if str(solution.status) in _SOLVED:
+            return np.array(solution.x)
+        if str(solution.status) in _INFEASIBLE:
+            return None
+    return None
 
 
 def _triangle(size: int) -> list[tuple[int, int]]:
