@@ -9,7 +9,7 @@ from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import LogError, OptionError, SimulationDiverged
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.measurement.log import SHORTEST_LOG, Log, Truth
 from robotid_sim.trajectory.design import silent
 from robotid_sim.trajectory.reference import Trajectory
 
@@ -82,7 +82,11 @@ def rollout(
             if k % PROGRESS_EVERY == 0:
                 progress("simulate", k / count)
     except SimulationDiverged as error:
-        error.log = _log(plant, controller, trajectory, t[:done], channels) if done > 10 else None
+        error.log = (
+            _log(plant, controller, trajectory, t[:done], channels)
+            if done >= SHORTEST_LOG
+            else None
+        )
         raise
     progress("simulate", 1.0)
     return _log(plant, controller, trajectory, t, channels)

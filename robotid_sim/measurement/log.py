@@ -13,6 +13,9 @@ from robotid_sim.model.robot import Robot
 UNIFORM = 1e-6
 """Largest deviation of a time step from the usual one, relative."""
 
+SHORTEST_LOG = 10
+"""Fewest samples of a log."""
+
 PRINTED = 1.1e-6
 """Deviation that times printed with six decimals have [s]."""
 
@@ -89,7 +92,7 @@ class Log:
             raise LogError(f"log: truth has shape {self.truth.q.shape}, expected {self.q.shape}")
         if len(self.joint_units) != n:
             raise LogError(f"log: {n} joints but {len(self.joint_units)} units")
-        if t.size < 10:
+        if t.size < SHORTEST_LOG:
             raise LogError(f"log: only {t.size} samples; an identification needs seconds of data")
         steps = np.diff(t)
         usual = float(np.median(steps))
