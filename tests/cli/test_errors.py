@@ -5,6 +5,8 @@ import json
 import pytest
 from robots import DATA
 
+from robotid_sim.measurement import load_log
+
 ARM = DATA / "2r.urdf"
 TEXT = ARM.read_text()
 
@@ -140,3 +142,18 @@ def test_debug_shows_the_traceback(robotid, capsys) -> None:
     done = robotid("check", "irb140", "--tip", "hand", "--debug")
     assert done.code == 2
     assert "Traceback" in done.err
+
+
+def test_diverging_loop_exits_1_and_saves_the_log_up_to_there(robotid, tmp_path) -> None:
+    config = tmp_path / "wild.toml"
+    config.write_text(
+        "[robot.joints]\nshoulder = { effort = 0.0 }\nelbow = { effort = 0.0 }\n"
+        "[experiment]\nkp = 1e7\nkd = 0.0\n"
+    )
+    out = tmp_path / "out"
+    done = robotid("run", ARM, "--quick", "--out", out, "--config", config)
+    assert done.code == 1
+    for word in ("diverged at t = ", "joint 'elbow'", "diverged.h5"):
+        assert word in done.err
+    assert load_log(out / "diverged.h5").joint_names == ("shoulder", "elbow")
+    assert not (out / "result.json").exists()
