@@ -51,6 +51,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             If an option does not belong to the class, or its value is refused.
         """
         cls = self[name]
+        # Entries are dataclasses by contract, which the type of a class cannot say.
         known = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
         for option in options:
             if option not in known:

@@ -71,6 +71,7 @@ def for_study(command: Callable[..., int]) -> Callable[..., int]:
 
     order = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in kept]
     signature = inspect.Signature([*order, *shared, *flags], return_annotation=int)
+    # Typer reads the options from here; type checkers do not know that functions carry it.
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
     del run.__wrapped__

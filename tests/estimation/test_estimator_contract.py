@@ -50,6 +50,7 @@ class TestContract:
 
     def test_global_random_state_is_untouched(self, problem, name):
         # NumPy's legacy state is what must not change.
+        # The global generator is named only to show that nobody touches it.
         before = np.random.get_state()[1].copy()  # noqa: NPY002
         ESTIMATORS.build(name).fit(problem, np.random.default_rng(0))
         np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
