@@ -1,0 +1,1 @@
+"""Swarm and evolutionary optimizers with an ask/tell interface; knows no robots."""

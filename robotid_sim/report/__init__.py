@@ -1,0 +1,1 @@
+"""Results as pages and figures; the only package that imports matplotlib."""
