@@ -19,6 +19,14 @@ def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
     return np.asarray(link_poses(robot, q)[-1] @ robot.T_last_tip)
 
 
+def tip_position(robot: Robot, q: ArrayLike) -> Float2D:
+    """Positions of the tip in the root frame [m], shape (N, 3), at `q` of shape (N, n)."""
+    batch, _ = states(q, dof=robot.dof, names=("q",))
+    poses = (kernels.link_poses(robot.geometry, sample)[-1] for sample in batch[0])
+    tip = np.append(robot.T_last_tip[:3, 3], 1.0)
+    return np.array([pose[:3] @ tip for pose in poses])
+
+
 def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
     """Geometric Jacobian of the tip in the root frame, shape (6, n).
 

@@ -108,3 +108,10 @@ class Motion:
     def dt(self) -> float:
         """Sample time [s]."""
         return float((self.t[-1] - self.t[0]) / (self.t.size - 1))
+
+    @property
+    def row_times(self) -> Float1D:
+        """Times of the samples that become rows of a fit [s]."""
+        if self.row_filter is not None:
+            return self.t[self.row_filter.used][self.row_filter.rows]
+        return self.t if self.mask is None else self.t[self.mask]

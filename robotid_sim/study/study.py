@@ -42,6 +42,7 @@ from robotid_sim.study.stages import (
 from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.design import assess, silent
 from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.validation.closed_loop import ClosedLoop
 
 PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
 
@@ -74,6 +75,29 @@ class _Clock:
         _log.info("%s: %.2f s", name, self.seconds[name])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """A whole study: the values that went from stage to stage, and the result that sums them up."""
+
+    config: StudyConfig
+    plant: Robot
+    """The truth."""
+    nominal: Robot
+    """What was known before."""
+    trajectory: FourierTrajectory
+    """The excitation."""
+    log: Log
+    """What the sensors saw of it."""
+    found: Identification
+    """What was identified from the log."""
+    unseen: Log
+    """A log of a trajectory that the identification has not seen."""
+    loop: ClosedLoop | None
+    """The closed-loop runs; None if they were not wanted or there was no model to run."""
+    result: StudyResult
+    """What ``result.json`` holds."""
+
+
 def run_study(
     robot: str | Path,
     config: StudyConfig,
@@ -81,7 +105,7 @@ def run_study(
     *,
     workers: int = 1,
     progress: Progress = silent,
-) -> StudyResult:
+) -> Study:
     """Run a whole virtual study and write its files into a folder.
 
     Parameters
@@ -101,8 +125,8 @@ def run_study(
 
     Returns
     -------
-    result : StudyResult
-        What ``result.json`` holds.
+    study : Study
+        The values of all stages; ``study.result`` is what ``result.json`` holds.
     """
     clock = _Clock()
     with clock.stage("robot"):
@@ -148,7 +172,7 @@ def run_study(
         verdict=judged,
     )
     result.save(folder / "result.json")
-    return result
+    return Study(config, plant, nominal, trajectory, log, found, unseen, loop, result)
 
 
 def estimate_context(found: Identification) -> dict[str, object]:

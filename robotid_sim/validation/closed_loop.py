@@ -10,9 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control import ComputedTorque, Controller, GravityPd, LoopGains, SlidingMode
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.kinematics import tip_position
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Scenario
@@ -44,6 +45,9 @@ STEP_REVOLUTE = 0.02  # [rad]
 STEP_PRISMATIC = 0.002  # [m]
 STEP_SECONDS = 1.5
 LONGEST_LAP = 30.0  # [s]
+TRACE_SAMPLES = 1000
+"""Most samples of a run that are kept for figures."""
+
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
@@ -65,6 +69,22 @@ class LoopTask:
     scenario: Scenario
     rate: float
     substeps: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """Time series of a closed-loop run, thinned out for figures; shapes (N,) or (N, n)."""
+
+    t: Float1D
+    """Time [s]."""
+    error: Float2D
+    """Tracking error of the joints [rad or m]."""
+    tip_error: Float1D
+    """Distance of the tip from its reference [m]."""
+    tau: Float2D
+    """Applied torque [N m]."""
+    energy: Float1D
+    """Integral of |tau dq| over all joints up to then [J]; of all samples, not the kept ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +116,7 @@ class ControlRun:
     """Time in which a torque was clipped [s]."""
     step: StepMetrics | None
     """Worst joint of a step-like start; None for other tasks."""
+    trace: Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -312,6 +333,21 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
         peak_torque=np.abs(applied).max(axis=0),
         saturated=float((applied != log.tau_cmd).any(axis=1).sum() * log.dt),
         step=step,
+        trace=_trace(task.plant, log, reference.q),
+    )
+
+
+def _trace(plant: Robot, log: Log, wanted: Float2D) -> Trace:
+    assert log.truth is not None
+    kept = slice(None, None, -(-log.t.size // TRACE_SAMPLES))
+    power = np.abs(log.truth.tau * log.truth.dq).sum(axis=1)
+    tip = tip_position(plant, log.q[kept]) - tip_position(plant, wanted[kept])
+    return Trace(
+        t=log.t[kept],
+        error=(wanted - log.q)[kept],
+        tip_error=np.linalg.norm(tip, axis=1),
+        tau=log.truth.tau[kept],
+        energy=(np.cumsum(power) * log.dt)[kept],
     )
 
 

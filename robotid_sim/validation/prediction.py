@@ -14,12 +14,21 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """Torques predicted on a log, each field of shape (n,)."""
+    """Torques predicted on a log; scores have the shape (n,)."""
 
+    joint_names: tuple[str, ...]
+    torque_units: tuple[str, ...]
+    """``N m`` or ``N``, one per joint."""
+    t: Float1D
+    """Times of the rows [s], shape (N,)."""
+    measured: Float2D
+    """Measured torque, filtered like the rows of a fit, shape (N, n)."""
+    predicted: Float2D
+    """Predicted torque, filtered alike, shape (N, n)."""
     torque_rms: Float1D
-    """RMS of measured minus predicted torque, both filtered alike [N m]."""
+    """RMS of measured minus predicted torque [N m]."""
     torque_rms_relative: Float1D
     """That over the RMS of the measured torque."""
     model_error_relative: Float1D | None
@@ -40,15 +49,18 @@ def predict(
     nominal, basis, preprocessor
         As for the estimate.
     """
-    problem = build_problem(preprocessor(log, nominal), nominal, basis)
-    residual = problem.by_joint(problem.y - problem.W @ beta)
-    size = rms(problem.by_joint(problem.y))
+    motion = preprocessor(log, nominal)
+    problem = build_problem(motion, nominal, basis)
+    measured, predicted = problem.by_joint(problem.y), problem.by_joint(problem.W @ beta)
+    residual, size = rms(measured - predicted), rms(measured)
     error = None
     if log.truth is not None:
         truth = true_rows(log, log.t >= 0.0)
         W = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
         error = rms(truth.tau - W @ beta) / rms(truth.tau)
-    return Prediction(rms(residual), rms(residual) / size, error)
+    units = tuple("N" if unit == "m" else "N m" for unit in log.joint_units)
+    scores = (residual, residual / size, error)
+    return Prediction(log.joint_names, units, motion.row_times, measured, predicted, *scores)
 
 
 def clean_log(log: Log) -> Log:

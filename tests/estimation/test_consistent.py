@@ -240,7 +240,7 @@ def test_options_that_make_no_sense_are_refused_at_once(options):
 @pytest.mark.slow
 def test_default_study_of_irb140_pays_little_for_consistency(tmp_path):
     config = load_config(None, {"control": {"enabled": False}})
-    result = run_study("irb140", config, tmp_path)
+    result = run_study("irb140", config, tmp_path).result
     by_name = {e.estimator: e for e in result.estimates}
     consistent, free = by_name["consistent"], by_name["wls"]
     assert consistent.success

@@ -32,7 +32,7 @@ NO_CONTROL = {"enabled": False}
 def quick_irb140(tmp_path_factory):
     """A quick study of irb140: its result and folder."""
     folder = tmp_path_factory.mktemp("irb140")
-    return run_study("irb140", load_config(None).quick(), folder), folder
+    return run_study("irb140", load_config(None).quick(), folder).result, folder
 
 
 def check(result: StudyResult, name: str):
@@ -146,7 +146,7 @@ def test_same_seed_gives_the_same_bits_in_another_process(quick_irb140, tmp_path
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
-    result = run_study(urdf_path(name), load_config(None), tmp_path)
+    result = run_study(urdf_path(name), load_config(None), tmp_path).result
     assert result.verdict.passed, result.verdict
     if name in ("irb140", "iiwa"):
         assert check(result, "model_error_unseen").value <= 0.0015
@@ -170,7 +170,7 @@ BREAKERS = {
 def test_each_check_of_the_verdict_can_fail(cause, tmp_path) -> None:
     overrides, name = BREAKERS[cause]
     overrides = {**overrides, "control": NO_CONTROL}
-    result = run_study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path)
+    result = run_study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path).result
     assert not check(result, name).passed
     assert not result.verdict.passed
 
@@ -185,6 +185,6 @@ def test_wrong_friction_law_breaks_model_error_and_residual(tmp_path) -> None:
     (folder / "nominal.urdf").write_text(text.replace('eps="0.03"', 'eps="0.15"'))
     overrides = {"nominal": {"file": str(folder / "nominal.urdf")}, "control": NO_CONTROL}
     config = load_config(None, overrides).quick()
-    result = run_study(urdf_path("2r"), config, tmp_path / "out")
+    result = run_study(urdf_path("2r"), config, tmp_path / "out").result
     assert not check(result, "model_error_unseen").passed
     assert not check(result, "residual_over_expected_noise").passed

@@ -1,0 +1,289 @@
+"""Charts drawn by matplotlib: figures for paper, SVG and PNG files, SVG for pages."""
+
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from robotid_sim.files import atomic_path, write_text
+from robotid_sim.report.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space, csv_text
+from robotid_sim.report.palette import ROLES, light
+
+WIDTH = 7.16
+"""Width of a figure [in]: two columns of a journal page."""
+
+DPI = 160
+FONT = 8.0  # [pt]
+
+STYLE = {
+    "font.size": FONT,
+    "font.family": "sans-serif",
+    "axes.titlesize": FONT,
+    "axes.titleweight": "bold",
+    "axes.labelsize": FONT,
+    "axes.edgecolor": light("muted"),
+    "axes.labelcolor": light("ink"),
+    "axes.titlecolor": light("ink"),
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.limits": (-3, 4),
+    "axes.formatter.use_mathtext": True,
+    "grid.color": light("grid"),
+    "grid.linewidth": 0.5,
+    "xtick.color": light("muted"),
+    "ytick.color": light("muted"),
+    "xtick.labelcolor": light("ink"),
+    "ytick.labelcolor": light("ink"),
+    "xtick.labelsize": FONT - 1.0,
+    "ytick.labelsize": FONT - 1.0,
+    "text.color": light("ink"),
+    "legend.frameon": False,
+    "legend.fontsize": FONT,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "robotid",  # same chart, same file
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+}
+
+LINE_STYLES = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
+SYMBOLS = {"circle": "o", "diamond": "D", "cross": "x", "square": "s"}
+
+# Margins [in]: room for the labels of axes, and for a line of legend.
+LEFT, RIGHT, BOTTOM, TOP, LEGEND, BETWEEN_ROWS, BETWEEN_COLUMNS = 0.62, 0.1, 0.42, 0.1, 0.2, 0.2, 0.6
+TITLE = 0.17
+"""Height of a panel's title [in]."""
+
+
+def figure(chart: Chart, width: float = WIDTH) -> Figure:
+    """Return a chart as a matplotlib figure.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to show.
+    width : float
+        Width [in]; text keeps its size, so that a figure for one column of a paper is made at 3.5.
+    """
+    with mpl.rc_context(STYLE):
+        return _drawn(chart, width)
+
+
+def _drawn(chart: Chart, width: float) -> Figure:
+    legend = chart.legend()
+    if all(isinstance(panel, Space | Matrix) for panel in chart.panels):
+        width = min(width, chart.panel_height + 1.2)
+    per_row = max(1, int((width - LEFT) / (0.45 + 0.065 * max(map(len, legend), default=1))))
+    top = TOP + LEGEND * -(-len(legend) // per_row) if len(legend) > 1 else TOP
+    titled = any(panel.title for panel in chart.panels if not isinstance(panel, Space))
+    between = (0.1 if chart.share_x else BETWEEN_ROWS) + (TITLE if titled else 0.0)
+    top += TITLE if titled else 0.0
+    names = [n for p in chart.panels if isinstance(p, Panel) for n in p.y_ticks]
+    left = max(LEFT, 0.3 + 0.055 * max(map(len, names), default=0))
+    inner = chart.rows * chart.panel_height + (chart.rows - 1) * between
+    height = top + inner + BOTTOM
+    made = Figure(figsize=(width, height))
+    made.set_canvas(FigureCanvasAgg(made))
+    cell = (width - left - RIGHT - (chart.columns - 1) * BETWEEN_COLUMNS) / chart.columns
+    grid = made.add_gridspec(
+        chart.rows,
+        chart.columns,
+        left=left / width,
+        right=1.0 - RIGHT / width,
+        bottom=BOTTOM / height,
+        top=1.0 - top / height,
+        hspace=between / chart.panel_height,
+        wspace=BETWEEN_COLUMNS / cell,
+        width_ratios=chart.column_shares or None,
+    )
+    for k, panel in enumerate(chart.panels):
+        row, column = divmod(k, chart.columns)
+        place = grid[row, column]
+        if isinstance(panel, Space):
+            _draw_space(made, place, panel)
+            continue
+        axes = made.add_subplot(place)
+        if isinstance(panel, Matrix):
+            _draw_matrix(axes, panel)
+        else:
+            _draw_panel(axes, panel)
+            if k + chart.columns < len(chart.panels):  # the lowest row names the axis for all
+                axes.set_xlabel("")
+                axes.tick_params(labelbottom=not chart.share_x)
+    if len(legend) > 1:
+        made.legend(
+            handles=[_handle(label, mark) for label, mark in legend.items()],
+            loc="upper left",
+            bbox_to_anchor=(left / width, 1.0 - 0.05 / height),
+            borderaxespad=0.0,
+            borderpad=0.0,
+            ncols=min(len(legend), per_row),
+            handlelength=1.6,
+            columnspacing=1.2,
+        )
+    return made
+
+
+def _draw_panel(axes: Axes, panel: Panel) -> None:
+    for mark in panel.marks:
+        _draw_mark(axes, mark)
+    for level in panel.levels:
+        axes.axhline(level, color=light("muted"), linewidth=0.8, linestyle=(0, (5, 3)))
+    for x in panel.verticals:
+        axes.axvline(x, color=light("true"), linewidth=0.8)
+    for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
+        if scale == "symlog":
+            set_scale(scale, linthresh=4.0, linscale=1.5)
+        elif scale != "linear":
+            set_scale(scale)
+    axes.set_ylabel(panel.y_label)
+    axes.set_title(panel.title, loc="left", pad=3.0)
+    points_only = all(isinstance(mark, Points) for mark in panel.marks)
+    axes.margins(*((0.12, 0.12) if points_only and not panel.y_ticks else (0.01, 0.05)))
+    if panel.x_scale == "linear":
+        axes.xaxis.set_major_locator(MaxNLocator(6))
+    if panel.x_range is not None:
+        axes.set_xlim(*panel.x_range)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
+    if panel.y_ticks:
+        axes.set_yticks(range(len(panel.y_ticks)), panel.y_ticks)
+        axes.set_ylim(len(panel.y_ticks) - 0.4, -0.6)
+    axes.set_xlabel(panel.x_label)
+
+
+def _draw_mark(axes: Axes, mark: Mark) -> None:
+    color = light(mark.color)
+    if isinstance(mark, Line):
+        style = LINE_STYLES[mark.style]
+        axes.plot(mark.x, mark.y, color=color, linewidth=mark.width, linestyle=style)
+    elif isinstance(mark, Band):
+        axes.fill_between(mark.x, mark.y, mark.upper, color=color, alpha=0.22, linewidth=0.0)
+    else:
+        axes.errorbar(
+            mark.x,
+            mark.y,
+            xerr=mark.x_error,
+            color=color,
+            linestyle="none",
+            linewidth=1.0,
+            marker=SYMBOLS[mark.symbol],
+            markersize=mark.size,
+            markeredgewidth=0.8 if mark.symbol == "cross" else 0.0,
+        )
+
+
+def _handle(label: str, mark: Mark) -> Line2D | Patch:
+    color = light(mark.color)
+    if isinstance(mark, Band):
+        return Patch(color=color, alpha=0.22, linewidth=0.0, label=label)
+    if isinstance(mark, Line):
+        style = LINE_STYLES[mark.style]
+        return Line2D([], [], color=color, linestyle=style, linewidth=1.6, label=label)
+    symbol = SYMBOLS[mark.symbol]
+    return Line2D([], [], color=color, marker=symbol, linestyle="none", markersize=4, label=label)
+
+
+def _draw_matrix(axes: Axes, panel: Matrix) -> None:
+    ends = (light("nominal"), "#ffffff", light("identified"))
+    colors = LinearSegmentedColormap.from_list("correlation", ends)
+    n = len(panel.names)
+    mesh = axes.pcolormesh(panel.values, cmap=colors, vmin=-1.0, vmax=1.0, rasterized=True)
+    size = min(FONT - 1.0, 250.0 / n)
+    axes.set_xticks(np.arange(n) + 0.5, panel.names, rotation=90, fontsize=size)
+    axes.set_yticks(np.arange(n) + 0.5, panel.names, fontsize=size)
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.tick_params(length=0.0, pad=1.0)
+    axes.set_aspect("equal")
+    axes.set_title(panel.title, loc="left", pad=3.0)
+    bar = axes.figure.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
+    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.set_label("correlation [-]")
+
+
+def _draw_space(made: Figure, place: object, panel: Space) -> None:
+    axes = made.add_subplot(place, projection="3d")  # type: ignore[arg-type]
+    points = np.vstack([curve for _, _, curve in panel.curves])
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, half = 0.5 * (low + high), 0.55 * float((high - low).max())
+    floor = min(low[2], middle[2] - half)
+    for label, role, curve in panel.curves:
+        width = 3.0 if role == "muted" else 1.0
+        axes.plot(*curve.T, color=light(role), linewidth=width, label=label)
+        flat = np.full(len(curve), floor)
+        axes.plot(curve[:, 0], curve[:, 1], flat, color=light("grid"), linewidth=0.8)
+    for set_range, center in zip((axes.set_xlim, axes.set_ylim), middle[:2], strict=True):
+        set_range(center - half, center + half)
+    axes.set_zlim(floor, floor + 2.0 * half)
+    axes.set_box_aspect((1.0, 1.0, 1.0), zoom=1.05)
+    axes.view_init(elev=22.0, azim=-60.0)
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0)
+    for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
+        axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
+        axis.set_label_text(f"{name} [m]")
+        axis.set_tick_params(pad=0.0)
+        axis._axinfo["grid"]["color"] = light("grid")  # noqa: SLF001 - no public way
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawn chart in the forms that files and pages need."""
+
+    svg: str
+    png: bytes
+    csv: str
+    page: str
+    """SVG for a page: colors are the page's variables, and it scales with the page."""
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write ``name.svg``, ``name.png`` and ``name.csv`` into a folder.
+
+        Raises
+        ------
+        FileFormatError
+            If the folder cannot be written.
+        """
+        write_text(folder / f"{name}.svg", self.svg)
+        write_text(folder / f"{name}.csv", self.csv)
+        with atomic_path(folder / f"{name}.png") as path:
+            path.write_bytes(self.png)
+
+
+def draw(chart: Chart) -> Drawing:
+    """Return a chart drawn at the width of two columns of a paper."""
+    svg, png = io.StringIO(), io.BytesIO()
+    with mpl.rc_context(STYLE):
+        made = _drawn(chart, WIDTH)
+        made.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
+        made.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    text = svg.getvalue()
+    return Drawing(text, png.getvalue(), csv_text(chart), _for_page(text, chart.name))
+
+
+def _for_page(svg: str, name: str) -> str:
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", body, count=1)
+    # Ids must be unique on the page.
+    body = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
+    body = re.sub(r"(font(?:-family)?: [^;\"]*)'[^;\"]*", r"\1sans-serif", body)
+    seen: set[str] = set()
+    for role, (color, _) in ROLES.items():
+        if color not in seen:
+            body = body.replace(color, f"var(--{role})")
+            seen.add(color)
+    return body

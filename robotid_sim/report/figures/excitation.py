@@ -1,0 +1,98 @@
+"""Figures of an excitation: use of the limits, and the path of the tool."""
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.kinematics import link_poses, tip_position
+from robotid_sim.model.robot import Robot
+from robotid_sim.report.chart import Chart, Line, Panel, Space
+from robotid_sim.report.palette import joint_role
+from robotid_sim.trajectory.reference import Trajectory
+
+SAMPLES = 600
+"""Samples that a period is drawn with."""
+
+
+def shown_times(trajectory: Trajectory) -> Float1D:
+    """Return the times of the approach and one period [s]."""
+    end = trajectory.duration if trajectory.period is None else trajectory.period
+    return np.linspace(trajectory.start, min(end, trajectory.duration), SAMPLES)
+
+
+def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
+    """Return position, velocity, acceleration and torque of a trajectory as shares of the limits.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        What the robot is driven along.
+    robot : Robot
+        Gives limits and torques; the nominal model, where the truth is not known.
+    """
+    t = shown_times(trajectory)
+    motion, limits = trajectory(t), robot.limits
+    tau = joint_torque(robot, motion.q, motion.dq, motion.ddq)
+    shares = {
+        "position": (motion.q - limits.middle) / limits.half_range,
+        "velocity": motion.dq / limits.velocity,
+        "acceleration": motion.ddq / limits.acceleration,
+        "torque": tau / limits.effort,
+    }
+    if not np.isfinite(limits.effort).all():
+        shares["torque"] = tau / np.abs(tau).max(axis=0)
+    panels = []
+    for name, values in shares.items():
+        limited = name != "torque" or bool(np.isfinite(limits.effort).all())
+        what = f"{name} / {'limit' if limited else 'peak'} [-]"
+        lines = (
+            Line(t, values[:, j], joint, joint_role(j))
+            for j, joint in enumerate(robot.joint_names)
+        )
+        panels.append(
+            Panel(
+                marks=tuple(lines),
+                x_label="time [s]",
+                y_label=what,
+                levels=(-1.0, 1.0),
+                verticals=(),
+                y_range=(-1.1, 1.1),
+            )
+        )
+    return Chart(
+        name="excitation",
+        title="Excitation",
+        caption="Approach from rest (negative time) and one period of the excitation, each joint "
+        "as a share of its limits (dashed); the torque is that of the nominal model. Position is "
+        "measured from the middle of the range.",
+        panels=tuple(panels),
+        panel_height=1.25,
+        share_x=True,
+    )
+
+
+def tool_path(trajectory: Trajectory, robot: Robot) -> Chart:
+    """Return the path of the tool in space, with the arm at rest at its start."""
+    times = np.linspace(0.0, shown_times(trajectory)[-1], SAMPLES)
+    approach = np.linspace(trajectory.start, 0.0, SAMPLES // 4)
+    curves = [
+        ("arm at the start", "muted", _skeleton(robot, trajectory(approach[:1]).q[0])),
+        ("approach", "nominal", tip_position(robot, trajectory(approach).q)),
+        ("excitation", "identified", tip_position(robot, trajectory(times).q)),
+    ]
+    if trajectory.start == 0.0:
+        del curves[1]
+    return Chart(
+        name="tool-path",
+        title="Tool path",
+        caption="Path of the tool over one period (blue) after the approach (orange), its shadow "
+        "on the lowest plane, and the arm where it starts (gray).",
+        panels=(Space(curves=tuple(curves)),),
+        panel_height=4.2,
+    )
+
+
+def _skeleton(robot: Robot, q: Float1D) -> Float2D:
+    """Return base, joints and tip as a chain of points, shape (n + 2, 3)."""
+    joints = link_poses(robot, q)[:, :3, 3]
+    return np.vstack([np.zeros(3), joints, tip_position(robot, q)])

@@ -1,0 +1,122 @@
+"""Figures of torques: what filters make of the measured ones, and what a model predicts."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.measurement import Log, Motion
+from robotid_sim.report.chart import Band, Chart, Line, Panel, Points, thinned
+from robotid_sim.validation.prediction import Prediction
+
+SAMPLES = 500
+"""Most samples of a curve over a whole period."""
+
+ZOOM = 0.06
+"""Half width of the zoom at a reversal [s]."""
+
+FILTER_ROLES = ("filter-1", "filter-2", "joint-4", "joint-5")
+
+
+def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) -> Chart:
+    """Return raw, filtered and true torque of every joint, and a zoom at a friction reversal.
+
+    Parameters
+    ----------
+    log : Log
+        The measured torque; the true one where the log has it.
+    motion : Motion
+        Smoothed motion of the log; says where the joints reverse.
+    filtered : mapping of str to ndarray, shape (N, n)
+        Torques after filters, by name of the filter.
+    """
+    end = log.t[-1] if log.period is None else min(log.period, log.t[-1])
+    whole = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
+    whole = whole[thinned(whole.size, SAMPLES)]
+    panels = []
+    for j, joint in enumerate(log.joint_names):
+        unit = "N" if log.joint_units[j] == "m" else "N m"
+        at = _reversal(log, motion, j)
+        zoom = np.flatnonzero(np.abs(log.t - at) <= ZOOM)
+        for samples, title in ((whole, joint), (zoom, f"{joint} at {at:.2f} s")):
+            panels.append(
+                Panel(
+                    marks=_torque_marks(log, filtered, samples, j),
+                    x_label="time [s]",
+                    y_label=f"torque [{unit}]" if samples is whole else "",
+                    title=title,
+                )
+            )
+    return Chart(
+        name="torque-filters",
+        title="Torque filters",
+        caption="Measured torque and what filters make of it, over one period (left) and around "
+        "a reversal of the joint (right), where friction jumps and filters err most.",
+        panels=tuple(panels),
+        columns=2,
+        column_shares=(1.6, 1.0),
+        panel_height=1.0,
+    )
+
+
+def _torque_marks(
+    log: Log, filtered: Mapping[str, Float2D], samples: Float1D, j: int
+) -> tuple[Line, ...]:
+    t = log.t[samples]
+    marks = [Line(t, log.tau_meas[samples, j], "measured", "raw", width=0.8)]
+    if log.truth is not None:
+        marks.append(Line(t, log.truth.tau[samples, j], "true", "true", width=1.6))
+    for (name, tau), role in zip(filtered.items(), FILTER_ROLES, strict=False):
+        marks.append(Line(t, tau[samples, j], name, role))
+    return tuple(marks)
+
+
+def _reversal(log: Log, motion: Motion, j: int) -> float:
+    """Return when joint j reverses fastest, away from the ends; its fastest moment if never."""
+    inside = slice(log.t.size // 10, -log.t.size // 10)
+    t, dq, ddq = motion.t[inside], motion.dq[inside, j], motion.ddq[inside, j]
+    turns = np.flatnonzero(np.diff(np.sign(dq)) != 0)
+    if not turns.size:
+        return float(t[np.abs(dq).argmax()])
+    return float(t[turns[np.abs(ddq[turns]).argmax()]])
+
+
+def prediction(found: Prediction, before: Prediction, noise_std: Float1D) -> Chart:
+    """Return measured and predicted torque on an unseen log, and the residual in its noise band.
+
+    Parameters
+    ----------
+    found, before : Prediction
+        Of the identified and of the nominal model, on the same log.
+    noise_std : ndarray, shape (n,)
+        Standard deviation of the residual on the identification's own log [N m].
+    """
+    t = found.t
+    panels = []
+    for j, (joint, unit) in enumerate(zip(found.joint_names, found.torque_units, strict=True)):
+        torques = (
+            Points(t, found.measured[:, j], "measured", "ink", size=2.2),
+            Line(t, before.predicted[:, j], "nominal", "nominal", style="dashed"),
+            Line(t, found.predicted[:, j], "identified", "identified", width=1.2),
+        )
+        band = np.full(t.size, 2.0 * noise_std[j])
+        residual = found.measured[:, j] - found.predicted[:, j]
+        residuals = (
+            Band(t, -band, "2 std of the fit's residual", "raw", upper=band),
+            Line(t, residual, "", "identified"),
+        )
+        panels += [
+            Panel(marks=torques, x_label="time [s]", y_label=f"torque [{unit}]", title=joint),
+            Panel(marks=residuals, x_label="time [s]", title=f"{joint}, measured - identified"),
+        ]
+    return Chart(
+        name="prediction",
+        title="Prediction of an unseen trajectory",
+        caption="Left: torque measured on a trajectory that the identification has not seen, "
+        "filtered like the rows of the fit, with the predictions of the nominal and the "
+        "identified model. Right: what the identified model leaves, beside the band that holds "
+        "95 % of the residuals of the fit.",
+        panels=tuple(panels),
+        columns=2,
+        panel_height=0.95,
+    )

@@ -1,0 +1,42 @@
+"""Colors by role, for light and dark pages; readable without color vision.
+
+The hues are those of Okabe and Ito (2008), "Color Universal Design", without yellow, which is lost
+on white; on dark ground they are lighter. Joints beyond the last hue begin again.
+"""
+
+HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+DARK_HUES = ("#4ca6dd", "#ee8244", "#2fc79c", "#dd9cbf", "#f0b73c", "#8fd0f5", "#a5a5a5")
+
+ROLES = {
+    "ink": ("#1a1d21", "#e6e8eb"),
+    "muted": ("#8b9198", "#8b929b"),
+    "grid": ("#e2e4e7", "#33383f"),
+    "true": ("#1a1d21", "#e6e8eb"),
+    "nominal": ("#d55e00", "#ee8244"),
+    "identified": ("#0072b2", "#4ca6dd"),
+    "raw": ("#b4b9bf", "#5c646d"),
+    "filter-1": ("#cc79a7", "#dd9cbf"),
+    "filter-2": ("#009e73", "#2fc79c"),
+    "warning": ("#a8071a", "#ff7b72"),
+    **{f"joint-{k}": pair for k, pair in enumerate(zip(HUES, DARK_HUES, strict=True))},
+}
+"""Role to its color on light and on dark ground."""
+
+
+def joint_role(j: int) -> str:
+    """Return the color role of joint `j`."""
+    return f"joint-{j % len(HUES)}"
+
+
+def light(role: str) -> str:
+    """Return the color of a role on light ground."""
+    return ROLES[role][0]
+
+
+def css_variables() -> tuple[str, str]:
+    """Return the declarations of all roles as CSS variables, for light and for dark ground."""
+    pairs = ROLES.items()
+    return (
+        "".join(f"--{role}:{colors[0]};" for role, colors in pairs),
+        "".join(f"--{role}:{colors[1]};" for role, colors in pairs),
+    )
