@@ -13,6 +13,7 @@ from robotid_sim.cli.check import check
 from robotid_sim.cli.design import design
 from robotid_sim.cli.identify import identify
 from robotid_sim.cli.list import list_
+from robotid_sim.cli.options import remember_command
 from robotid_sim.cli.run import run
 from robotid_sim.cli.simulate import simulate
 from robotid_sim.cli.validate import validate
@@ -55,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done and passed; 1 the work ran and the verdict is no; 2 the input cannot be used; 130 Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    remember_command(words)
     debug = "--debug" in words
     verbose = "-v" in words or "--verbose" in words
     _log_to_stderr(logging.INFO if verbose else logging.WARNING)

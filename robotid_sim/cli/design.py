@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.cli import options, output
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.files import require_writable
@@ -14,6 +15,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.stages import basis_of, design_result
+from robotid_sim.study.study import versions
 from robotid_sim.trajectory.design import assess
 from robotid_sim.trajectory.information import expected_std
 from robotid_sim.trajectory.optimal import DesignResult
@@ -26,6 +28,7 @@ INTERRUPTED = 130
 def design(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trajectory file (JSON).")],
+    report: options.ReportFile = None,
     json: options.Json = False,
     workers: Annotated[
         int, typer.Option(min=1, help="Processes; the result does not depend on it.")
@@ -38,15 +41,24 @@ def design(
     Only the nominal model is used. The solver starts from the best of many random feasible series;
     at Ctrl-C the best so far is written. Exit 1 if no excitation satisfies the limits.
     """
-    require_writable(out)
+    for path in filter(None, (out, report)):
+        require_writable(path)
     plant = read_robot(robot, study.robot)
     with output.progress_bar(enabled=not json) as progress:
         result = design_result(plant, study, workers=workers, progress=progress)
     result.trajectory.save(out)
     model = nominal_robot(plant, study)
     basis = basis_of(model, study)
+    std = expected_std(model, basis, result.trajectory, dt=1.0 / study.experiment.rate)
     content = {"robot": plant.name, "trajectory": str(out)}
-    content |= describe_design(model, basis, result, study)
+    content |= describe_design(model, basis, result, study, std)
+    if report is not None:
+        from robotid_sim.report.design_report import design_report  # loads matplotlib
+        from robotid_sim.report.page import write_page
+
+        command = options.command_line()
+        page = design_report(model, basis, result, std, study, command, versions())
+        write_page(page, report)
     if json:
         output.print_json(content)
     else:
@@ -55,11 +67,10 @@ def design(
 
 
 def describe_design(
-    model: Robot, basis: BaseParameters, result: DesignResult, study: StudyConfig
+    model: Robot, basis: BaseParameters, result: DesignResult, study: StudyConfig, std: Float1D
 ) -> dict[str, Any]:
     """Return what the design reports: criterion, use of the limits, expected accuracy."""
     path = result.trajectory
-    std = expected_std(model, basis, path, dt=1.0 / study.experiment.rate)
     known = [float(value) if np.isfinite(value) else None for value in std]
     values = basis.of(model.parameters()).tolist()
     parts = zip(basis.names, basis.units, values, known, strict=True)

@@ -12,9 +12,9 @@ from robotid_sim.files import require_writable
 from robotid_sim.measurement import load_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.stages import Identification, nominal_of_log
 from robotid_sim.study.stages import identify as identify_stage
-from robotid_sim.study.study import estimate_context, write_identified
+from robotid_sim.study.study import estimate_context, versions, write_identified
 
 
 @options.for_study
@@ -27,6 +27,7 @@ def identify(
         typer.Option(help="Estimator, repeatable; the last one is chosen.  [default: ols wls]"),
     ] = None,
     urdf: Annotated[Path | None, typer.Option(help="Write the identified robot here.")] = None,
+    report: options.ReportFile = None,
     json: options.Json = False,
     *,
     study: StudyConfig,
@@ -39,7 +40,8 @@ def identify(
         chosen = {"estimators": tuple(estimator), "chosen": estimator[-1]}
         estimation = study.estimation.model_copy(update=chosen)
         study = study.model_copy(update={"estimation": estimation})
-    require_writable(out)
+    for path in filter(None, (out, urdf, report)):
+        require_writable(path)
     read = read_robot(robot, study.robot)
     data = load_log(log)
     with output.progress_bar(enabled=not json) as progress:
@@ -50,6 +52,16 @@ def identify(
         if found.lift is None:
             raise InconsistentInertiaError(f"no robot to write to {urdf}: {found.chosen.message}")
         write_identified(found, urdf)
+    if report is not None:
+        from robotid_sim.report.identification_report import (
+            identification_report,
+        )  # loads matplotlib
+        from robotid_sim.report.page import write_page
+
+        nominal = nominal_of_log(read, data, study)
+        command = options.command_line()
+        page = identification_report(nominal, data, found, study, command, versions())
+        write_page(page, report)
     if json:
         estimates = [estimate.content() for estimate in found.estimates]
         output.print_json({"robot": read.name, **context, "estimates": estimates})

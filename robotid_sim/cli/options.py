@@ -2,7 +2,9 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,8 +46,24 @@ Quick = Annotated[bool, typer.Option("--quick", help="Fewer candidates and perio
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes for independent work.  [default: all cores]")
 ]
+ReportFile = Annotated[
+    Path | None, typer.Option("--report", help="Write a page with figures here (HTML).")
+]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what is done.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+_words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
+
+
+def remember_command(words: Sequence[str]) -> None:
+    """Keep the words of the command line for reports."""
+    _words.set(tuple(words))
+
+
+def command_line() -> str:
+    """Return the command that is running, as a shell would take it."""
+    return shlex.join(["robotid", *_words.get()])
 
 
 def for_study(command: Callable[..., int]) -> Callable[..., int]:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -15,12 +16,14 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import CheckResult, ControlResult, StudyResult
 from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import basis_of, check_config, fourier_options
-from robotid_sim.study.study import run_study
+from robotid_sim.study.stages import Progress, basis_of, check_config, fourier_options
+from robotid_sim.study.study import Study, run_study
+
+_log = logging.getLogger(__name__)
 
 FILES = (
     *("result.json", "identified.urdf", "nominal.urdf", "trajectory.json", "log.h5"),
-    *("estimate.json", "run.log"),
+    *("estimate.json", "report.html", "figures", "run.log"),
 )
 
 
@@ -38,8 +41,9 @@ def run(
 ) -> int:
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
-    Writes result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5, estimate.json and
-    run.log into OUT. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be used.
+    Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
+    estimate.json, run.log and figures/ into OUT. Exit 0 if the verdict is passed, 1 if not, 2 if
+    the input cannot be used.
     """
     plant = read_robot(robot, study.robot)
     if dry_run:
@@ -51,15 +55,27 @@ def run(
     try:
         with output.progress_bar(enabled=not json) as progress:
             count = workers or os.cpu_count() or 1
-            result = run_study(robot, study, folder, workers=count, progress=progress)
+            done = run_study(robot, study, folder, workers=count, progress=progress)
+            _write_report(done, folder, progress)
     finally:
         logging.getLogger("robotid_sim").removeHandler(handler)
         handler.close()
+    result = done.result
     if json:
         output.print_json(result.content())
     else:
         print_result(result, folder)
     return 0 if result.verdict.passed else 1
+
+
+def _write_report(done: Study, folder: Path, progress: Progress) -> None:
+    from robotid_sim.report.page import write_page  # loads matplotlib
+    from robotid_sim.report.study_report import study_report
+
+    began = time.perf_counter()
+    page = study_report(done, options.command_line())
+    write_page(page, folder / "report.html", folder / "figures", progress)
+    _log.info("report: %.2f s", time.perf_counter() - began)
 
 
 def _log_file(path: Path) -> logging.Handler:
@@ -151,7 +167,7 @@ def print_result(result: StudyResult, folder: Path) -> None:
     print_checks(result.verdict.checks)
     verdict = "PASSED" if result.verdict.passed else "FAILED"
     seconds = sum(result.timings.values())
-    output.print_line(f"verdict: {verdict} in {seconds:.1f} s; files in {folder}")
+    output.print_line(f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}")
 
 
 def _print_preprocessing(result: StudyResult) -> None:

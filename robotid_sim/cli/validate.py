@@ -2,24 +2,28 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.run import print_checks, print_control
+from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation import Estimate, load_estimates
+from robotid_sim.estimation.lift import Lift
 from robotid_sim.files import require_writable, write_json
 from robotid_sim.measurement import load_log
+from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.scoring import describe_run
 from robotid_sim.study.stages import basis_of, lift_estimate, preprocessor_of
 from robotid_sim.study.stages import validate as validate_stage
-from robotid_sim.study.study import saved_if_diverged
+from robotid_sim.study.study import saved_if_diverged, versions
 from robotid_sim.study.verdict import loop_checks
-from robotid_sim.validation.prediction import predict
+from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.prediction import Prediction, predictions
 
 
 @options.for_study
@@ -34,6 +38,7 @@ def validate(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")
     ] = None,
+    report: options.ReportFile = None,
     json: options.Json = False,
     workers: options.Workers = None,
     *,
@@ -43,71 +48,98 @@ def validate(
 
     The loop compares the true, the nominal and the identified model. Exit 1 if a check fails.
     """
-    if out is not None:
-        require_writable(out)
+    for path in filter(None, (out, report)):
+        require_writable(path)
     plant = read_robot(robot, study.robot)
     model = nominal_robot(plant, study)
     basis = basis_of(model, study)
-    chosen = _chosen(estimate)
-    if chosen.names != basis.names:
-        raise FileFormatError(
-            f"{estimate} has other base parameters than '{plant.name}' ({len(chosen.names)} "
-            f"against {basis.rank}); is it of another robot, or of other joint parameters?"
-        )
+    chosen = _chosen(estimate, plant, basis)
     lifted = lift_estimate(chosen, model, basis)
     if lifted is None:
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
-    prediction = None
+    predicted = None
     if log is not None:
         unseen = load_log(log).require_robot(model)
-        prediction = predict(chosen.beta, unseen, model, basis, preprocessor_of(study))
+        predicted = predictions(chosen.beta, unseen, model, basis, preprocessor_of(study))
     diverged = (out or estimate).with_name("diverged.h5")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         count = workers or os.cpu_count() or 1
         loop = validate_stage(plant, lifted.robot, study, workers=count, progress=progress)
     runs = [describe_run(run) for run in loop.runs]
     checks = loop_checks(plant, loop, study.validation)
-    content = {
+    content = _content(plant, chosen, lifted, predicted, loop)
+    content["control"] = [run.model_dump(mode="json") for run in runs]
+    content["checks"] = [check.model_dump(mode="json") for check in checks]
+    if out is not None:
+        write_json(out, "validation", 1, content)
+    if report is not None:
+        from robotid_sim.report.page import write_page  # loads matplotlib
+        from robotid_sim.report.validation_report import validation_report
+
+        again = (study, options.command_line(), versions())
+        write_page(validation_report(plant, chosen, predicted, loop, runs, checks, *again), report)
+    if json:
+        output.print_json(content)
+    else:
+        _print(plant, lifted, predicted, loop)
+        print_control(runs, plant.joint_units)
+        print_checks(checks)
+    return 0 if all(check.passed for check in checks) else 1
+
+
+def _content(
+    plant: Robot,
+    chosen: Estimate,
+    lifted: Lift,
+    predicted: tuple[Prediction, Prediction] | None,
+    loop: ClosedLoop,
+) -> dict[str, Any]:
+    rms = None if predicted is None else predicted[0].torque_rms.tolist()
+    relative = None if predicted is None else predicted[0].torque_rms_relative.tolist()
+    return {
         "robot": plant.name,
         "estimator": chosen.estimator,
         "identified": lifted.message,
         "bandwidth": loop.gains.bandwidth,
         "error_bound": loop.gains.error_bound.tolist(),
         "bandwidth_limited": list(loop.gains.limited),
-        "torque_rms": None if prediction is None else prediction.torque_rms.tolist(),
-        "torque_rms_relative": None
-        if prediction is None
-        else prediction.torque_rms_relative.tolist(),
-        "control": [run.model_dump(mode="json") for run in runs],
-        "checks": [check.model_dump(mode="json") for check in checks],
+        "torque_rms": rms,
+        "torque_rms_relative": relative,
     }
-    if out is not None:
-        write_json(out, "validation", 1, content)
-    if json:
-        output.print_json(content)
-    else:
-        output.print_line(f"{plant.name}: {lifted.message}")
-        output.print_line(
-            f"bandwidth {loop.gains.bandwidth:.4g} rad/s; error bound under the disturbance "
-            + " ".join(f"{1e3 * bound:.3g}" for bound in loop.gains.error_bound)
-            + " (10^-3 rad or m)"
-        )
-        if loop.gains.limited:
-            joints = ", ".join(loop.gains.limited)
-            output.print_line(f"bound not reached at the largest bandwidth: {joints}")
-        if prediction is not None:
-            shares = zip(plant.joint_names, prediction.torque_rms_relative, strict=True)
-            rows_ = [[name, output.percent(float(share))] for name, share in shares]
-            output.print_table("", ["prediction of the log", "RMS residual"], rows_)
-        print_control(runs, plant.joint_units)
-        print_checks(checks)
-    return 0 if all(check.passed for check in checks) else 1
 
 
-def _chosen(path: Path) -> Estimate:
+def _print(
+    plant: Robot,
+    lifted: Lift,
+    predicted: tuple[Prediction, Prediction] | None,
+    loop: ClosedLoop,
+) -> None:
+    output.print_line(f"{plant.name}: {lifted.message}")
+    output.print_line(
+        f"bandwidth {loop.gains.bandwidth:.4g} rad/s; error bound under the disturbance "
+        + " ".join(f"{1e3 * bound:.3g}" for bound in loop.gains.error_bound)
+        + " (10^-3 rad or m)"
+    )
+    if loop.gains.limited:
+        joints = ", ".join(loop.gains.limited)
+        output.print_line(f"bound not reached at the largest bandwidth: {joints}")
+    if predicted is not None:
+        found, before = (p.torque_rms_relative.tolist() for p in predicted)
+        parts = zip(plant.joint_names, found, before, strict=True)
+        rows = [[name, output.percent(new), output.percent(old)] for name, new, old in parts]
+        columns = ["prediction of the log", "RMS residual", "nominal model"]
+        output.print_table("", columns, rows)
+
+
+def _chosen(path: Path, plant: Robot, basis: BaseParameters) -> Estimate:
     estimates, context = load_estimates(path)
     wanted = context.get("chosen")
-    for estimate in estimates:
-        if estimate.estimator == wanted:
-            return estimate
-    raise FileFormatError(f"{path} does not say which of its estimates was chosen")
+    chosen = next((e for e in estimates if e.estimator == wanted), None)
+    if chosen is None:
+        raise FileFormatError(f"{path} does not say which of its estimates was chosen")
+    if chosen.names != basis.names:
+        raise FileFormatError(
+            f"{path} has other base parameters than '{plant.name}' ({len(chosen.names)} against "
+            f"{basis.rank}); is it of another robot, or of other joint parameters?"
+        )
+    return chosen

@@ -35,6 +35,12 @@ def joint_slice(joint: int, dof: int) -> slice:
     return slice(start, start + N_JOINT)
 
 
+def owners(dof: int) -> tuple[int, ...]:
+    """Return the index (from 0) of the body or joint that every parameter belongs to."""
+    links = [k for k in range(dof) for _ in INERTIAL]
+    return tuple(links + [k for k in range(dof) for _ in JOINT])
+
+
 def names(dof: int) -> tuple[str, ...]:
     """Return the symbols in order: ``m1 mx1 … Izz1 m2 …`` then ``Fv1 Fc1 Fo1 Ia1 Fv2 …``."""
     links = [f"{symbol}{k + 1}" for k in range(dof) for symbol in INERTIAL]

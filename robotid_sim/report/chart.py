@@ -151,8 +151,7 @@ class Chart:
         """Yield the columns of the chart's data: a heading and the numbers of each."""
         for k, panel in enumerate(self.panels):
             if isinstance(panel, Matrix):
-                for name, row in zip(panel.names, panel.values, strict=True):
-                    yield name, row
+                yield from zip(panel.names, panel.values, strict=True)
             elif isinstance(panel, Space):
                 for label, _, points in panel.curves:
                     for axis, column in zip("xyz", np.asarray(points).T, strict=True):

@@ -4,6 +4,7 @@ import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -25,7 +27,7 @@ WIDTH = 7.16
 DPI = 160
 FONT = 8.0  # [pt]
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": FONT,
     "font.family": "sans-serif",
     "axes.titlesize": FONT,
@@ -59,11 +61,19 @@ STYLE = {
     "savefig.facecolor": "none",
 }
 
-LINE_STYLES = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
+LINE_STYLES: dict[str, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
 SYMBOLS = {"circle": "o", "diamond": "D", "cross": "x", "square": "s"}
 
 # Margins [in]: room for the labels of axes, and for a line of legend.
-LEFT, RIGHT, BOTTOM, TOP, LEGEND, BETWEEN_ROWS, BETWEEN_COLUMNS = 0.62, 0.1, 0.42, 0.1, 0.2, 0.2, 0.6
+LEFT, RIGHT, BOTTOM, TOP, LEGEND, BETWEEN_ROWS, BETWEEN_COLUMNS = (
+    0.62,
+    0.1,
+    0.42,
+    0.1,
+    0.2,
+    0.2,
+    0.6,
+)
 TITLE = 0.17
 """Height of a panel's title [in]."""
 
@@ -82,59 +92,80 @@ def figure(chart: Chart, width: float = WIDTH) -> Figure:
         return _drawn(chart, width)
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where things stand on a figure [in]."""
+
+    width: float
+    height: float
+    left: float
+    top: float
+    between: float
+    legend_columns: int
+
+    @classmethod
+    def of(cls, chart: Chart, width: float) -> "_Layout":
+        if all(isinstance(panel, Space | Matrix) for panel in chart.panels):
+            width = min(width, chart.panel_height + 1.2)
+        names = [n for p in chart.panels if isinstance(p, Panel) for n in p.y_ticks]
+        left = max(LEFT, 0.3 + 0.055 * max(map(len, names), default=0))
+        labels = list(chart.legend())
+        columns = max(1, int((width - left) / (0.45 + 0.065 * max(map(len, labels), default=1))))
+        titled = any(panel.title for panel in chart.panels if not isinstance(panel, Space))
+        title = TITLE if titled else 0.0
+        between = (0.1 if chart.share_x else BETWEEN_ROWS) + title
+        top = TOP + title
+        if len(labels) > 1:
+            top += LEGEND * -(-len(labels) // columns)
+        inner = chart.rows * chart.panel_height + (chart.rows - 1) * between
+        return cls(width, top + inner + BOTTOM, left, top, between, min(len(labels), columns))
+
+
 def _drawn(chart: Chart, width: float) -> Figure:
-    legend = chart.legend()
-    if all(isinstance(panel, Space | Matrix) for panel in chart.panels):
-        width = min(width, chart.panel_height + 1.2)
-    per_row = max(1, int((width - LEFT) / (0.45 + 0.065 * max(map(len, legend), default=1))))
-    top = TOP + LEGEND * -(-len(legend) // per_row) if len(legend) > 1 else TOP
-    titled = any(panel.title for panel in chart.panels if not isinstance(panel, Space))
-    between = (0.1 if chart.share_x else BETWEEN_ROWS) + (TITLE if titled else 0.0)
-    top += TITLE if titled else 0.0
-    names = [n for p in chart.panels if isinstance(p, Panel) for n in p.y_ticks]
-    left = max(LEFT, 0.3 + 0.055 * max(map(len, names), default=0))
-    inner = chart.rows * chart.panel_height + (chart.rows - 1) * between
-    height = top + inner + BOTTOM
+    layout = _Layout.of(chart, width)
+    width, height = layout.width, layout.height
     made = Figure(figsize=(width, height))
-    made.set_canvas(FigureCanvasAgg(made))
-    cell = (width - left - RIGHT - (chart.columns - 1) * BETWEEN_COLUMNS) / chart.columns
+    FigureCanvasAgg(made)
+    cell = (width - layout.left - RIGHT - (chart.columns - 1) * BETWEEN_COLUMNS) / chart.columns
     grid = made.add_gridspec(
         chart.rows,
         chart.columns,
-        left=left / width,
+        left=layout.left / width,
         right=1.0 - RIGHT / width,
         bottom=BOTTOM / height,
-        top=1.0 - top / height,
-        hspace=between / chart.panel_height,
+        top=1.0 - layout.top / height,
+        hspace=layout.between / chart.panel_height,
         wspace=BETWEEN_COLUMNS / cell,
         width_ratios=chart.column_shares or None,
     )
     for k, panel in enumerate(chart.panels):
-        row, column = divmod(k, chart.columns)
-        place = grid[row, column]
+        place = grid[divmod(k, chart.columns)]
         if isinstance(panel, Space):
             _draw_space(made, place, panel)
-            continue
-        axes = made.add_subplot(place)
-        if isinstance(panel, Matrix):
-            _draw_matrix(axes, panel)
+        elif isinstance(panel, Matrix):
+            _draw_matrix(made.add_subplot(place), panel)
         else:
+            axes = made.add_subplot(place)
             _draw_panel(axes, panel)
             if k + chart.columns < len(chart.panels):  # the lowest row names the axis for all
                 axes.set_xlabel("")
                 axes.tick_params(labelbottom=not chart.share_x)
-    if len(legend) > 1:
+    _add_legend(made, chart, layout)
+    return made
+
+
+def _add_legend(made: Figure, chart: Chart, layout: _Layout) -> None:
+    if len(chart.legend()) > 1:
         made.legend(
-            handles=[_handle(label, mark) for label, mark in legend.items()],
+            handles=[_handle(label, mark) for label, mark in chart.legend().items()],
             loc="upper left",
-            bbox_to_anchor=(left / width, 1.0 - 0.05 / height),
+            bbox_to_anchor=(layout.left / layout.width, 1.0 - 0.05 / layout.height),
             borderaxespad=0.0,
             borderpad=0.0,
-            ncols=min(len(legend), per_row),
+            ncols=layout.legend_columns,
             handlelength=1.6,
             columnspacing=1.2,
         )
-    return made
 
 
 def _draw_panel(axes: Axes, panel: Panel) -> None:
@@ -211,12 +242,12 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     axes.set_aspect("equal")
     axes.set_title(panel.title, loc="left", pad=3.0)
     bar = axes.figure.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     bar.set_label("correlation [-]")
 
 
-def _draw_space(made: Figure, place: object, panel: Space) -> None:
-    axes = made.add_subplot(place, projection="3d")  # type: ignore[arg-type]
+def _draw_space(made: Figure, place: SubplotSpec, panel: Space) -> None:
+    axes = made.add_subplot(place, projection="3d")
     points = np.vstack([curve for _, _, curve in panel.curves])
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = 0.5 * (low + high), 0.55 * float((high - low).max())
@@ -278,6 +309,7 @@ def _for_page(svg: str, name: str) -> str:
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", body, count=1)
+    body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)  # a hundredth of a point is enough
     # Ids must be unique on the page.
     body = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"(font(?:-family)?: [^;\"]*)'[^;\"]*", r"\1sans-serif", body)

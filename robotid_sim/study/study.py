@@ -159,7 +159,7 @@ def run_study(
     result = StudyResult(
         robot=describe_robot(plant),
         seed=config.seed,
-        versions={"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+        versions=versions(),
         reproducible=True,
         assumptions=list(plant.assumptions),
         trajectory=describe_trajectory(plant, nominal, trajectory, config),
@@ -173,6 +173,11 @@ def run_study(
     )
     result.save(folder / "result.json")
     return Study(config, plant, nominal, trajectory, log, found, unseen, loop, result)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that decide the numbers."""
+    return {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}}
 
 
 def estimate_context(found: Identification) -> dict[str, object]:

@@ -63,6 +63,15 @@ def predict(
     return Prediction(log.joint_names, units, motion.row_times, measured, predicted, *scores)
 
 
+def predictions(
+    beta: Float1D, log: Log, nominal: Robot, basis: BaseParameters, preprocessor: Preprocessor
+) -> tuple[Prediction, Prediction]:
+    """Return what the estimate and what the nominal model predict on a log; see `predict`."""
+    before = basis.of(nominal.parameters())
+    found, old = (predict(b, log, nominal, basis, preprocessor) for b in (beta, before))
+    return found, old
+
+
 def clean_log(log: Log) -> Log:
     """Return the log as ideal sensors would have recorded it."""
     if log.truth is None:

@@ -107,7 +107,8 @@ def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
     return Chart(
         name="pareto",
         title="Tracking against effort",
-        caption="Every controller and model on the fast lap: low is accurate, left is gentle on the drives.",
+        caption="Every controller and model on the fast lap: low is accurate, left is gentle on "
+        "the drives.",
         panels=tuple(panels),
         columns=2,
         panel_height=2.2,

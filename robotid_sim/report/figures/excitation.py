@@ -46,8 +46,7 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
         limited = name != "torque" or bool(np.isfinite(limits.effort).all())
         what = f"{name} / {'limit' if limited else 'peak'} [-]"
         lines = (
-            Line(t, values[:, j], joint, joint_role(j))
-            for j, joint in enumerate(robot.joint_names)
+            Line(t, values[:, j], joint, joint_role(j)) for j, joint in enumerate(robot.joint_names)
         )
         panels.append(
             Panel(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.measurement import Log, Motion
 from robotid_sim.report.chart import Band, Chart, Line, Panel, Points, thinned
 from robotid_sim.validation.prediction import Prediction
@@ -38,15 +38,21 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
         unit = "N" if log.joint_units[j] == "m" else "N m"
         at = _reversal(log, motion, j)
         zoom = np.flatnonzero(np.abs(log.t - at) <= ZOOM)
-        for samples, title in ((whole, joint), (zoom, f"{joint} at {at:.2f} s")):
-            panels.append(
-                Panel(
-                    marks=_torque_marks(log, filtered, samples, j),
-                    x_label="time [s]",
-                    y_label=f"torque [{unit}]" if samples is whole else "",
-                    title=title,
-                )
+        panels.append(
+            Panel(
+                marks=_torque_marks(log.t[whole], log, filtered, whole, j),
+                x_label="time [s]",
+                y_label=f"torque [{unit}]",
+                title=joint,
             )
+        )
+        panels.append(
+            Panel(
+                marks=_torque_marks(1e3 * (log.t[zoom] - at), log, filtered, zoom, j),
+                x_label="time from the reversal [ms]",
+                title=f"{joint}, reversal at {at:.2f} s",
+            )
+        )
     return Chart(
         name="torque-filters",
         title="Torque filters",
@@ -60,9 +66,8 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
 
 
 def _torque_marks(
-    log: Log, filtered: Mapping[str, Float2D], samples: Float1D, j: int
+    t: Float1D, log: Log, filtered: Mapping[str, Float2D], samples: Int1D, j: int
 ) -> tuple[Line, ...]:
-    t = log.t[samples]
     marks = [Line(t, log.tau_meas[samples, j], "measured", "raw", width=0.8)]
     if log.truth is not None:
         marks.append(Line(t, log.truth.tau[samples, j], "true", "true", width=1.6))

@@ -1,0 +1,111 @@
+"use strict";
+(() => {
+  const NARROW = 600; // px below which panels stand in one column
+  const find = (selector, root = document) => Array.from(root.querySelectorAll(selector));
+
+  async function unpack(id) {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  }
+
+  // Data of a figure.
+  for (const button of find("button.data")) {
+    button.addEventListener("click", async () => {
+      const name = button.dataset.name;
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([await unpack(`csv-${name}`)], { type: "text/csv" }));
+      link.download = `${name}.csv`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
+
+  // Sorting of tables: numbers by value, the rest by letters.
+  const value = (cell) => {
+    const text = cell.textContent.trim();
+    const number = parseFloat(text);
+    return Number.isNaN(number) ? text : number;
+  };
+  const order = (a, b) =>
+    typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  for (const head of find("th")) {
+    head.querySelector("button").addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of head.parentNode.children) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const body = head.closest("table").tBodies[0];
+      const rows = Array.from(body.rows);
+      rows.sort((a, b) => order(value(a.cells[head.cellIndex]), value(b.cells[head.cellIndex])));
+      body.append(...(up ? rows : rows.reverse()));
+    });
+  }
+
+  if (!document.getElementById("plotly") || typeof DecompressionStream === "undefined") return;
+
+  // Interactive figures in place of the static ones.
+  const css = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--${role}`).trim();
+  function colored(part) {
+    if (typeof part === "string" && part.startsWith("role:")) {
+      const [, role, alpha] = part.split(":");
+      const color = css(role);
+      return alpha ? color + Math.round(255 * alpha).toString(16).padStart(2, "0") : color;
+    }
+    if (Array.isArray(part)) return part.map(colored);
+    if (part && typeof part === "object")
+      return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, colored(inner)]));
+    return part;
+  }
+  function layoutOf(figure, width) {
+    const layout = structuredClone(figure.layout);
+    if (width < NARROW) {
+      for (const [axis, domain] of Object.entries(figure.narrow.axes)) Object.assign(layout[axis], domain);
+      layout.annotations = figure.narrow.annotations;
+      layout.height = figure.narrow.height;
+    }
+    for (const [key, axis] of Object.entries(layout))
+      if (/^[xy]axis/.test(key)) {
+        Object.assign(axis, { gridcolor: css("grid"), linecolor: css("muted"), zeroline: false, automargin: true });
+        if (axis.title) axis.title.font = { size: 12 };
+      }
+    return Object.assign(colored(layout), {
+      width, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { color: css("ink"), size: 12, family: getComputedStyle(document.body).fontFamily },
+      legend: { orientation: "h", x: 0, y: 1, yref: "container", yanchor: "top" },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: css("muted"), activecolor: css("ink") },
+      hoverlabel: { bgcolor: css("panel"), font: { color: css("ink") } },
+      margin: { l: 55, r: 10, t: 62, b: 45 }, hovermode: "closest", dragmode: "zoom",
+    });
+  }
+  const config = { displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"], responsive: false };
+
+  async function start() {
+    const script = document.createElement("script");
+    script.textContent = await unpack("plotly");
+    document.head.append(script);
+    const figures = JSON.parse(await unpack("figures"));
+    const shown = new Map();
+    const draw = (node) => {
+      const figure = figures[node.dataset.chart];
+      const live = node.querySelector(".live");
+      live.hidden = false;
+      node.querySelector(".static").style.display = "none";
+      // What a reader has switched off stays off when theme or width change.
+      const kept = (live.data || []).map((trace) => trace.visible);
+      const data = colored(figure.data).map((trace, k) => (kept[k] === undefined ? trace : { ...trace, visible: kept[k] }));
+      shown.set(node, node.clientWidth);
+      return Plotly.react(live, data, layoutOf(figure, node.clientWidth), config);
+    };
+    // A figure is drawn when it comes near the window: the page answers at once.
+    const watch = new IntersectionObserver((entries) => {
+      for (const entry of entries)
+        if (entry.isIntersecting) { watch.unobserve(entry.target); draw(entry.target); }
+    }, { rootMargin: "600px" });
+    for (const node of find("figure")) if (figures[node.dataset.chart]) watch.observe(node);
+    const redraw = (changed) => { for (const [node, width] of shown) if (changed || node.clientWidth !== width) draw(node); };
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(true));
+    addEventListener("resize", () => redraw(false));
+    document.documentElement.dataset.ready = "yes";
+  }
+  start();
+})();

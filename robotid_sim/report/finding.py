@@ -1,0 +1,71 @@
+"""The result of a study in one sentence."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation import Estimate
+from robotid_sim.model import parameters
+from robotid_sim.report.wording import CHECKS, number, percent
+from robotid_sim.study.result import StudyResult
+
+CLEAR = 10.0
+"""A parameter stands out if it is this many standard deviations from zero."""
+
+LIMITED = 0.5
+"""A joint is noise-limited if less than this share of its link's and its own parameters do."""
+
+
+def clear_shares(estimate: Estimate, basis: BaseParameters) -> Float1D:
+    """Return for every joint the share of its parameters that stand out, NaN without any."""
+    dof = len(estimate.joint_names)
+    owner = np.array(parameters.owners(dof))[basis.columns]
+    clear = np.abs(estimate.beta) > CLEAR * estimate.std
+    return np.array(
+        [clear[owner == j].mean() if (owner == j).any() else np.nan for j in range(dof)]
+    )
+
+
+def noise_limited(estimate: Estimate, basis: BaseParameters) -> list[str]:
+    """Return the joints with mostly parameters that do not stand out from their uncertainty."""
+    shares = clear_shares(estimate, basis)
+    return [n for n, s in zip(estimate.joint_names, shares, strict=True) if s < LIMITED]
+
+
+def finding(
+    result: StudyResult, estimate: Estimate, basis: BaseParameters, gap_left: float | None
+) -> str:
+    """Return what a study found, in one sentence; a failed verdict comes first."""
+    failed = [check for check in result.verdict.checks if not check.passed]
+    if failed:
+        worst = failed[0]
+        what = CHECKS.get(worst.name, worst.name)
+        others = f" ({len(failed) - 1} more)" if len(failed) > 1 else ""
+        return f"Failed: {what} is {number(worst.value)}, limit {number(worst.limit)}{others}."
+    parts = []
+    if gap_left is not None:
+        parts.append(f"closed {percent(1.0 - gap_left)} of the tracking gap")
+    chosen = next(e for e in result.estimates if e.estimator == result.chosen)
+    errors = [] if chosen.validation is None else chosen.validation.model_error_relative
+    known = [e for e in errors if e is not None]
+    if known:
+        joint = result.robot.joint_names[int(np.argmax(known))]
+        parts.append(f"predicts unseen torques within {percent(max(known), 2)} ({joint} worst)")
+    return f"Identification {' and '.join(parts)}; {limits_of_noise(estimate, basis)}."
+
+
+def limits_of_noise(estimate: Estimate, basis: BaseParameters) -> str:
+    """Return which joints the noise limits, as the end of a sentence."""
+    clear = int((np.abs(estimate.beta) > CLEAR * estimate.std).sum())
+    known = f"{clear} of {len(estimate.names)} base parameters are known to 10 % or better"
+    limited = noise_limited(estimate, basis)
+    if not limited:
+        return known
+    verb = "is" if len(limited) == 1 else "are"
+    return f"{known}, {_listed(limited)} {verb} noise-limited"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

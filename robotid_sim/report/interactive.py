@@ -1,0 +1,222 @@
+"""Charts as plotly figures, for pages on which one can zoom, read values and switch curves off.
+
+Only plotly's JavaScript is used, out of the installed package; the figures are its JSON, with
+colors as roles that the page resolves to those of its light or dark theme.
+"""
+
+import base64
+import gzip
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float
+from robotid_sim.report.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space
+
+DASHES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
+SYMBOLS = {"circle": "circle", "diamond": "diamond", "cross": "x-thin-open", "square": "square"}
+
+SYMLOG = 2.0
+"""Where a symlog axis turns from linear to logarithmic."""
+
+PIXELS = 115.0
+"""Pixels an inch: a page is wider than a figure in print."""
+
+TOP, BOTTOM, BETWEEN = 0.55, 0.4, 0.36
+"""Room above, below and between the panels [in]."""
+
+
+def plotly_script() -> str | None:
+    """Return plotly's JavaScript, or None if the ``web`` extra is not installed."""
+    if find_spec("plotly") is None:
+        return None
+    script = files("plotly") / "package_data" / "plotly.min.js"
+    return script.read_text(encoding="utf-8")
+
+
+def packed(text: str) -> str:
+    """Return a text compressed for a page: gzip in base64; the same text, the same bits."""
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+
+
+def plotly_figure(chart: Chart) -> dict[str, Any] | None:
+    """Return a chart as ``data``, ``layout`` and ``narrow``, or None if it is in space.
+
+    ``narrow`` is the part of the layout that stacks all panels in one column.
+    """
+    if any(isinstance(panel, Space) for panel in chart.panels):
+        return None
+    data: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    named: set[str] = set()
+    for k, panel in enumerate(chart.panels):
+        number = "" if k == 0 else str(k + 1)
+        traces = _heatmap(panel) if isinstance(panel, Matrix) else _traces(panel, named)
+        data += [{**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"} for trace in traces]
+        axes[f"xaxis{number}"], axes[f"yaxis{number}"] = _axes(chart, panel, k)
+    wide, narrow = _arrangement(chart, chart.columns), _arrangement(chart, 1)
+    for name, domain in wide["axes"].items():
+        axes[name].update(domain)
+    layout = {
+        **axes,
+        "height": wide["height"],
+        "annotations": wide["annotations"],
+        "shapes": _shapes(chart),
+        "showlegend": len(named) > 1,
+    }
+    return {"data": data, "layout": layout, "narrow": narrow}
+
+
+def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
+    traces: list[dict[str, Any]] = []
+    for mark in panel.marks:
+        shared = {
+            "type": "scatter",
+            "x": _numbers(_placed(panel, mark.x)),
+            "name": mark.label,
+            "legendgroup": mark.label,
+            "showlegend": bool(mark.label) and mark.label not in named,
+        }
+        named |= {mark.label} if mark.label else set()
+        if isinstance(mark, Band):
+            hidden = {**shared, "y": _numbers(mark.y), "mode": "none", "showlegend": False}
+            edge = {"width": 0, "color": f"role:{mark.color}"}
+            filled = {"mode": "lines", "line": edge, "fill": "tonexty", "hoverinfo": "skip"}
+            color = {"fillcolor": f"role:{mark.color}:0.3"}
+            traces += [hidden, {**shared, "y": _numbers(mark.upper), **filled, **color}]
+        else:
+            traces.append({**shared, "y": _numbers(mark.y), **_look(mark, panel)})
+    return traces
+
+
+def _look(mark: Mark, panel: Panel) -> dict[str, Any]:
+    color = f"role:{mark.color}"
+    if isinstance(mark, Line):
+        line = {"color": color, "width": 1.5 * mark.width, "dash": DASHES[mark.style]}
+        return {"mode": "lines", "line": line, "hovertemplate": "%{y:.5g} at %{x:.4g}"}
+    assert isinstance(mark, Points)
+    marker = {"color": color, "size": 2.0 * mark.size, "symbol": SYMBOLS[mark.symbol]}
+    look: dict[str, Any] = {"mode": "markers", "marker": marker}
+    look["hovertemplate"] = "%{x:.5g}, %{y:.5g}"
+    if panel.y_ticks:
+        texts = [f"{n}: {x:.4g}" for n, x in zip(panel.y_ticks, mark.x.tolist(), strict=True)]
+        look |= {"text": texts, "hovertemplate": "%{text}"}
+    if mark.x_error is not None:
+        ends = [_placed(panel, mark.x + sign * mark.x_error) for sign in (1.0, -1.0)]
+        here = _placed(panel, mark.x)
+        lengths = {"array": _numbers(ends[0] - here), "arrayminus": _numbers(here - ends[1])}
+        look["error_x"] = {"type": "data", **lengths, "color": color, "thickness": 1.2, "width": 0}
+    return look
+
+
+def _placed(panel: Panel, x: Float) -> Float:
+    """Return where values stand on the x axis: plotly has no symlog, so arsinh stands in for it."""
+    return np.arcsinh(x / SYMLOG) if panel.x_scale == "symlog" else x
+
+
+def _heatmap(panel: Matrix) -> list[dict[str, Any]]:
+    scale = [[0.0, "role:nominal"], [0.5, "role:paper"], [1.0, "role:identified"]]
+    return [
+        {
+            "type": "heatmap",
+            "z": [[round(float(v), 4) for v in row] for row in panel.values],
+            "x": list(panel.names),
+            "y": list(panel.names),
+            "zmin": -1,
+            "zmax": 1,
+            "colorscale": scale,
+            "colorbar": {"thickness": 10, "outlinewidth": 0},
+            "hovertemplate": "%{y}, %{x}: %{z:.3f}<extra></extra>",
+        }
+    ]
+
+
+def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the axes of panel k; a column's panels zoom together in time."""
+    number = "" if k == 0 else str(k + 1)
+    x: dict[str, Any] = {"anchor": f"y{number}"}
+    y: dict[str, Any] = {"anchor": f"x{number}"}
+    if isinstance(panel, Matrix):
+        small = {"size": min(11.0, 420.0 / len(panel.names))}
+        x |= {"tickfont": small, "tickangle": -90, "dtick": 1}
+        y |= {"tickfont": small, "autorange": "reversed", "dtick": 1}
+        y |= {"scaleanchor": "x", "constrain": "domain"}
+        x["constrain"] = "domain"
+        return x, y
+    above = k - chart.columns
+    if chart.share_x and above >= 0:
+        x["matches"] = "x" if above == 0 else f"x{above + 1}"
+    y["title"] = {"text": panel.y_label}
+    for axis, scale in ((x, panel.x_scale), (y, panel.y_scale)):
+        if scale == "log":
+            axis["type"] = "log"
+            axis["dtick"] = 1
+    if panel.x_scale == "symlog":
+        ticks = np.array([-1e4, -1e3, -100, -10, -3, -1, 0, 1, 3, 10, 100, 1e3, 1e4])
+        x["tickvals"] = _placed(panel, ticks).round(5).tolist()
+        x["ticktext"] = [f"{tick:g}" for tick in ticks]
+    if panel.y_range is not None:
+        y["range"] = list(panel.y_range)
+    if panel.y_ticks:
+        y |= {"tickvals": list(range(len(panel.y_ticks))), "ticktext": list(panel.y_ticks)}
+        y |= {"range": [len(panel.y_ticks) - 0.4, -0.6], "tickfont": {"size": 10}}
+    return x, y
+
+
+def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
+    """Return domains, titles and height for so many columns."""
+    rows = -(-len(chart.panels) // columns)
+    shares = chart.column_shares if columns == chart.columns else ()
+    widths = np.array(shares or [1.0] * columns)
+    gap = 0.11 if columns > 1 else 0.0
+    widths = widths / widths.sum() * (1.0 - gap * (columns - 1))
+    lefts = np.concatenate([[0.0], np.cumsum(widths + gap)[:-1]])
+    tall = max(chart.panel_height, 1.5 if columns < chart.columns else 0.0)
+    inner = rows * tall + (rows - 1) * BETWEEN
+    axes, annotations = {}, []
+    for k, panel in enumerate(chart.panels):
+        row, column = divmod(k, columns)
+        top = 1.0 - row * (tall + BETWEEN) / inner
+        number = "" if k == 0 else str(k + 1)
+        x = [float(lefts[column]), float(lefts[column] + widths[column])]
+        # The lowest panel of a column names the axis for all.
+        title = "" if k + columns < len(chart.panels) else getattr(panel, "x_label", "")
+        domain = [round(v, 5) for v in x]
+        axes[f"xaxis{number}"] = {"domain": domain, "title": {"text": title}}
+        axes[f"yaxis{number}"] = {"domain": [round(max(0.0, top - tall / inner), 5), round(top, 5)]}
+        if not isinstance(panel, Space) and panel.title:
+            place = {"x": x[0], "y": top, "xref": "paper", "yref": "paper", "showarrow": False}
+            anchors = {"xanchor": "left", "yanchor": "bottom"}
+            annotations.append({**place, **anchors, "text": f"<b>{panel.title}</b>"})
+    height = round(PIXELS * (inner + TOP + BOTTOM))
+    return {"axes": axes, "annotations": annotations, "height": height}
+
+
+def _shapes(chart: Chart) -> list[dict[str, Any]]:
+    shapes = []
+    for k, panel in enumerate(chart.panels):
+        if not isinstance(panel, Panel):
+            continue
+        number = "" if k == 0 else str(k + 1)
+        line = {"color": "role:muted", "width": 1, "dash": "5px,3px"}
+        for level in panel.levels:
+            across = {"xref": f"x{number} domain", "x0": 0, "x1": 1}
+            shapes.append(
+                {"type": "line", **across, "yref": f"y{number}", "y0": level, "y1": level}
+                | {"line": line}
+            )
+        for x in panel.verticals:
+            along = {"yref": f"y{number} domain", "y0": 0, "y1": 1}
+            shapes.append(
+                {"type": "line", **along, "xref": f"x{number}", "x0": x, "x1": x}
+                | {"line": {"color": "role:true", "width": 1}}
+            )
+    return shapes
+
+
+def _numbers(values: Float) -> dict[str, str]:
+    """Return an array as plotly reads it: single precision in base64."""
+    data = np.asarray(values, dtype="<f4").tobytes()
+    return {"dtype": "f4", "bdata": base64.b64encode(data).decode()}

@@ -1,0 +1,119 @@
+"""A page: verdict and finding, sections with figures and tables, and how to reproduce it."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from robotid_sim.files import make_folder, write_text
+from robotid_sim.report.chart import Chart
+from robotid_sim.report.draw import draw
+from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
+from robotid_sim.report.palette import css_variables
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts; numbers in it are sorted as numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    text_columns: int = 1
+    """Leading columns that hold text, which is aligned left."""
+    marks: tuple[bool | None, ...] = ()
+    """For a list of checks: passed or not, one a row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A heading with what stands under it."""
+
+    title: str
+    text: str = ""
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    """A list of sentences."""
+    code: str = ""
+    """What a reader can run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """A report."""
+
+    title: str
+    finding: str
+    """The result in one sentence."""
+    sections: tuple[Section, ...]
+    passed: bool | None = None
+    """The verdict, if there is one."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """The numbers that matter most: label and value."""
+
+
+def write_page(
+    page: Page,
+    path: Path,
+    figures: Path | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> None:
+    """Write a page as one file that needs no other and no network.
+
+    Parameters
+    ----------
+    page : Page
+        What it says.
+    path : Path
+        The HTML file.
+    figures : Path, optional
+        Folder that receives every figure as SVG and PNG and its data as CSV.
+    progress : callable, optional
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be written.
+    """
+    charts = [chart for section in page.sections for chart in section.charts]
+    folder = None if figures is None else make_folder(figures)
+    drawn: dict[str, dict[str, str | Markup]] = {}
+    for k, chart in enumerate(charts):
+        drawing = draw(chart)
+        if folder is not None:
+            drawing.save(folder, chart.name)
+        drawn[chart.name] = {"svg": Markup(drawing.page), "csv": packed(drawing.csv)}
+        if progress is not None:
+            progress("report", (k + 1) / (len(charts) + 1))
+    write_text(path, _html(page, charts, drawn))
+    if progress is not None:
+        progress("report", 1.0)
+
+
+def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | Markup]]) -> str:
+    script = plotly_script()
+    figures = {}
+    if script is not None:
+        found = {chart.name: plotly_figure(chart) for chart in charts}
+        figures = {name: figure for name, figure in found.items() if figure is not None}
+    light, dark = css_variables()
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(_asset("page.html"))
+    return template.render(
+        page=page,
+        drawn=drawn,
+        style=Markup(_asset("page.css").replace("/*light*/", light).replace("/*dark*/", dark)),
+        code=Markup(_asset("page.js")),
+        plotly="" if script is None else packed(script),
+        figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("robotid_sim.report") / "assets" / name).read_text(encoding="utf-8")

@@ -1,0 +1,131 @@
+"""Numbers as a report prints them, and the tables that several pages share."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from robotid_sim.model.robot import Robot
+from robotid_sim.report.page import Section, Table
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.result import CheckResult, ControlResult
+
+CHECKS = {
+    "limits_respected": "largest use of position, velocity or acceleration limits",
+    "rank_full": "directions of the parameter space visible above the noise",
+    "consistent_urdf_reloaded": "torque difference after reloading the written URDF, relative",
+    "model_error_unseen": "model error on the unseen motion, share of the RMS torque",
+    "residual_over_expected_noise": "residual over what the sensor noise explains",
+    "no_saturation": "samples with a clipped torque",
+    "nees_in_band": "error of weighted least squares over its stated accuracy (NEES)",
+    "consistent_fit_over_least_squares": "squared error of the consistent fit over least squares",
+    "tracking_gap_left": "share of the tracking gap to the true model that is left",
+    "torque_mismatch_left": "torque error along the laps over the nominal model's",
+}
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many significant digits, or a dash."""
+    return "-" if value is None or not np.isfinite(value) else f"{value:.{digits}g}"
+
+
+def percent(value: float | None, digits: int = 3) -> str:
+    """Return a share as a percentage, or a dash."""
+    return "-" if value is None else f"{100.0 * value:.{digits}g} %"
+
+
+def unit_text(unit: str) -> str:
+    """Return a unit as a page prints it."""
+    return unit.replace("^2", "²")
+
+
+def check_table(checks: Sequence[CheckResult]) -> Table:
+    """Return the checks of a verdict."""
+    rows = []
+    for check in checks:
+        sign = "=" if check.name == "rank_full" else "≤"
+        limit = f"{sign} {number(check.limit)}"
+        rows.append((check.name, CHECKS.get(check.name, ""), number(check.value), limit))
+    return Table(
+        columns=("check", "what", "value", "limit"),
+        rows=tuple(rows),
+        text_columns=2,
+        marks=tuple(check.passed for check in checks),
+    )
+
+
+def control_table(runs: Sequence[ControlResult], units: Sequence[str]) -> Table:
+    """Return every closed-loop run in a row; errors and mismatch are RMS over joints of a unit."""
+    several = len(set(units)) > 1
+    rows = []
+    for run in runs:
+        for unit in dict.fromkeys(units):
+            kept = [k for k, u in enumerate(units) if u == unit]
+            rms, peak = np.array(run.rms_error)[kept], np.array(run.max_error)[kept]
+            name = f"{run.task} ({unit})" if several else run.task
+            rows.append(
+                (
+                    name,
+                    run.scenario,
+                    run.controller,
+                    run.model,
+                    f"{1e3 * np.sqrt((rms**2).mean()):.4g} m{unit}",
+                    f"{1e3 * peak.max():.4g} m{unit}",
+                    number(sum(run.energy_j)),
+                    number(max(run.chattering_index), 2),
+                    number(run.rise_time_s, 3),
+                    number(run.settling_time_s, 3),
+                    number(run.overshoot_percent, 2),
+                    number(run.saturated_s, 3),
+                )
+            )
+    columns = ("task", "scenario", "controller", "model", "RMS error", "largest error")
+    more = ("energy [J]", "chattering", "rise [s]", "settling [s]", "overshoot [%]", "clipped [s]")
+    return Table(columns=columns + more, rows=tuple(rows), text_columns=4, title="All runs")
+
+
+def limits_table(robot: Robot) -> Table:
+    """Return the limits and the friction of the joints."""
+    rows = []
+    for joint in robot.joints:
+        unit = "m" if joint.prismatic else "rad"
+        law = joint.friction
+        rows.append(
+            (
+                joint.name,
+                f"{joint.lower:.4g} … {joint.upper:.4g} {unit}",
+                f"{joint.velocity:.4g} {unit}/s",
+                f"{joint.acceleration:.4g} {unit}/s²",
+                number(joint.effort) if np.isfinite(joint.effort) else "none",
+                *(number(v) for v in (law.Fv, law.Fc, law.Fo, law.eps, joint.rotor_inertia)),
+            )
+        )
+    columns = ("joint", "position", "velocity", "acceleration", "torque [N m, N]")
+    friction = ("Fv", "Fc", "Fo", "eps", "Ia")
+    return Table(columns=columns + friction, rows=tuple(rows), title="Limits and drives")
+
+
+def assumptions(robot: Robot, notes: Sequence[str], limits_of: str) -> Section:
+    """Return what was assumed about a robot, and the limits and drives that were used."""
+    frames = (
+        f"Gravity ({', '.join(f'{g:g}' for g in robot.gravity)}) m/s² in the frame of "
+        f"'{robot.base}'; the tool is '{robot.tip}'.",
+        "Link parameters are about the link frames of the URDF; friction is "
+        "Fv dq + Fc tanh(dq / eps) + Fo, eps a constant that the models share.",
+    )
+    return Section(
+        title="Assumptions",
+        notes=(*notes, *frames, f"Limits and drives below are those of the {limits_of} model."),
+        tables=(limits_table(robot),),
+    )
+
+
+def reproduction(command: str, config: StudyConfig, versions: Mapping[str, str]) -> Section:
+    """Return how a reader gets the same page: command, versions, seed, configuration."""
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
+    text = config.model_dump_json(indent=1, exclude_defaults=True)
+    return Section(
+        title="Reproduce",
+        text=f"Seed {config.seed}. The same command with the same versions on the same kind of "
+        f"machine gives the same numbers, bit for bit: {packages}.",
+        code=f"{command}\n\n# configuration, where it differs from the defaults (JSON)\n{text}",
+    )
