@@ -16,6 +16,8 @@ from robotid_sim.experiment import rollout
 from robotid_sim.measurement import Log
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
+from robotid_sim.study.config import load_config
+from robotid_sim.study.study import Study, run_study
 from robotid_sim.trajectory import FourierTrajectory
 from robotid_sim.trajectory.design import random_design
 
@@ -91,6 +93,13 @@ class Experiment:
     basis: BaseParameters
     trajectory: FourierTrajectory
     log: Log
+
+
+@pytest.fixture(scope="session")
+def quick_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
+    """A quick study of irb140, and the folder of its files."""
+    folder = tmp_path_factory.mktemp("irb140")
+    return run_study("irb140", load_config(None).quick(), folder), folder
 
 
 @pytest.fixture(scope="session")

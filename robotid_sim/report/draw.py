@@ -233,7 +233,10 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     colors = LinearSegmentedColormap.from_list("correlation", ends)
     n = len(panel.names)
     mesh = axes.pcolormesh(panel.values, cmap=colors, vmin=-1.0, vmax=1.0, rasterized=True)
-    size = min(FONT - 1.0, 250.0 / n)
+    made = axes.figure
+    assert isinstance(made, Figure)
+    side = min(*(0.8 * made.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
+    size = min(FONT - 1.0, 0.85 * side / n)
     axes.set_xticks(np.arange(n) + 0.5, panel.names, rotation=90, fontsize=size)
     axes.set_yticks(np.arange(n) + 0.5, panel.names, fontsize=size)
     axes.invert_yaxis()
@@ -241,9 +244,8 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     axes.tick_params(length=0.0, pad=1.0)
     axes.set_aspect("equal")
     axes.set_title(panel.title, loc="left", pad=3.0)
-    bar = axes.figure.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
+    bar = made.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
     bar.outline.set_visible(False)
-    bar.set_label("correlation [-]")
 
 
 def _draw_space(made: Figure, place: SubplotSpec, panel: Space) -> None:

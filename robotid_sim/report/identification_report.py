@@ -50,7 +50,7 @@ def identification_report(
         ]
         if chosen.success:
             fit, before = predictions(chosen.beta, blind, nominal, basis, found.preprocessor)
-            section = prediction_section(fit, before, chosen.noise_std, title="Fit")
+            section = prediction_section(fit, before, chosen.noise_std, seen=True)
             text = "Measured and fitted torque of the log itself; try the estimate on another log "
             sections.append(replace(section, text=text + "with `robotid validate --log`."))
     sentence = f"The fit failed: {chosen.message}."

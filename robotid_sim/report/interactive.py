@@ -81,9 +81,10 @@ def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
         }
         named |= {mark.label} if mark.label else set()
         if isinstance(mark, Band):
-            hidden = {**shared, "y": _numbers(mark.y), "mode": "none", "showlegend": False}
             edge = {"width": 0, "color": f"role:{mark.color}"}
-            filled = {"mode": "lines", "line": edge, "fill": "tonexty", "hoverinfo": "skip"}
+            plain = {"mode": "lines", "line": edge, "hoverinfo": "skip"}
+            hidden = {**shared, **plain, "y": _numbers(mark.y), "showlegend": False}
+            filled = {**plain, "fill": "tonexty"}
             color = {"fillcolor": f"role:{mark.color}:0.3"}
             traces += [hidden, {**shared, "y": _numbers(mark.upper), **filled, **color}]
         else:
@@ -154,7 +155,7 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
             axis["type"] = "log"
             axis["dtick"] = 1
     if panel.x_scale == "symlog":
-        ticks = np.array([-1e4, -1e3, -100, -10, -3, -1, 0, 1, 3, 10, 100, 1e3, 1e4])
+        ticks = np.array([-1e4, -1e3, -100, -10, -2, 0, 2, 10, 100, 1e3, 1e4])
         x["tickvals"] = _placed(panel, ticks).round(5).tolist()
         x["ticktext"] = [f"{tick:g}" for tick in ticks]
     if panel.y_range is not None:

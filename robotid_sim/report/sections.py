@@ -192,9 +192,9 @@ def _parameter_table(
 
 
 def prediction_section(
-    found: Prediction, before: Prediction, noise_std: Float1D, title: str = "Prediction"
+    found: Prediction, before: Prediction, noise_std: Float1D, *, seen: bool = False
 ) -> Section:
-    """Return measured and predicted torque of a log that the estimate has not seen."""
+    """Return measured and predicted torque of a log, of the identification or unseen."""
     rows = []
     for j, joint in enumerate(found.joint_names):
         error = found.model_error_relative
@@ -205,8 +205,8 @@ def prediction_section(
         rows.append(tuple(row))
     columns = ("joint", "RMS residual", "of RMS torque", "nominal model", "model error, noise-free")
     return Section(
-        title=title,
-        charts=(prediction(found, before, noise_std),),
+        title="Fit" if seen else "Prediction",
+        charts=(prediction(found, before, noise_std, seen=seen),),
         tables=(Table(columns=columns, rows=tuple(rows)),),
     )
 

@@ -28,11 +28,11 @@ VERDICT = [
 NO_CONTROL = {"enabled": False}
 
 
-@pytest.fixture(scope="module")
-def quick_irb140(tmp_path_factory):
+@pytest.fixture
+def quick_irb140(quick_study):
     """A quick study of irb140: its result and folder."""
-    folder = tmp_path_factory.mktemp("irb140")
-    return run_study("irb140", load_config(None).quick(), folder).result, folder
+    study, folder = quick_study
+    return study.result, folder
 
 
 def check(result: StudyResult, name: str):

@@ -77,7 +77,10 @@
       margin: { l: 55, r: 10, t: 62, b: 45 }, hovermode: "closest", dragmode: "zoom",
     });
   }
-  const config = { displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"], responsive: false };
+  const config = (width) => ({
+    displaylogo: false, displayModeBar: width < NARROW ? false : "hover",
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "sendDataToCloud"],
+  });
 
   async function start() {
     const script = document.createElement("script");
@@ -94,7 +97,7 @@
       const kept = (live.data || []).map((trace) => trace.visible);
       const data = colored(figure.data).map((trace, k) => (kept[k] === undefined ? trace : { ...trace, visible: kept[k] }));
       shown.set(node, node.clientWidth);
-      return Plotly.react(live, data, layoutOf(figure, node.clientWidth), config);
+      return Plotly.react(live, data, layoutOf(figure, node.clientWidth), config(node.clientWidth));
     };
     // A figure is drawn when it comes near the window: the page answers at once.
     const watch = new IntersectionObserver((entries) => {

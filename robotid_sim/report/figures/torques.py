@@ -86,8 +86,10 @@ def _reversal(log: Log, motion: Motion, j: int) -> float:
     return float(t[turns[np.abs(ddq[turns]).argmax()]])
 
 
-def prediction(found: Prediction, before: Prediction, noise_std: Float1D) -> Chart:
-    """Return measured and predicted torque on an unseen log, and the residual in its noise band.
+def prediction(
+    found: Prediction, before: Prediction, noise_std: Float1D, *, seen: bool = False
+) -> Chart:
+    """Return measured and predicted torque on a log, and the residual in its noise band.
 
     Parameters
     ----------
@@ -95,7 +97,12 @@ def prediction(found: Prediction, before: Prediction, noise_std: Float1D) -> Cha
         Of the identified and of the nominal model, on the same log.
     noise_std : ndarray, shape (n,)
         Standard deviation of the residual on the identification's own log [N m].
+    seen : bool
+        The log is that of the identification.
     """
+    which = "the trajectory of the identification"
+    if not seen:
+        which = "a trajectory that the identification has not seen"
     t = found.t
     panels = []
     for j, (joint, unit) in enumerate(zip(found.joint_names, found.torque_units, strict=True)):
@@ -115,10 +122,10 @@ def prediction(found: Prediction, before: Prediction, noise_std: Float1D) -> Cha
             Panel(marks=residuals, x_label="time [s]", title=f"{joint}, measured - identified"),
         ]
     return Chart(
-        name="prediction",
-        title="Prediction of an unseen trajectory",
-        caption="Left: torque measured on a trajectory that the identification has not seen, "
-        "filtered like the rows of the fit, with the predictions of the nominal and the "
+        name="fit" if seen else "prediction",
+        title="Fit of the log" if seen else "Prediction of an unseen trajectory",
+        caption=f"Left: torque measured on {which}, filtered like the rows of the fit, with the "
+        "predictions of the nominal and the "
         "identified model. Right: what the identified model leaves, beside the band that holds "
         "95 % of the residuals of the fit.",
         panels=tuple(panels),

@@ -1,0 +1,192 @@
+"""The report in a headless browser: quiet, offline, dark and narrow, a click hides a joint."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from robotid_sim.report.page import write_page
+from robotid_sim.report.study_report import study_report
+
+pytestmark = pytest.mark.browser
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--disable-dev-shm-usage",
+)
+WAIT = 30.0
+"""Longest wait for the page [s]."""
+
+
+@pytest.fixture(scope="module")
+def report(quick_study, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_page(study_report(quick_study[0], "robotid run irb140 --quick --out x"), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(report, tmp_path_factory) -> Iterator[Callable[..., object]]:
+    """Return a context manager that opens the report at a width, light or dark."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    assert found, "no Chromium; install the package chromium"
+    options = webdriver.ChromeOptions()
+    options.binary_location = found
+    for flag in (*QUIET, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    downloads = tmp_path_factory.mktemp("downloads")
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=_service())
+    driver.downloads = downloads
+
+    @contextmanager
+    def open_page(width: int = 1100, scheme: str = "light"):
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        _set_scheme(driver, scheme)
+        driver.get("about:blank")  # leave the browser's own start page behind
+        for log in ("browser", "performance"):
+            driver.get_log(log)
+        driver.get(report.as_uri())
+        WebDriverWait(driver, WAIT).until(
+            lambda d: d.execute_script("return document.documentElement.dataset.ready") == "yes"
+        )
+        yield driver
+
+    yield open_page
+    driver.quit()
+
+
+def _service():
+    path = shutil.which("chromedriver")
+    assert path, "no chromedriver; install the package chromium-driver"
+    return webdriver.ChromeService(path)
+
+
+def _set_scheme(driver, scheme: str) -> None:
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def scroll_through(driver) -> None:
+    """Show every figure once: they are drawn when they come near the window."""
+    count = driver.execute_script("return document.querySelectorAll('figure').length")
+    for k in range(count):
+        driver.execute_script(f"document.querySelectorAll('figure')[{k}].scrollIntoView()")
+        time.sleep(0.2)
+    WebDriverWait(driver, WAIT).until(
+        lambda d: (
+            d.execute_script(
+                "return document.querySelectorAll('.live:not([hidden]) .main-svg').length"
+            )
+            >= count - 1
+        )  # the path in space stays static
+    )
+
+
+def test_page_is_quiet_and_offline(browser) -> None:
+    with browser() as driver:
+        scroll_through(driver)
+        assert driver.get_log("browser") == []
+        sent = [json.loads(e["message"])["message"] for e in driver.get_log("performance")]
+        urls = [
+            e["params"]["request"]["url"]
+            for e in sent
+            if e["method"] == "Network.requestWillBeSent"
+        ]
+        assert urls
+        assert all(url.startswith(("file:", "data:", "blob:")) for url in urls), urls
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1100])
+def test_page_fits_its_width_in_both_themes(browser, width, scheme) -> None:
+    with browser(width, scheme) as driver:
+        scroll_through(driver)
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        paper, ink = (
+            driver.execute_script(f"return getComputedStyle(document.body).{name}")
+            for name in ("backgroundColor", "color")
+        )
+        assert (_brightness(paper) > _brightness(ink)) == (scheme == "light")
+        label = driver.find_element(By.CSS_SELECTOR, ".live .xtick text")
+        text = label.value_of_css_property("fill")
+        assert abs(_brightness(text) - _brightness(paper)) > 120.0
+        assert driver.get_log("browser") == []
+
+
+def _brightness(color: str) -> float:
+    parts = color[color.index("(") + 1 : -1].split(",")
+    return sum(float(part) for part in parts[:3]) / 3.0
+
+
+def test_theme_may_change_while_the_page_is_open(browser) -> None:
+    with browser(1100, "light") as driver:
+        scroll_through(driver)
+        shown = "return getComputedStyle(document.querySelector('.live .xtick text')).fill"
+        light = driver.execute_script(shown)
+        _set_scheme(driver, "dark")
+        WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(shown) != light)
+
+
+def test_click_hides_a_joint_in_every_panel(browser) -> None:
+    with browser() as driver:
+        scroll_through(driver)
+        driver.execute_script("document.getElementById('figure-excitation').scrollIntoView()")
+        visible = (
+            "return document.querySelector('#figure-excitation .live').data"
+            ".filter((t) => t.name === 'joint_3' && t.visible !== 'legendonly').length"
+        )
+        assert driver.execute_script(visible) == 4
+        entries = driver.find_elements(By.CSS_SELECTOR, "#figure-excitation .legendtoggle")
+        node = entries[2]
+        webdriver.ActionChains(driver).move_to_element(node).click().perform()
+        WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(visible) == 0)
+
+
+def test_table_sorts_by_value(browser) -> None:
+    with browser() as driver:
+        script = """
+            const table = Array.from(document.querySelectorAll('table'))
+              .find((t) => t.textContent.includes('grouping'));
+            const head = Array.from(table.tHead.rows[0].cells);
+            const k = head.findIndex((cell) => cell.textContent === 'std');
+            head[k].querySelector('button').click();
+            return Array.from(table.tBodies[0].rows).map((r) => parseFloat(r.cells[k].textContent));
+        """
+        values = driver.execute_script(script)
+        assert values == sorted(values)
+        assert len(values) == 52
+
+
+def test_data_of_a_figure_downloads(browser) -> None:
+    with browser() as driver:
+        folder = {"behavior": "allow", "downloadPath": str(driver.downloads)}
+        driver.execute_cdp_cmd("Page.setDownloadBehavior", folder)
+        driver.execute_script("document.querySelector('button.data').click()")
+        path = driver.downloads / "excitation.csv"
+        WebDriverWait(driver, WAIT).until(lambda d: path.exists() and path.stat().st_size > 0)
+        assert path.read_text().startswith('"position / limit [-]: time [s]"')
+
+
+def test_printed_page_shows_the_static_figures(browser) -> None:
+    with browser() as driver:
+        scroll_through(driver)
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        find = "document.querySelector('#figure-excitation {}')"
+        live, still = (
+            driver.execute_script(f"return getComputedStyle({find.format(part)}).display")
+            for part in (".live", ".static")
+        )
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert (live, still) == ("none", "block")

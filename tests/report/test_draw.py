@@ -1,0 +1,136 @@
+"""Charts drawn by matplotlib: valid files, everything inside, nothing on top of each other."""
+
+import io
+from itertools import combinations
+
+import numpy as np
+import pytest
+from lxml import etree
+from matplotlib.text import Text
+from PIL import Image
+
+from robotid_sim.report.chart import Band, Chart, Line, Matrix, Panel, Points, Space
+from robotid_sim.report.draw import DPI, WIDTH, draw, figure
+from robotid_sim.report.palette import ROLES
+
+COLUMN = 3.5
+"""Width of one column of a paper [in]."""
+
+SLACK = 2.0
+"""Overlap of two texts' boxes that the eye does not see [px at 100 dpi]."""
+
+T = np.linspace(0.0, 10.0, 50)
+JOINTS = [f"joint_{j}" for j in range(1, 7)]
+
+
+def lines() -> Chart:
+    panels = [
+        Panel(
+            marks=tuple(Line(T, np.sin(T + j), n, f"joint-{j}") for j, n in enumerate(JOINTS)),
+            x_label="time [s]",
+            y_label="torque [N m]",
+            title=title,
+            levels=(-1.0, 1.0),
+        )
+        for title in ("one", "two", "three", "four")
+    ]
+    return Chart(name="lines", title="Lines", caption="", panels=tuple(panels), columns=2)
+
+
+def intervals() -> Chart:
+    names = tuple(f"Izz{k}R" for k in range(20))
+    at = np.arange(20.0)
+    marks = (Points(100.0 * np.sin(at), at, "estimate", "identified", x_error=np.ones(20)),)
+    panel = Panel(marks=marks, y_ticks=names, x_scale="symlog", verticals=(0.0,), x_label="d [-]")
+    return Chart(name="intervals", title="I", caption="", panels=(panel,), panel_height=3.0)
+
+
+def matrix() -> Chart:
+    names = tuple(f"Ixx{k}" for k in range(30))
+    panel = Matrix(values=np.eye(30), names=names)
+    return Chart(name="matrix", title="M", caption="", panels=(panel,), panel_height=5.0)
+
+
+def space() -> Chart:
+    curve = np.column_stack([np.cos(T), np.sin(T), T / 10.0])
+    panel = Space(curves=(("path", "identified", curve),))
+    return Chart(name="space", title="S", caption="", panels=(panel,), panel_height=4.0)
+
+
+def band() -> Chart:
+    marks = (Band(T, -np.ones(50), "band", "raw", upper=np.ones(50)), Line(T, T, "x", "ink"))
+    return Chart(name="band", title="B", caption="", panels=(Panel(marks=marks),))
+
+
+CHARTS = [lines, intervals, matrix, space, band]
+
+
+def texts(made) -> list[Text]:
+    """Return the texts that are seen: matplotlib keeps ticks beyond the range too."""
+    found = [text for legend in made.legends for text in legend.get_texts()]
+    for axes in made.axes:
+        found += [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+            found += [label for at, label in ticks if low <= at <= high]
+    return [text for text in found if text.get_visible() and text.get_text().strip()]
+
+
+@pytest.mark.parametrize("make", CHARTS)
+def test_files_are_valid_and_say_the_labels(make) -> None:
+    chart = make()
+    drawing = draw(chart)
+    etree.fromstring(drawing.svg.encode())
+    picture = Image.open(io.BytesIO(drawing.png))
+    assert picture.width == pytest.approx(figure(chart).get_figwidth() * DPI, abs=1.0)
+    assert picture.getpixel((0, 0))[:3] == (255, 255, 255)  # opaque: a viewer may be dark
+    shown = "".join(etree.fromstring(drawing.svg.encode()).itertext())
+    for panel in chart.panels:
+        for name in getattr(panel, "y_ticks", ()) or getattr(panel, "names", ()):
+            assert name in shown
+
+
+@pytest.mark.parametrize("make", CHARTS)
+def test_same_chart_same_bits(make) -> None:
+    first, second = draw(make()), draw(make())
+    assert first.svg == second.svg
+    assert first.png == second.png
+
+
+@pytest.mark.parametrize("make", CHARTS)
+def test_page_form_takes_every_color_from_the_theme_and_has_ids_of_its_own(make) -> None:
+    page = draw(make()).page
+    for light, _ in ROLES.values():
+        assert light not in page
+    root = etree.fromstring(page.encode())
+    assert root.get("width") is None
+    assert root.get("viewBox")
+    ids = [node.get("id") for node in root.iter() if node.get("id")]
+    assert all(i.startswith(f"{make.__name__}-") for i in ids)
+    referred = {i for i in page.split("url(#")[1:]}
+    assert all(i.split(")")[0] in ids for i in referred)
+
+
+@pytest.mark.parametrize("width", [COLUMN, WIDTH])
+@pytest.mark.parametrize("make", [lines, intervals, matrix, band])
+def test_texts_lie_inside_and_not_on_each_other(make, width) -> None:
+    made = figure(make(), width)
+    made.set_dpi(100.0)
+    made.canvas.draw()
+    frame = made.bbox
+    boxes = [(t.get_text(), t.get_window_extent()) for t in texts(made)]
+    for text, box in boxes:
+        assert box.x0 > frame.x0 - SLACK, text
+        assert box.x1 < frame.x1 + SLACK, text
+        assert box.y0 > frame.y0 - SLACK, text
+        assert box.y1 < frame.y1 + SLACK, text
+    for (one, a), (other, b) in combinations(boxes, 2):
+        across = min(a.x1, b.x1) - max(a.x0, b.x0)
+        along = min(a.y1, b.y1) - max(a.y0, b.y0)
+        assert across < SLACK or along < SLACK, f"'{one}' on '{other}'"
+
+
+def test_drawing_saves_three_files(tmp_path) -> None:
+    draw(band()).save(tmp_path, "band")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["band.csv", "band.png", "band.svg"]

@@ -1,0 +1,164 @@
+"""Figures of a study: their numbers are those of the values they are made of."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.report.chart import Chart, Line, Matrix, Panel, Points, Space
+from robotid_sim.report.figures.closed_loop import (
+    energies,
+    joint_errors,
+    joint_torques,
+    pareto,
+    tool_errors,
+)
+from robotid_sim.report.figures.excitation import excitation, tool_path
+from robotid_sim.report.figures.parameters import base_parameters, correlation
+from robotid_sim.report.figures.torques import prediction, torque_filters
+from robotid_sim.trajectory import PointToPoint
+from robotid_sim.trajectory.design import assess
+from robotid_sim.validation.prediction import predictions
+
+
+@pytest.fixture
+def study(quick_study):
+    return quick_study[0]
+
+
+def marks(chart: Chart, label: str) -> list:
+    return [m for p in chart.panels if isinstance(p, Panel) for m in p.marks if m.label == label]
+
+
+def test_excitation_shows_the_use_of_the_limits_that_the_design_states(study) -> None:
+    chart = excitation(study.trajectory, study.nominal)
+    found = assess(study.nominal, study.found.basis, study.trajectory)
+    stated = (found.position_ratio, found.velocity_ratio, found.acceleration_ratio)
+    for panel, ratio in zip(chart.panels, (*stated, found.torque_ratio), strict=True):
+        largest = max(np.abs(mark.y[mark.x >= 0.0]).max() for mark in panel.marks)
+        assert largest == pytest.approx(ratio, rel=0.01)  # on another grid of times
+        assert panel.levels == (-1.0, 1.0)
+    assert list(chart.legend()) == list(study.plant.joint_names)
+
+
+def test_excitation_without_torque_limits_says_so(study) -> None:
+    free = study.nominal.joints[0]
+    joints = tuple(replace(joint, effort=np.inf) for joint in study.nominal.joints)
+    assert free.effort < np.inf
+    chart = excitation(study.trajectory, replace(study.nominal, joints=joints))
+    assert chart.panels[3].y_label == "torque / peak [-]"
+
+
+def test_tool_path_is_closed_and_starts_where_the_approach_ends(study) -> None:
+    space = tool_path(study.trajectory, study.nominal).panels[0]
+    assert isinstance(space, Space)
+    curves = {label: points for label, _, points in space.curves}
+    np.testing.assert_allclose(curves["excitation"][0], curves["excitation"][-1], atol=1e-9)
+    np.testing.assert_allclose(curves["approach"][-1], curves["excitation"][0], atol=1e-9)
+    np.testing.assert_allclose(curves["arm at the start"][-1], curves["approach"][0], atol=1e-9)
+
+
+def test_tool_path_of_a_motion_without_approach_has_none(study) -> None:
+    home = study.plant.home
+    move = PointToPoint(study.plant.joint_names, home, home + 0.2, 0.0, 2.0)
+    space = tool_path(move, study.plant).panels[0]
+    assert [label for label, _, _ in space.curves] == ["arm at the start", "excitation"]
+
+
+def test_torque_filters_zoom_at_a_reversal(study) -> None:
+    log = study.log
+    motion = study.found.preprocessor(log, study.nominal)
+    chart = torque_filters(log, motion, {"half": 0.5 * log.tau_meas})
+    assert len(chart.panels) == 2 * log.dof
+    for j in range(log.dof):
+        zoom = chart.panels[2 * j + 1]
+        true = next(m for m in zoom.marks if m.label == "true")
+        half = next(m for m in zoom.marks if m.label == "half")
+        measured = next(m for m in zoom.marks if m.label == "measured")
+        np.testing.assert_array_equal(half.y, 0.5 * measured.y)
+        # The joint turns within two samples of the middle of the zoom.
+        at = float(zoom.title.split()[-2])
+        k = int(np.argmin(np.abs(log.t - at)))
+        near = log.truth.dq[k - 12 : k + 13, j]
+        assert near.min() < 0.0 < near.max()
+        assert np.abs(true.x).max() <= 60.0 + 1e-6  # [ms]
+
+
+def test_torque_filters_of_a_log_without_truth_show_none(study) -> None:
+    log = replace(study.log, truth=None)
+    chart = torque_filters(log, study.found.preprocessor(log, study.nominal), {})
+    assert list(chart.legend()) == ["measured"]
+
+
+def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
+    found, before = predictions(
+        study.found.chosen.beta,
+        study.unseen,
+        study.nominal,
+        study.found.basis,
+        study.found.preprocessor,
+    )
+    chart = prediction(found, before, study.found.chosen.noise_std)
+    for j in range(study.plant.dof):
+        residual = next(m for m in chart.panels[2 * j + 1].marks if isinstance(m, Line))
+        assert np.sqrt((residual.y**2).mean()) == pytest.approx(found.torque_rms[j])
+        assert (residual.x > 0.0).all()
+        assert residual.x[-1] < study.unseen.t[-1]
+    stated = next(e for e in study.result.estimates if e.estimator == study.result.chosen)
+    np.testing.assert_allclose(found.torque_rms, stated.validation.torque_rms)
+    assert (before.torque_rms > found.torque_rms).all()
+
+
+def test_base_parameters_are_scaled_by_the_bound(study) -> None:
+    estimate, basis = study.found.chosen, study.found.basis
+    true, nominal = (basis.of(r.parameters()) for r in (study.plant, study.nominal))
+    bound = 2.0 * estimate.std
+    chart = base_parameters(estimate, nominal, true, bound)
+    points = marks(chart, "consistent, 95 % interval")[0]
+    np.testing.assert_allclose(points.x, (estimate.beta - true) / bound)
+    np.testing.assert_allclose(points.x_error, 1.96 / 2.0, rtol=1e-4)
+    np.testing.assert_allclose(marks(chart, "nominal")[0].x, (nominal - true) / bound)
+    assert chart.panels[0].y_ticks == estimate.names
+
+
+def test_base_parameters_without_truth_stand_about_the_estimate(study) -> None:
+    estimate = study.found.chosen
+    chart = base_parameters(estimate, np.zeros(len(estimate.names)), None, None)
+    assert not marks(chart, "consistent, 95 % interval")[0].x.any()
+    assert "estimate" in chart.panels[0].x_label
+
+
+def test_correlation_has_a_unit_diagonal_and_names_the_strongest_pair(study) -> None:
+    chart = correlation(study.found.chosen)
+    matrix = chart.panels[0]
+    assert isinstance(matrix, Matrix)
+    np.testing.assert_allclose(np.diag(matrix.values), 1.0)
+    assert np.abs(matrix.values).max() < 1.0 + 1e-9
+    off = np.abs(matrix.values - np.eye(len(matrix.names)))
+    i, j = np.unravel_index(off.argmax(), off.shape)
+    assert f"{matrix.names[i]} and {matrix.names[j]}" in chart.caption
+
+
+def test_closed_loop_figures_show_the_runs(study) -> None:
+    names, units = study.plant.joint_names, study.plant.joint_units
+    chart = joint_errors(study.loop, names, units)
+    run = study.loop.find("nominal", "disturbed", "circle-fast")
+    shown = marks(chart, "nominal")[1]  # joint 1: undisturbed, disturbed, joint 2 …
+    np.testing.assert_allclose(shown.y, 1e3 * run.trace.error[:, 0])
+    assert np.abs(shown.y).max() == pytest.approx(1e3 * run.max_error[0], rel=0.01)
+    assert len(joint_torques(study.loop, names, units).panels) == 2 * len(names)
+    tip = marks(tool_errors(study.loop), "true")[0]
+    assert tip.y.min() >= 0.0
+    energy = marks(energies(study.loop), "identified")[0]
+    assert (np.diff(energy.y) >= 0.0).all()
+    found = study.loop.find("identified", "undisturbed", "circle-fast")
+    assert energy.y[-1] == pytest.approx(found.energy.sum(), rel=0.01)
+
+
+def test_pareto_has_a_point_for_every_run_of_the_fast_lap(study) -> None:
+    chart = pareto(study.loop, study.plant.joint_units)
+    runs = [run for run in study.loop.runs if run.task == "circle-fast"]
+    points = [m for p in chart.panels for m in p.marks if isinstance(m, Points)]
+    assert len(points) == len(runs)
+    shown = sorted(float(p.y[0]) for p in points)
+    assert shown == pytest.approx(sorted(1e3 * np.sqrt((run.rms_error**2).mean()) for run in runs))

@@ -1,0 +1,85 @@
+"""Charts as plotly figures: the same numbers, colors by role, panels beside each other."""
+
+import base64
+import gzip
+import json
+import re
+from itertools import combinations
+
+import numpy as np
+import pytest
+from test_draw import CHARTS, band, intervals, lines, space
+
+from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
+from robotid_sim.report.palette import ROLES
+
+FLAT = [make for make in CHARTS if make is not space]
+
+
+def numbers(column: dict[str, str]) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(column["bdata"]), dtype=column["dtype"])
+
+
+def test_curves_in_space_stay_static() -> None:
+    assert plotly_figure(space()) is None
+
+
+@pytest.mark.parametrize("make", FLAT)
+def test_figure_is_json_with_known_color_roles(make) -> None:
+    text = json.dumps(plotly_figure(make()), allow_nan=False)
+    roles = set(re.findall(r'"role:([a-z0-9-]+)', text))
+    assert roles
+    assert roles <= {*ROLES, "paper"}
+    assert not re.search(r'"#[0-9a-f]{6}"', text)
+
+
+@pytest.mark.parametrize("make", FLAT)
+def test_panels_do_not_overlap_wide_or_narrow(make) -> None:
+    figure = plotly_figure(make())
+    for axes in (figure["layout"], figure["narrow"]["axes"]):
+        count = sum(key.startswith("xaxis") for key in axes)
+        suffixes = ["" if k == 0 else str(k + 1) for k in range(count)]
+        boxes = [(axes[f"xaxis{s}"]["domain"], axes[f"yaxis{s}"]["domain"]) for s in suffixes]
+        for (x, y), (u, v) in combinations(boxes, 2):
+            assert x[1] <= u[0] or u[1] <= x[0] or y[1] <= v[0] or v[1] <= y[0]
+        assert all(0.0 <= end <= 1.0 for box in boxes for domain in box for end in domain)
+
+
+def test_traces_hold_the_numbers_and_a_label_is_named_once() -> None:
+    chart = lines()
+    figure = plotly_figure(chart)
+    mark = chart.panels[1].marks[2]
+    trace = figure["data"][6 + 2]
+    np.testing.assert_allclose(numbers(trace["y"]), mark.y, rtol=1e-6)
+    assert trace["legendgroup"] == mark.label  # a click hides the joint in every panel
+    named = [t["name"] for t in figure["data"] if t["showlegend"]]
+    assert named == list(chart.legend())
+
+
+def test_band_fills_between_two_curves_of_one_panel() -> None:
+    lower, upper = plotly_figure(band())["data"][:2]
+    assert (lower["yaxis"], upper["fill"]) == (upper["yaxis"], "tonexty")
+    assert numbers(upper["y"]).min() > numbers(lower["y"]).max()
+
+
+def test_intervals_keep_order_and_ends_on_the_stretched_axis() -> None:
+    chart = intervals()
+    trace = plotly_figure(chart)["data"][0]
+    mark = chart.panels[0].marks[0]
+    assert (np.argsort(numbers(trace["x"])) == np.argsort(mark.x)).all()
+    right = numbers(trace["x"]) + numbers(trace["error_x"]["array"])
+    np.testing.assert_allclose(2.0 * np.sinh(right), mark.x + 1.0, rtol=1e-4, atol=1e-4)
+
+
+def test_packed_text_comes_back_and_is_the_same_every_time() -> None:
+    text = "λ" * 1000
+    assert gzip.decompress(base64.b64decode(packed(text))).decode() == text
+    assert packed(text) == packed(text)
+
+
+def test_plotly_script_comes_from_the_package_or_is_none(monkeypatch) -> None:
+    script = plotly_script()
+    assert script is not None
+    assert "Plotly" in script
+    monkeypatch.setattr("robotid_sim.report.interactive.find_spec", lambda name: None)
+    assert plotly_script() is None

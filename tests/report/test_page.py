@@ -1,0 +1,138 @@
+"""Pages: complete in one file, honest about what is installed, safe against odd names."""
+
+import base64
+import gzip
+import re
+
+import pytest
+from lxml import html
+from test_draw import band, lines, space
+
+from robotid_sim.errors import FileFormatError
+from robotid_sim.report.chart import csv_text
+from robotid_sim.report.page import Page, Section, Table, write_page
+from robotid_sim.report.study_report import study_report
+
+LARGEST = 6e6
+"""Most bytes of a page."""
+
+
+def small_page(**changes) -> Page:
+    table = Table(
+        columns=("joint", "value"),
+        rows=(("a", "1"), ("b", "-")),
+        title="Numbers",
+        marks=(True, False),
+    )
+    section = Section(title="First part", text="what", charts=(lines(), space()), tables=(table,))
+    second = Section(title="Second", charts=(band(),), notes=("a note",), code="robotid run x")
+    values = {"title": "T", "finding": "found", "sections": (section, second), **changes}
+    return Page(**values)
+
+
+def written(page: Page, folder, **options) -> str:
+    path = folder / "page.html"
+    write_page(page, path, **options)
+    return path.read_text(encoding="utf-8")
+
+
+def test_page_needs_no_other_file(tmp_path) -> None:
+    text = written(small_page(), tmp_path)
+    tree = html.fromstring(text.encode())
+    for node in tree.iter():
+        for name in ("src", "href", "{http://www.w3.org/1999/xlink}href"):
+            value = node.get(name)
+            assert value is None or value.startswith(("#", "data:")), value
+    assert "@import" not in text
+    ids = [node.get("id") for node in tree.iter() if node.get("id")]
+    assert len(ids) == len(set(ids))
+    assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_page_says_everything_in_order(tmp_path) -> None:
+    tree = html.fromstring(written(small_page(passed=False, facts=(("gap", "9 %"),)), tmp_path))
+    assert tree.cssselect("h1 .badge.failed")[0].text == "failed"
+    assert tree.cssselect(".finding")[0].text == "found"
+    assert tree.cssselect(".facts dd")[0].text == "9 %"
+    assert [h.text for h in tree.cssselect("h2")] == ["First part", "Second"]
+    targets = {a.get("href") for a in tree.cssselect("nav a")}
+    assert targets == {f"#{s.get('id')}" for s in tree.cssselect("section")}
+    assert [f.get("data-chart") for f in tree.cssselect("figure")] == ["lines", "space", "band"]
+    assert [r.get("class") for r in tree.cssselect("tbody tr")] == ["ok", "bad"]
+    assert tree.cssselect("pre code")[0].text == "robotid run x"
+
+
+def test_page_without_verdict_has_no_badge(tmp_path) -> None:
+    assert not html.fromstring(written(small_page(), tmp_path)).cssselect(".badge")
+
+
+def test_data_of_every_figure_is_in_the_page(tmp_path) -> None:
+    tree = html.fromstring(written(small_page(), tmp_path))
+    for chart in (lines(), space(), band()):
+        packed = tree.get_element_by_id(f"csv-{chart.name}").text
+        assert gzip.decompress(base64.b64decode(packed)).decode() == csv_text(chart)
+
+
+def test_names_cannot_break_the_page(tmp_path) -> None:
+    nasty = "<script>alert(1)</script>&\"'"
+    table = Table(columns=(nasty,), rows=((nasty,),))
+    page = small_page(title=nasty, sections=(Section(title=nasty, tables=(table,)),))
+    text = written(page, tmp_path)
+    assert "<script>alert" not in text
+    assert html.fromstring(text).cssselect("td")[0].text == nasty
+
+
+def test_page_without_the_web_extra_is_static(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("robotid_sim.report.interactive.find_spec", lambda name: None)
+    text = written(small_page(), tmp_path)
+    tree = html.fromstring(text)
+    assert not tree.cssselect("#plotly")
+    assert len(tree.cssselect("figure .static svg")) == 3
+    assert len(text) < 3e5
+
+
+def test_figures_are_saved_beside_the_page(tmp_path) -> None:
+    written(small_page(), tmp_path, figures=tmp_path / "figures")
+    names = {p.name for p in (tmp_path / "figures").iterdir()}
+    stems = ("lines", "space", "band")
+    assert names == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png", "csv")}
+
+
+def test_progress_of_a_page_ends_at_one(tmp_path) -> None:
+    seen: list[float] = []
+    written(small_page(), tmp_path, progress=lambda stage, share: seen.append(share))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+def test_page_into_a_missing_folder_is_one_line(tmp_path) -> None:
+    with pytest.raises(FileFormatError, match="choose a folder"):
+        write_page(small_page(), tmp_path / "none" / "page.html")
+
+
+def test_same_page_same_bits(tmp_path) -> None:
+    assert written(small_page(), tmp_path) == written(small_page(), tmp_path)
+
+
+def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
+    study, _ = quick_study
+    text = written(study_report(study, "robotid run irb140 --quick --out x"), tmp_path)
+    assert len(text.encode()) <= LARGEST
+    tree = html.fromstring(text)
+    titles = [h.text for h in tree.cssselect("h2")]
+    flow = ["Verdict", "Excitation", "Preprocessing", "Identification", "Prediction"]
+    assert titles == [*flow, "Closed loop", "Assumptions", "Timings", "Reproduce"]
+    shown = re.sub(r"\s+", " ", tree.text_content())
+    assert "robotid run irb140 --quick --out x" in shown
+    for name, version in study.result.versions.items():
+        assert f"{name} {version}" in shown
+    for grouping in study.found.basis.groupings:
+        assert grouping in shown
+    cells = {cell.text_content() for cell in tree.cssselect("#timings td")}
+    assert set(study.result.timings) <= cells
+    for assumption in study.result.assumptions:
+        assert assumption in shown
+    for check in study.result.verdict.checks:
+        assert check.name in shown
+    rows = [r for r in tree.cssselect("tr") if r.text_content().startswith("consistent")]
+    assert rows
