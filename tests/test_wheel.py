@@ -24,6 +24,8 @@ def test_wheel_holds_the_catalog_and_finds_it_elsewhere(tmp_path) -> None:
         assert (f"robotid_sim/urdf/{path.as_posix()}" in names) == (path.suffix != ".py")
     assert not any(name.startswith(("tests/", "bench/")) for name in names)
     assert "robotid_sim/py.typed" in names
+    assets = {f"robotid_sim/report/assets/page.{kind}" for kind in ("html", "css", "js")}
+    assert assets <= names
     code = (
         "import robotid_sim, robotid_sim.model.catalog as c; "
         "print(robotid_sim.__file__); print(c.find_urdf('irb140'))"

@@ -1,0 +1,105 @@
+"""Reports of the commands: written where asked, with the command that makes them again."""
+
+import subprocess
+import sys
+from html import unescape
+
+import pytest
+from robots import DATA
+
+ARM = DATA / "2r.urdf"
+
+SHORT = """
+[design]
+candidates = 20
+starts = 1
+iterations = 10
+periods = 2
+[experiment]
+rate = 250.0
+[control]
+slow_lap = 3.1
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(robotid, tmp_path_factory):
+    """Every stage of a short study of the planar arm, with its report."""
+    folder = tmp_path_factory.mktemp("stages")
+    (folder / "short.toml").write_text(SHORT)
+    t, log, e = (folder / name for name in ("t.json", "log.h5", "e.json"))
+    for words in (
+        ("design", ARM, "-o", t, "--report", folder / "design.html"),
+        ("simulate", ARM, "--trajectory", t, "-o", log),
+        ("identify", ARM, log, "-o", e, "--report", folder / "identify.html"),
+        ("validate", ARM, e, "--log", log, "--quick", "--report", folder / "validate.html"),
+    ):
+        done = robotid(*words, "--config", folder / "short.toml")
+        assert done.code == 0, done.err
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "headings"),
+    [
+        ("design", ["Excitation", "Expected accuracy"]),
+        ("identify", ["Preprocessing", "Identification", "Fit"]),
+        ("validate", ["Verdict", "Prediction", "Closed loop"]),
+    ],
+)
+def test_stage_report_has_its_sections_and_its_command(folder, command, headings) -> None:
+    text = unescape((folder / f"{command}.html").read_text())
+    for heading in (*headings, "Assumptions", "Reproduce"):
+        assert f"<h2>{heading}</h2>" in text
+    assert f"robotid {command} {ARM}" in text
+    assert '"rate":250.0' in text.replace(" ", "")
+
+
+def test_identification_report_shows_no_truth(folder) -> None:
+    text = (folder / "identify.html").read_text()
+    assert "|error|" not in text
+    assert "torque noise" not in text
+
+
+def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
+    config = folder / "short.toml"
+    done = robotid("run", ARM, "--quick", "--workers", 1, "--out", tmp_path, "--config", config)
+    assert done.code in (0, 1), done.err  # so short a study need not pass
+    assert "report.html" in done.out
+    text = (tmp_path / "report.html").read_text()
+    assert f"robotid run {ARM} --quick" in unescape(text)
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    for stem in ("excitation", "torque-filters", "prediction", "base-parameters", "pareto"):
+        assert {f"{stem}.svg", f"{stem}.png", f"{stem}.csv"} <= names
+    assert "report: " in (tmp_path / "run.log").read_text()
+
+
+@pytest.mark.parametrize("command", ["design", "identify", "validate"])
+def test_report_that_cannot_be_written_is_one_line_before_any_work(
+    robotid, folder, tmp_path, command
+) -> None:
+    out = tmp_path / "out.json"
+    words = {
+        "design": (ARM, "-o", out),
+        "identify": (ARM, folder / "log.h5", "-o", out),
+        "validate": (ARM, folder / "e.json", "-o", out),
+    }[command]
+    done = robotid(command, *words, "--report", tmp_path / "none" / "page.html")
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert "page.html" in done.err
+    assert not out.exists()
+
+
+def test_package_and_help_load_neither_matplotlib_nor_pybullet() -> None:
+    code = (
+        "import sys, robotid_sim; "
+        "bad = {'matplotlib', 'pybullet', 'plotly'} & set(sys.modules); "
+        "print(*bad); sys.exit(bool(bad))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    code = (
+        "import sys; from robotid_sim.cli.app import main; main(['--help']); "
+        "sys.exit('matplotlib' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
