@@ -1,1 +1,7 @@
 """Swarm and evolutionary optimizers with an ask/tell interface; knows no robots."""
+
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import OptimResult, minimize
+from robotid_sim.optim.optimizer import CallOrderError, Optimizer
+
+__all__ = ["OPTIMIZERS", "CallOrderError", "OptimResult", "Optimizer", "minimize"]

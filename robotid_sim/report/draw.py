@@ -42,7 +42,6 @@ STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.formatter.limits": (-3, 4),
-    "axes.formatter.use_mathtext": True,
     "grid.color": light("grid"),
     "grid.linewidth": 0.5,
     "xtick.color": light("muted"),
