@@ -1,0 +1,132 @@
+"""The box that is searched, and what happens to points that leave it."""
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.optim import checks
+
+Bounds = Literal["clip", "reflect", "absorb", "none"]
+"""What happens to a point outside the box, coordinate by coordinate.
+
+``clip`` puts it on the wall and leaves its velocity; ``absorb`` also stops it there; ``reflect``
+mirrors it and its velocity at the walls; ``none`` lets it go: the cost is then asked outside.
+"""
+
+Walls = Literal["clip", "reflect", "none"]
+"""The `Bounds` of algorithms without velocities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box of finite size.
+
+    Raises
+    ------
+    ShapeError
+        If the bounds are not two vectors of one length of finite numbers.
+    OptionError
+        If an upper bound is not above its lower bound.
+    """
+
+    lower: Float1D
+    """Lower bounds, shape (d,)."""
+    upper: Float1D
+    """Upper bounds, shape (d,)."""
+    width: Float1D = field(init=False)
+    """Upper less lower bounds, shape (d,)."""
+
+    def __post_init__(self) -> None:
+        lower = readonly(self.lower, shape=(None,), name="the vector of lower bounds")
+        if not lower.size:
+            raise ShapeError("the vector of lower bounds is empty; give one number a coordinate")
+        upper = readonly(self.upper, shape=(lower.size,), name="the vector of upper bounds")
+        for k in np.flatnonzero(lower >= upper)[:1]:
+            raise OptionError(f"coordinate {k}: the bounds [{lower[k]}, {upper[k]}] are inverted")
+        with np.errstate(over="ignore"):
+            width = upper - lower
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+        object.__setattr__(
+            self, "width", readonly(width, shape=(None,), name="the width of the box")
+        )
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return self.lower.size
+
+    def scatter(self, count: int, region: float, rng: np.random.Generator) -> Float2D:
+        """Return uniform points of the middle part of the box, shape (count, d).
+
+        Parameters
+        ----------
+        count : int
+            Number of points.
+        region : float
+            Share of the width of every side that they are drawn from, about its middle.
+        rng : numpy.random.Generator
+            Source of randomness.
+        """
+        share = 0.5 + region * (rng.random((count, self.dim)) - 0.5)
+        return put_inside(self.lower + share * self.width, self, "clip")  # against rounding
+
+
+def check_region(region: float) -> None:
+    """Refuse an initial region that is no share of the box."""
+    checks.between("region", region, 1e-12, 1.0)
+
+
+def check_bounds(bounds: str) -> None:
+    """Refuse an unknown name of `Bounds`."""
+    checks.one_of("bounds", bounds, get_args(Bounds))
+
+
+def check_walls(bounds: str) -> None:
+    """Refuse an unknown name of `Walls`."""
+    checks.one_of("bounds", bounds, get_args(Walls))
+
+
+def keep_inside(X: Float2D, V: Float2D, box: Box, bounds: str) -> None:
+    """Bring points and their velocities back into the box, in place."""
+    if bounds == "none":
+        return
+    if bounds == "reflect":
+        odd = _fold(X, box)
+        np.negative(V, out=V, where=odd)
+        return
+    if bounds == "absorb":
+        V[(X < box.lower) | (X > box.upper)] = 0.0
+    _clip(X, box)
+
+
+def put_inside(X: Float2D, box: Box, bounds: str) -> Float2D:
+    """Return `X` itself, its points brought back into the box in place."""
+    if bounds == "reflect":
+        _fold(X, box)
+    elif bounds != "none":
+        _clip(X, box)
+    return X
+
+
+def _clip(X: Float2D, box: Box) -> None:
+    np.maximum(X, box.lower, out=X)
+    np.minimum(X, box.upper, out=X)
+
+
+def _fold(X: Float2D, box: Box) -> NDArray[np.bool_]:
+    """Mirror points at the walls as often as needed; return where that was an odd number."""
+    odd = (X < box.lower) | (X > box.upper)
+    outside = np.nonzero(odd)
+    if outside[0].size:
+        lower, width = box.lower[outside[1]], box.width[outside[1]]
+        turns = (X[outside] - lower) / width
+        share = turns % 2.0  # there and back
+        odd[outside] = np.floor(turns) % 2.0 == 1.0
+        X[outside] = lower + width * np.minimum(share, 2.0 - share)
+        _clip(X, box)  # against rounding
+    return odd

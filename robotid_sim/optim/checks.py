@@ -1,0 +1,33 @@
+"""Checks of hyper-parameters: one line that says what was given and what may be."""
+
+import operator
+
+from robotid_sim.errors import OptionError
+
+
+def whole(name: str, value: int, smallest: int) -> None:
+    """Refuse a value that is not a whole number of at least `smallest`."""
+    try:
+        too_small = operator.index(value) < smallest
+    except TypeError:
+        raise OptionError(f"{name} is {value}; give a whole number") from None
+    if too_small:
+        raise OptionError(f"{name} is {value}; give at least {smallest}")
+
+
+def positive(name: str, value: float) -> None:
+    """Refuse a value that is not above zero; infinity is."""
+    if not value > 0.0:
+        raise OptionError(f"{name} is {value}; give a positive number")
+
+
+def between(name: str, value: float, low: float, high: float) -> None:
+    """Refuse a value outside [low, high]."""
+    if not low <= value <= high:
+        raise OptionError(f"{name} is {value}; give a number from {low:g} to {high:g}")
+
+
+def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is not among the choices."""
+    if value not in choices:
+        raise OptionError(f"{name} is '{value}'; known: {', '.join(choices)}")

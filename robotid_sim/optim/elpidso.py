@@ -1,0 +1,173 @@
+"""Particle swarm with a PID controller and elitist learning."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.optim import checks
+from robotid_sim.optim.bounds import Bounds, put_inside
+from robotid_sim.optim.forms import Form, check_form
+from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.stability import RandomMap, pid_map
+from robotid_sim.optim.swarm import Swarm, check_swarm
+
+
+@dataclass(kw_only=True, eq=False)
+class PidSwarm(Optimizer):
+    r"""Particle swarm with a PID controller and elitist learning (ELPIDSO).
+
+    .. math::
+
+        E_t &= c_1 r_1 (p - x_t) + c_2 r_2 (g - x_t) \\
+        v_{t+1} &= w\, v_t + k_p E_t + k_i \sum_{j \le t} E_j + k_d (E_t - E_{t-1}), \qquad
+            x_{t+1} = x_t + v_{t+1} \tag{21} \\
+        w &= 1 / (1 + 1.5\, e^{-2.6 (1 - s)}) \tag{25}
+
+    with the share s of the budget, c1 falling linearly from 2 to 0 and c2 rising from 0 to 2.
+
+    *Elitist learning.* When a particle has not improved for `patience` iterations, every coordinate
+    of its exemplar p is, with probability :math:`P_c`, eq. (26), taken from the better of two
+    random particles' best points, else from its own; at least one is taken from another.
+
+    *Mutation.* When the best point g of all has improved, one random coordinate of it is replaced
+    by that of a random particle's best point, or, if that particle owns g, moved by eq. (27)-(28),
+
+    .. math:: g_j' = g_j + (u_j - l_j)\, \sigma\, \nu, \qquad
+        \sigma = \sigma_\text{start} - (\sigma_\text{start} - \sigma_\text{end})\, s
+
+    with :math:`\nu` standard normal, and the result is kept if it is better.
+
+    Choices. The particles move at once, not one after the other, so g improves at most once an
+    iteration. The gains of eq. (22)-(24) are images that no text has; the defaults satisfy the
+    Routh-Hurwitz conditions (17)-(18) and, as these are about continuous time, also keep the
+    spectral radius of the discrete update below 1: :math:`k_i` and :math:`k_d` from 0.3 on do not.
+    The sum in eq. (21) is clamped to `windup` boxes, as it adds up random terms.
+
+    Line 26 of Algorithm 1 writes the exemplar over the particle's best point, whose cost is then
+    that of another point: the ``literal`` form. The ``corrected`` form keeps both, as in [2]_, the
+    source of the scheme. Where lines 39-47 of the algorithm and its text differ on the mutation,
+    both forms follow the text.
+
+    References
+    ----------
+    .. [1] Yan, Lu, Levy (2015), "Parameter identification of robot manipulators: a heuristic
+       particle swarm search approach", PLoS ONE 10(6), e0129157,
+       doi:10.1371/journal.pone.0129157.
+    .. [2] Liang, Qin, Suganthan, Baskar (2006), "Comprehensive learning particle swarm optimizer
+       for global optimization of multimodal functions", IEEE Trans. Evolutionary Computation 10(3),
+       doi:10.1109/TEVC.2005.857610.
+    """
+
+    population: int = 20
+    """Number of particles."""
+    kp: float = 1.0
+    """Proportional gain."""
+    ki: float = 0.05
+    """Integral gain at the start; it falls linearly to zero."""
+    kd: float = 0.1
+    """Derivative gain at the start; it falls linearly to zero."""
+    windup: float = 1.0
+    """Largest sum of pulls in eq. (21), share of the box."""
+    patience: int = 5
+    """Iterations without improvement before a particle learns from others."""
+    sigma_start: float = 1.0
+    """Standard deviation of the mutation at the start, share of the box."""
+    sigma_end: float = 0.1
+    """Standard deviation of the mutation at the end of the budget, share of the box."""
+    form: Form = "corrected"
+    """How Algorithm 1 is read."""
+    velocity_limit: float = 0.2
+    """Largest velocity, share of the box per iteration."""
+    bounds: Bounds = "absorb"
+    """What happens at the walls of the box."""
+    region: float = 1.0
+    """Share of the box, about its center, that the particles start in."""
+
+    def __post_init__(self) -> None:
+        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
+        check_form(self.form)
+        checks.positive("windup", self.windup)
+        checks.whole("patience", self.patience, 1)
+
+    def linear_map(self, progress: float) -> RandomMap:
+        """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
+        rest = 1.0 - progress
+        return pid_map(*_schedule(progress), self.kp, self.ki * rest, self.kd * rest)
+
+    def _first(self) -> Float2D:
+        x = self.box.scatter(self.population, self.region, self.rng)
+        self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
+        self._sum, self._last = np.zeros_like(x), np.zeros_like(x)
+        self._waited = np.zeros(self.population, dtype=int)
+        self._teacher = np.tile(np.arange(self.population)[:, None], (1, self.box.dim))
+        self._mutant: Float1D | None = None
+        return x
+
+    def _next(self, f: Float1D) -> Float2D:
+        swarm, mutant = self._swarm, self._mutant
+        if mutant is None:
+            before = swarm.leader_f
+            better = swarm.remember(f)
+            self._waited = np.where(better, 0, self._waited + 1)
+            if swarm.leader_f < before:
+                self._mutant = self._mutate()
+                return self._mutant[None, :]
+        elif f[0] < swarm.leader_f:
+            swarm.leader_x, swarm.leader_f = mutant, float(f[0])
+        self._mutant = None
+        self._learn()
+        return self._fly()
+
+    def _mutate(self) -> Float1D:
+        """Return the best point of all with one other coordinate."""
+        swarm, rng = self._swarm, self.rng
+        other, j = int(rng.integers(self.population)), int(rng.integers(self.box.dim))
+        mutant: Float1D = swarm.leader_x.copy()
+        if other != int(np.argmin(swarm.best_f)):
+            mutant[j] = swarm.best_x[other, j]
+        else:
+            sigma = linear(self.sigma_start, self.sigma_end, self.progress)  # [1] eq. (28)
+            mutant[j] += self.box.width[j] * sigma * rng.standard_normal()  # [1] eq. (27)
+        put_inside(mutant[None, :], self.box, self.bounds)
+        return mutant
+
+    def _learn(self) -> None:
+        """Give new teachers, coordinate by coordinate, to particles that do not improve."""
+        stuck = np.flatnonzero(self._waited >= self.patience)
+        if not stuck.size:
+            return
+        rng, dim = self.rng, self.box.dim
+        one, two = rng.integers(self.population, size=(2, stuck.size, dim))
+        f = self._swarm.best_f
+        elite = np.where(f[one] < f[two], one, two)
+        taught = rng.random((stuck.size, dim)) < learning_probability(self.population)[stuck, None]
+        taught[np.arange(stuck.size), rng.integers(dim, size=stuck.size)] |= ~taught.any(axis=1)
+        self._teacher[stuck] = np.where(taught, elite, stuck[:, None])
+        self._waited[stuck] = 0
+
+    def _fly(self) -> Float2D:
+        swarm, rest = self._swarm, 1.0 - self.progress
+        exemplar = np.take_along_axis(swarm.best_x, self._teacher, axis=0)
+        if self.form == "literal":
+            swarm.best_x = exemplar  # [1] Algorithm 1, line 26
+        w, c1, c2 = _schedule(self.progress)
+        pull = swarm.pulls(c1, c2, self.rng, exemplar)
+        most = self.windup * self.box.width
+        self._sum = np.clip(self._sum + pull, -most, most)
+        control = self.kp * pull + rest * (self.ki * self._sum + self.kd * (pull - self._last))
+        self._last = pull
+        return swarm.fly(w * swarm.v + control)  # [1] eq. (21)
+
+
+def learning_probability(population: int) -> Float1D:
+    """Return the probability of learning from others, of every particle; [1] eq. (26)."""
+    share = np.arange(population) / (population - 1)
+    return np.asarray(0.05 + 0.45 * np.expm1(10.0 * share) / np.expm1(10.0))
+
+
+def _schedule(progress: float) -> tuple[float, float, float]:
+    """Return inertia, c1 and c2; [1] eq. (25) and the text below it."""
+    w = 1.0 / (1.0 + 1.5 * np.exp(-2.6 * (1.0 - progress)))
+    return float(w), 2.0 * (1.0 - progress), 2.0 * progress

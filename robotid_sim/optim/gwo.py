@@ -1,0 +1,68 @@
+"""Grey wolf optimizer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.optim import checks
+from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
+from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.optim.schedules import linear
+
+LEADERS = 3
+"""Alpha, beta and delta."""
+
+
+@dataclass(kw_only=True, eq=False)
+class GreyWolf(Optimizer):
+    r"""Grey wolf optimizer (GWO): the pack surrounds the three best points so far.
+
+    .. math::
+
+        x \leftarrow \tfrac13 \sum_{k=1}^3 \big( y_k - A_k\, |C_k\, y_k - x| \big), \qquad
+        A_k = 2 a\, r - a, \quad C_k = 2 r'
+
+    with the three best points :math:`y_k`, r and r' uniform in [0, 1] for every wolf, leader and
+    coordinate, and a falling linearly to zero.
+
+    As :math:`C y` is a multiple of a position, the steps depend on where the origin is: the pack is
+    drawn to it, and finds a minimum there faster than anywhere else.
+
+    References
+    ----------
+    .. [1] Mirjalili, Mirjalili, Lewis (2014), "Grey wolf optimizer", Advances in Engineering
+       Software 69, doi:10.1016/j.advengsoft.2013.12.007.
+    """
+
+    population: int = 30
+    """Number of wolves."""
+    a_start: float = 2.0
+    """Amplitude a at the start; it falls to zero."""
+    bounds: Walls = "clip"
+    """What happens at the walls of the box."""
+    region: float = 1.0
+    """Share of the box, about its center, that the wolves start in."""
+
+    def __post_init__(self) -> None:
+        checks.whole("population", self.population, LEADERS)
+        checks.positive("a_start", self.a_start)
+        check_walls(self.bounds)
+        check_region(self.region)
+
+    def _first(self) -> Float2D:
+        self._x = self.box.scatter(self.population, self.region, self.rng)
+        self._leaders, self._leaders_f = self._x[:0], np.empty(0)
+        return self._x
+
+    def _next(self, f: Float1D) -> Float2D:
+        known = np.concatenate([self._leaders, self._x])
+        costs = np.concatenate([self._leaders_f, f])
+        best = np.argsort(costs, kind="stable")[:LEADERS]
+        self._leaders, self._leaders_f = known[best], costs[best]
+        a = linear(self.a_start, 0.0, self.progress)
+        A, C = self.rng.random((2, LEADERS, *self._x.shape))
+        A = a * (2.0 * A - 1.0)
+        y = self._leaders[:, None, :]
+        self._x = (y - A * np.abs(2.0 * C * y - self._x)).mean(axis=0)
+        return put_inside(self._x, self.box, self.bounds)

@@ -1,0 +1,161 @@
+"""The one driver of all optimizers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import Optimizer, finite_costs
+
+Cost = Callable[[Float2D], ArrayLike]
+"""Costs of points, (m, d) to (m,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OptimResult:
+    """What a search has found, with scipy's names."""
+
+    x: Float1D
+    """The best point that was evaluated, shape (d,); the first one if no cost was finite."""
+    fun: float
+    """Its cost; infinite if no cost was finite."""
+    nfev: int
+    """Number of points evaluated."""
+    nit: int
+    """Number of batches evaluated."""
+    success: bool
+    """Whether the search ended by itself, with a finite cost."""
+    message: str
+    """How it ended."""
+    history: Float2D
+    """Points evaluated and best cost after every batch, shape (nit, 2)."""
+
+
+def minimize(
+    fun: Cost,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    method: str | Optimizer,
+    max_evals: int,
+    rng: np.random.Generator,
+    target: float = -np.inf,
+    callback: Callable[[int, float], None] | None = None,
+    **options: Any,
+) -> OptimResult:
+    """Return the best point of a box that a method finds within a number of evaluations.
+
+    The budget is kept exactly: of a batch that would exceed it the first points are evaluated, and
+    the optimizer is not told. Costs that are not finite count as infinite. At Ctrl-C the best point
+    so far is returned. The same seed gives the same bits.
+
+    Parameters
+    ----------
+    fun : callable
+        Takes points, shape (m, d), and returns their costs, shape (m,). It gets a copy, so that it
+        may work in place.
+    lower, upper : array_like, shape (d,)
+        Bounds.
+    method : str or Optimizer
+        A name in `OPTIMIZERS`, or an optimizer, whose state is overwritten.
+    max_evals : int
+        Number of points to evaluate, at most.
+    rng : numpy.random.Generator
+        Source of randomness.
+    target : float
+        Cost at which to stop.
+    callback : callable, optional
+        Called after every batch with the number of evaluations and the best cost.
+    **options
+        Hyper-parameters of the method, if it is a name.
+
+    Raises
+    ------
+    UnknownNameError
+        If no method has this name.
+    OptionError
+        If an option, a bound or the budget is refused.
+    ShapeError
+        If bounds or costs have the wrong shape or are no numbers. What `fun` raises passes through,
+        with a note that says when.
+    """
+    optimizer = _built(method, options)
+    optimizer.start(lower, upper, rng, max_evals)
+    search = _Search(fun)
+    message = "the target is reached"
+    try:
+        while not search.best <= target:
+            left = max_evals - search.nfev
+            if left == 0:
+                message = "the budget is spent"
+                break
+            X = optimizer.ask()
+            costs = search.evaluate(X[:left])
+            if len(costs) == len(X):
+                optimizer.tell(X, costs)
+            if callback is not None:
+                callback(search.nfev, search.best)
+    except KeyboardInterrupt:
+        if search.x is None:
+            raise
+        return search.result("interrupted; this is the best point so far", ended=False)
+    return search.result(message, ended=True)
+
+
+def _built(method: str | Optimizer, options: dict[str, Any]) -> Optimizer:
+    if isinstance(method, str):
+        return OPTIMIZERS.build(method, **options)
+    if options:
+        name = next(iter(options))
+        raise OptionError(f"option '{name}' beside a ready optimizer; give it to its constructor")
+    return method
+
+
+@dataclass(eq=False)
+class _Search:
+    """The books of a search."""
+
+    fun: Cost
+    x: Float1D | None = None
+    best: float = np.inf
+    nfev: int = 0
+    history: list[tuple[int, float]] = field(default_factory=list)
+
+    def evaluate(self, X: Float2D) -> Float1D:
+        """Return the costs of a batch, and enter it."""
+        try:
+            values = self.fun(X.copy())
+        except Exception as error:
+            error.add_note(
+                f"(the cost function, at {len(X)} points, after {self.nfev} evaluations)"
+            )
+            raise
+        costs = finite_costs(values, len(X))
+        first = int(np.argmin(costs))
+        if self.x is None or costs[first] < self.best:
+            self.x, self.best = X[first].copy(), float(costs[first])
+        self.nfev += len(X)
+        self.history.append((self.nfev, self.best))
+        return costs
+
+    def result(self, message: str, *, ended: bool) -> OptimResult:
+        assert self.x is not None
+        if not np.isfinite(self.best):
+            message = f"no cost was finite in {self.nfev} evaluations; {message}"
+        history = np.array(self.history, dtype=float)
+        for array in (self.x, history):
+            array.setflags(write=False)
+        return OptimResult(
+            x=self.x,
+            fun=self.best,
+            nfev=self.nfev,
+            nit=len(history),
+            success=ended and bool(np.isfinite(self.best)),
+            message=message,
+            history=history,
+        )

@@ -1,0 +1,139 @@
+"""What an optimizer is."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError, RobotIdError, ShapeError
+from robotid_sim.optim import checks
+from robotid_sim.optim.bounds import Box
+
+
+class CallOrderError(RobotIdError, RuntimeError):
+    """`start`, `ask` and `tell` were called in an order that has no meaning."""
+
+
+class Optimizer(ABC):
+    """A method that searches a box for the point of least cost, by asking for costs of points.
+
+    Hyper-parameters are the fields of the concrete class. The state of a search lives from `start`
+    to the next `start`, so that one object can search again and again::
+
+        optimizer.start(lower, upper, rng, max_evals)
+        while ...:
+            X = optimizer.ask()          # (m, d): points whose costs are wanted
+            optimizer.tell(X, fun(X))    # (m,): their costs
+
+    The number m of points may differ from batch to batch. All points lie in the box, unless the
+    hyper-parameter ``bounds`` is ``"none"``. A cost that is not finite counts as infinite.
+    Schedules follow the share of the budget that has been told. `minimize` is this loop with its
+    books.
+    """
+
+    box: Box
+    """The box that is searched."""
+    rng: np.random.Generator
+    """The only source of randomness."""
+    max_evals: int
+    """The budget, in evaluations of single points."""
+    evals: int
+    """Evaluations told so far."""
+    _points: Float2D | None = None
+    _asked: bool = False
+
+    def start(
+        self, lower: ArrayLike, upper: ArrayLike, rng: np.random.Generator, max_evals: int
+    ) -> None:
+        """Begin a new search; forget the last one.
+
+        Parameters
+        ----------
+        lower, upper : array_like, shape (d,)
+            Bounds of the search; copied.
+        rng : numpy.random.Generator
+            Source of randomness.
+        max_evals : int
+            Number of evaluations that the search may cost.
+
+        Raises
+        ------
+        ShapeError
+            If the bounds are not two vectors of one length of finite numbers.
+        OptionError
+            If an upper bound is not above its lower bound, or the budget is not positive.
+        """
+        self.box = Box(np.asarray(lower), np.asarray(upper))
+        checks.whole("the budget of evaluations", max_evals, 1)
+        if not isinstance(rng, np.random.Generator):
+            raise OptionError(f"rng is a {type(rng).__name__}; give a numpy.random.Generator")
+        self.rng, self.max_evals, self.evals = rng, max_evals, 0
+        self._points, self._asked = self._first(), False
+
+    def ask(self) -> Float2D:
+        """Return the points to evaluate next, shape (m, d); the same until they are told.
+
+        Raises
+        ------
+        CallOrderError
+            If no search was started.
+        """
+        if self._points is None:
+            raise CallOrderError("ask before start; call start(lower, upper, rng, max_evals)")
+        self._asked = True
+        return self._points.copy()
+
+    def tell(self, X: ArrayLike, f: ArrayLike) -> None:
+        """Learn the costs of the points asked last.
+
+        Parameters
+        ----------
+        X : array_like, shape (m, d)
+            The points, as `ask` returned them.
+        f : array_like, shape (m,)
+            Their costs.
+
+        Raises
+        ------
+        CallOrderError
+            If no points were asked since the last `tell`, or other ones.
+        ShapeError
+            If there is not one cost a point.
+        """
+        if self._points is None or not self._asked:
+            raise CallOrderError("tell before ask; tell the costs of the points that ask returned")
+        if not np.array_equal(X, self._points):
+            raise CallOrderError("tell got other points than ask returned last")
+        costs = finite_costs(f, len(self._points))
+        self.evals += costs.size
+        self._points, self._asked = self._next(costs), False
+
+    @property
+    def progress(self) -> float:
+        """Share of the budget that has been told, from 0 to 1."""
+        return min(1.0, self.evals / self.max_evals)
+
+    @abstractmethod
+    def _first(self) -> Float2D:
+        """Make the state of a new search; return the first points to evaluate, shape (m, d)."""
+
+    @abstractmethod
+    def _next(self, f: Float1D) -> Float2D:
+        """Learn the costs of the last points, infinite or not; return the next points."""
+
+
+def finite_costs(values: ArrayLike, count: int) -> Float1D:
+    """Return the costs of `count` points as float64, with infinity for what is not finite.
+
+    Raises
+    ------
+    ShapeError
+        If they are not `count` real numbers.
+    """
+    costs = np.asarray(values)
+    if costs.dtype.kind not in "fiub":
+        raise ShapeError(f"the costs are no real numbers but {costs.dtype}")
+    if costs.shape != (count,):
+        raise ShapeError(f"the costs have shape {costs.shape}, expected ({count},), one a point")
+    return np.where(np.isfinite(costs), costs, np.inf)

@@ -1,0 +1,141 @@
+"""Particle swarm on the angles of qubits."""
+
+from dataclasses import dataclass
+from math import pi
+from typing import Literal, get_args
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.optim import checks
+from robotid_sim.optim.bounds import Bounds, Box
+from robotid_sim.optim.forms import Form, check_form
+from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.stability import RandomMap, swarm_map
+from robotid_sim.optim.swarm import Swarm, check_swarm
+
+QUARTER = pi / 2.0
+"""Largest angle of a qubit [rad]."""
+
+Reading = Literal["expect", "bits"]
+
+
+@dataclass(kw_only=True, eq=False)
+class QubitSwarm(Optimizer):
+    r"""Particle swarm on the angles of qubits (the QPSO of [1]_).
+
+    The particles are vectors of angles :math:`\theta \in [0, \pi/2]` of qubits
+    :math:`\sin\theta\, |0\rangle + \cos\theta\, |1\rangle`, and fly as in Algorithm 2, steps 6-7,
+
+    .. math::
+
+        v &\leftarrow w\, v + c_1 r_1 (\theta_p - \theta) + c_2 r_2 (\theta_g - \theta) \\
+        \theta &\leftarrow \theta + v
+
+    with the linearly decreasing inertia of eq. (18). A qubit is measured as 1 with probability
+    :math:`\cos^2\theta`, eq. (28). How a measurement becomes a real number is not said:
+
+    - ``expect`` takes the expectation between the bounds,
+      :math:`x = l + (u - l) \cos^2\theta`, with one qubit a coordinate. No chance is left in it.
+    - ``bits`` draws the qubits, `bits` of them a coordinate, and reads them as a binary fraction of
+      the box. With one bit a coordinate only corners of the box are seen, as the paper literally
+      has it. The memories hold the angles of the best measurements.
+
+    Equation (28) takes :math:`\alpha^2 = \cos^2\theta` for the probability of 0, after the state
+    above has defined :math:`\alpha = \sin\theta`: the ``literal`` form, which exchanges 0 and 1.
+
+    "If no improvement for a defined iteration, apply perturbation" (Algorithm 2) has no numbers:
+    here, after `patience` iterations without a better point, every velocity gets a normal push.
+
+    The printed c1 = 2.5, c2 = 1.5 with w = 0.99 are unstable; even at the end of the schedule they
+    lie outside the order-2 region. The default splits their sum evenly, which lies inside. The
+    smallest inertia, 0.4, and the velocity limit are not in the paper.
+
+    References
+    ----------
+    .. [1] Fazilat, Zioui (2025), "Quantum particle swarm optimization (QPSO)-based enhanced dynamic
+       model parameters identification for an industrial robotic arm", Mathematics 13(16), 2631,
+       doi:10.3390/math13162631.
+    """
+
+    population: int = 40
+    """Number of particles; the paper has 120."""
+    w_start: float = 0.99
+    """Inertia weight at the start."""
+    w_end: float = 0.4
+    """Inertia weight at the end of the budget."""
+    c1: float = 2.0
+    """Largest pull to the particle's own best angles."""
+    c2: float = 2.0
+    """Largest pull to the best angles of all."""
+    reading: Reading = "expect"
+    """How measurements become real numbers."""
+    bits: int = 12
+    """Qubits a coordinate in the reading ``bits``."""
+    form: Form = "corrected"
+    """How equation (28) is read."""
+    patience: int = 20
+    """Iterations without a better point before the swarm is pushed."""
+    push: float = 0.02
+    """Standard deviation of the push [rad per iteration]."""
+    velocity_limit: float = 0.1
+    """Largest velocity [rad per iteration]."""
+    bounds: Bounds = "absorb"
+    """What happens to angles outside [0, pi/2]; ``none`` is harmless, as the cosine is periodic."""
+    region: float = 1.0
+    """Share of the box, about its center, that the particles start in."""
+
+    def __post_init__(self) -> None:
+        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
+        checks.one_of("reading", self.reading, get_args(Reading))
+        check_form(self.form)
+        checks.between("bits", self.bits, 1, 52)
+        checks.whole("patience", self.patience, 1)
+        checks.between("push", self.push, 0.0, QUARTER)
+
+    def linear_map(self, progress: float) -> RandomMap:
+        """Return the update of one angle; see `robotid_sim.optim.stability`."""
+        return swarm_map(linear(self.w_start, self.w_end, progress), self.c1, self.c2)
+
+    def _first(self) -> Float2D:
+        share = (self.box.scatter(self.population, self.region, self.rng) - self.box.lower) / (
+            self.box.width
+        )
+        if self.reading == "bits":
+            share = np.repeat(share, self.bits, axis=1)
+        angles = Box(np.zeros(share.shape[1]), np.full(share.shape[1], QUARTER))
+        self._swarm = Swarm(angles, self._angle(share), self.velocity_limit / QUARTER, self.bounds)
+        self._waited = 0
+        return self._measured()
+
+    def _angle(self, probability: Float) -> Float:
+        """Return the angle of qubits that are measured as 1 with a probability."""
+        root = np.sqrt(np.clip(probability, 0.0, 1.0))
+        return np.asarray(np.arcsin(root) if self.form == "literal" else np.arccos(root))
+
+    def _probability(self, angle: Float) -> Float:
+        """Return the probability that qubits are measured as 1."""
+        amplitude = np.sin(angle) if self.form == "literal" else np.cos(angle)
+        return np.asarray(amplitude**2)  # [1] eq. (28)
+
+    def _measured(self) -> Float2D:
+        """Return the points that the angles stand for, shape (m, d)."""
+        share = self._probability(self._swarm.x)
+        if self.reading == "bits":
+            measured = self.rng.random(share.shape) < share
+            weights = 2.0 ** np.arange(self.bits - 1, -1, -1) / (2.0**self.bits - 1.0)
+            share = measured.reshape(self.population, self.box.dim, self.bits) @ weights
+        return np.minimum(self.box.lower + share * self.box.width, self.box.upper)
+
+    def _next(self, f: Float1D) -> Float2D:
+        swarm, before = self._swarm, self._swarm.leader_f
+        swarm.remember(f)
+        w = linear(self.w_start, self.w_end, self.progress)  # [1] eq. (18)
+        v = w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng)  # [1] Algorithm 2, step 6
+        self._waited = 0 if swarm.leader_f < before else self._waited + 1
+        if self._waited >= self.patience:
+            self._waited = 0
+            v += self.push * self.rng.standard_normal(v.shape)
+        swarm.fly(v)  # [1] Algorithm 2, step 7
+        return self._measured()

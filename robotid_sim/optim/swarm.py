@@ -1,0 +1,117 @@
+"""Particles with velocities and memories: the state that the particle swarms share.
+
+References
+----------
+.. [1] Kennedy, Eberhart (1995), "Particle swarm optimization", Proc. IEEE Int. Conf. Neural
+   Networks, doi:10.1109/ICNN.1995.488968.
+.. [2] Engelbrecht (2012), "Particle swarm optimization: Velocity initialization", IEEE Congress on
+   Evolutionary Computation, doi:10.1109/CEC.2012.6256112.
+"""
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
+from robotid_sim.optim import checks
+from robotid_sim.optim.bounds import Box, check_bounds, check_region, keep_inside
+
+LARGEST_VELOCITY = 1e60
+"""Stands for an unlimited velocity, in widths of the box: diverging swarms stay finite numbers."""
+
+
+class Swarm:
+    """Positions, velocities, the best point of every particle, and the best of all.
+
+    Particles start at rest: with random velocities more of them leave the box at once [2]_.
+
+    Parameters
+    ----------
+    box : Box
+        Where they fly.
+    x : ndarray, shape (m, d)
+        First positions; kept.
+    velocity_limit : float
+        Largest velocity, as a share of the box per iteration; infinite for none.
+    bounds : str
+        What happens at the walls, a name of `robotid_sim.optim.bounds.Bounds`.
+
+    Attributes
+    ----------
+    v : ndarray, shape (m, d)
+        Velocities.
+    best_x, best_f : ndarray, shape (m, d) and (m,)
+        The best point that every particle has visited, and its cost.
+    leader_x, leader_f : ndarray, shape (d,), and float
+        The best point of all, and its cost.
+    """
+
+    def __init__(self, box: Box, x: Float2D, velocity_limit: float, bounds: str) -> None:
+        self.box, self.bounds = box, bounds
+        self.limit = min(velocity_limit, LARGEST_VELOCITY) * box.width
+        self.x = x
+        self.v = np.zeros_like(x)
+        self.best_x = x.copy()
+        self.best_f = np.full(len(x), np.inf)
+        self.leader_x = x[0].copy()
+        self.leader_f = np.inf
+
+    def remember(self, f: Float1D) -> Bool1D:
+        """Take the costs of the positions in; return which particles are better than ever."""
+        better = f < self.best_f
+        np.copyto(self.best_x, self.x, where=better[:, None])
+        np.copyto(self.best_f, f, where=better)
+        first = int(np.argmin(self.best_f))
+        if self.best_f[first] < self.leader_f:
+            self.leader_x, self.leader_f = self.best_x[first].copy(), float(self.best_f[first])
+        return better
+
+    def pulls(
+        self, c1: float, c2: float, rng: np.random.Generator, p: Float2D | None = None
+    ) -> Float2D:
+        """Return c1 r1 (p - x) + c2 r2 (g - x), r uniform in [0, 1] for every coordinate.
+
+        Without points p they are the particles' own best points.
+        """
+        pull, common = rng.random((2, *self.x.shape))
+        pull *= (self.best_x if p is None else p) - self.x
+        pull *= c1
+        common *= self.leader_x - self.x
+        common *= c2
+        pull += common
+        return np.asarray(pull)
+
+    def accelerate(self, v: Float2D) -> None:
+        """Take new velocities, within the limit."""
+        np.maximum(v, -self.limit, out=v)
+        np.minimum(v, self.limit, out=v)
+        self.v = v
+
+    def move(self, step: Float2D) -> Float2D:
+        """Move, repair positions and velocities at the walls, and return the positions."""
+        self.x = self.x + step
+        keep_inside(self.x, self.v, self.box, self.bounds)
+        return self.x
+
+    def fly(self, v: Float2D) -> Float2D:
+        """Take new velocities, move by them, and return the positions."""
+        self.accelerate(v)
+        return self.move(self.v)
+
+    def keep(self, chosen: Int1D) -> None:
+        """Let all particles go but the chosen ones; the best point of all stays."""
+        self.x, self.v = self.x[chosen], self.v[chosen]
+        self.best_x, self.best_f = self.best_x[chosen], self.best_f[chosen]
+
+    def add(self, x: Float2D) -> None:
+        """Add particles at rest, without memories, at the positions x."""
+        self.x = np.concatenate([self.x, x])
+        self.v = np.concatenate([self.v, np.zeros_like(x)])
+        self.best_x = np.concatenate([self.best_x, x])
+        self.best_f = np.concatenate([self.best_f, np.full(len(x), np.inf)])
+
+
+def check_swarm(population: int, velocity_limit: float, bounds: str, region: float) -> None:
+    """Refuse hyper-parameters that no swarm can have."""
+    checks.whole("population", population, 2)
+    checks.positive("velocity_limit", velocity_limit)
+    check_bounds(bounds)
+    check_region(region)
