@@ -11,6 +11,7 @@ from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.model.catalog import describe_catalog
+from robotid_sim.optim import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.trajectory import CRITERIA, TRAJECTORIES
 
@@ -21,6 +22,7 @@ KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "sensors": SENSORS.describe,
     "preprocessors": PREPROCESSORS.describe,
     "estimators": ESTIMATORS.describe,
+    "optimizers": OPTIMIZERS.describe,
     "controllers": CONTROLLERS.describe,
 }
 

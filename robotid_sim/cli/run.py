@@ -31,6 +31,10 @@ FILES = (
 def run(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")],
+    estimator: Annotated[
+        list[str] | None,
+        typer.Option(help="Estimator to run beside the configured ones, repeatable."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, do nothing.")
     ] = False,
@@ -45,6 +49,7 @@ def run(
     estimate.json, run.log and figures/ into OUT. Exit 0 if the verdict is passed, 1 if not, 2 if
     the input cannot be used.
     """
+    study = study.with_estimators(estimator or ())
     plant = read_robot(robot, study.robot)
     if dry_run:
         _print_plan(plant, study, out, as_json=json)
@@ -162,12 +167,34 @@ def print_result(result: StudyResult, folder: Path) -> None:
             f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
             f"{max(ratios):.2f}{nees}"
         )
+    _print_estimators(result)
     _print_preprocessing(result)
     print_control(result.control, robot.joint_units)
     print_checks(result.verdict.checks)
     verdict = "PASSED" if result.verdict.passed else "FAILED"
     seconds = sum(result.timings.values())
     output.print_line(f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}")
+
+
+def _print_estimators(result: StudyResult) -> None:
+    rows = []
+    for e in result.estimates:
+        errors = [] if e.validation is None else e.validation.model_error_relative
+        known = [error for error in errors if error is not None]
+        rows.append(
+            [
+                e.estimator if e.success else f"{e.estimator} (failed)",
+                output.number(e.fitness_over_ls, 6),
+                output.number(e.criterion_over_optimum, 6),
+                output.number(e.nees, 3),
+                output.percent(max(e.torque_rms_relative)),
+                output.percent(max(known)) if known else "-",
+                f"{e.seconds:.2g} s",
+            ]
+        )
+    columns = ["estimator", "fitness / LS", "criterion / optimum", "NEES", "fit", "model error"]
+    output.print_line()
+    output.print_table("estimators (worst joint)", [*columns, "time"], rows)
 
 
 def _print_preprocessing(result: StudyResult) -> None:

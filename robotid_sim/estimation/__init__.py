@@ -5,11 +5,17 @@ from robotid_sim.estimation.estimate import Estimate, load_estimates, save_estim
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.swarm import SwarmEstimator, swarm_estimators
 from robotid_sim.registry import Registry
 
 ESTIMATORS: Registry[Estimator] = Registry(
     "estimator",
-    {"consistent": Consistent, "ols": OrdinaryLeastSquares, "wls": WeightedLeastSquares},
+    {
+        "consistent": Consistent,
+        "ols": OrdinaryLeastSquares,
+        "wls": WeightedLeastSquares,
+        **swarm_estimators(),
+    },
 )
 
 __all__ = [
@@ -19,6 +25,7 @@ __all__ = [
     "Estimator",
     "LinearProblem",
     "OrdinaryLeastSquares",
+    "SwarmEstimator",
     "WeightedLeastSquares",
     "build_problem",
     "load_estimates",

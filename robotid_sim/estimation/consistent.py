@@ -56,7 +56,7 @@ class Consistent(Estimator):
             raise OptionError("a consistent fit needs the problem's nominal robot")
         began = time.perf_counter()
         free = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        free = replace(free, estimator="consistent", options=asdict(self))
+        free = replace(free, estimator="consistent", options=asdict(self), unbiased=False)
         if not free.success:
             return free
         reduction = reduce_rows(problem)

@@ -12,7 +12,7 @@ from robotid_sim.files import read_json, write_json
 
 VERSION = 1
 
-_ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white")
+_ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,14 @@ class Estimate:
     seconds: float = 0.0
     success: bool = True
     message: str = ""
+    criterion: str = "squares"
+    """What was minimized: ``squares``, ``absolute`` or ``huber`` residuals."""
+    criterion_over_optimum: float | None = None
+    """Its value over its minimum, for estimators that search; None for those that solve."""
+    weights: Float1D | None = None
+    """Weights of the joints in the criterion, shape (n,); None for `noise_std` inverted."""
+    unbiased: bool = True
+    """Whether the error is that of the noise alone, as the covariance says."""
     options: dict[str, Any] = field(default_factory=dict)
     """Hyper-parameters of the estimator."""
 
@@ -58,6 +66,8 @@ class Estimate:
                 shapes[name] = (b, b)
         if self.phi is not None:
             shapes["phi"] = (None,)
+        if self.weights is not None:
+            shapes["weights"] = (n,)
         for name, shape in shapes.items():
             object.__setattr__(self, name, readonly(getattr(self, name), shape=shape, name=name))
 
@@ -105,7 +115,7 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
 def _from_content(values: dict[str, Any]) -> Estimate:
     values = dict(values)
     for name in _ARRAYS:
-        if values[name] is not None:
+        if values.get(name) is not None:
             values[name] = np.array(values[name], dtype=float)
     for name in ("names", "units", "joint_names"):
         values[name] = tuple(values[name])

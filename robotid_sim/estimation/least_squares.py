@@ -119,6 +119,7 @@ def _fit(
         cov=block_sandwich(problem, beta, weights, inverse, block),
         cov_white=_white_covariance(reduction, weights, sigma, inverse),
         cond=float(np.linalg.cond(R / np.linalg.norm(R, axis=0))),
+        weights=None if rounds else weights,
         seconds=time.perf_counter() - began,
     )
 

@@ -1,7 +1,7 @@
 """The configuration of a study: one section a stage; an unknown key is an error."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -160,6 +160,13 @@ class StudyConfig(_Section):
     estimation: EstimationConfig = EstimationConfig()
     control: ControlConfig = ControlConfig()
     validation: ValidationConfig = ValidationConfig()
+
+    def with_estimators(self, names: Sequence[str]) -> "StudyConfig":
+        """Return the same study with more estimators beside the configured ones."""
+        known = self.estimation.estimators
+        added = tuple(name for name in dict.fromkeys(names) if name not in known)
+        estimation = self.estimation.model_copy(update={"estimators": known + added})
+        return self.model_copy(update={"estimation": estimation})
 
     def quick(self) -> "StudyConfig":
         """Return a smaller study of the same kind: fewer candidates, starts, periods and loops."""

@@ -32,10 +32,10 @@ def score_estimate(
     basis, problem = found.basis, found.problem
     true = basis.of(plant.parameters())
     size = rms(problem.by_joint(problem.y))
-    is_chosen = estimate is found.chosen
+    is_chosen, ratio = estimate is found.chosen, estimate.criterion_over_optimum
     nees, prediction = None, None
     if estimate.success:
-        nees = _nees(estimate, true) if estimate.phi is None else None  # constraints bias
+        nees = _nees(estimate, true) if estimate.unbiased else None
         prediction = predict(estimate.beta, unseen, nominal, basis, found.preprocessor)
     return EstimateResult(
         estimator=estimate.estimator,
@@ -46,7 +46,7 @@ def score_estimate(
         torque_rms=estimate.torque_rms.tolist(),
         torque_rms_relative=(estimate.torque_rms / size).tolist(),
         fitness_over_ls=_fitness_over_least_squares(estimate, problem),
-        criterion_over_optimum=None,
+        criterion_over_optimum=None if ratio is None else finite(ratio),
         nees=nees,
         base_parameters=[
             ParameterResult(name=name, unit=unit, value=value, std=finite(std), true=truth)
@@ -88,9 +88,9 @@ def _nees(estimate: Estimate, true: Float1D) -> float | None:
 
 def _fitness_over_least_squares(estimate: Estimate, problem: LinearProblem) -> float | None:
     """Return the weighted squared error over its unconstrained minimum, same rows and weights."""
-    if not estimate.success:
+    if not estimate.success or estimate.criterion != "squares":
         return None
-    weights = np.ones(problem.dof) if estimate.estimator == "ols" else 1.0 / estimate.noise_std
+    weights = 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights
     reduction = reduce_rows(problem)
     least, _ = reduction.solve(weights)
     own, minimum = (

@@ -1,0 +1,213 @@
+"""Estimation by swarm: the methods of the papers, judged by the optimum they search for."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, make_dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.fitness import Fitness, Loss, make_fitness
+from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import Reduction, reduce_rows
+from robotid_sim.model import parameters
+from robotid_sim.model.inertia import unpack
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim import OPTIMIZERS, OptimResult, minimize
+from robotid_sim.registry import source_of, summary_of
+
+Weights = Literal["equal", "noise"]
+Bounds = Literal["fit", "physics"]
+
+MASS_FACTOR = 2.0
+"""A link may be this much heavier than the nominal one."""
+
+SIZE_FACTOR = 2.0
+"""And this much larger: distance of its mass from the link frame."""
+
+DRIVE_FACTOR = 5.0
+"""Friction and rotor inertia may be this much larger than the nominal ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SwarmEstimator(Estimator):
+    """Minimize the residuals of a linear problem by a swarm or evolutionary optimizer.
+
+    The cost is convex, so that its minimum is known; the estimate says how far above it the search
+    has stopped. Its covariance is that of least squares: the error of the search is not in it.
+    """
+
+    key: ClassVar[str]
+    """Name in the registry."""
+
+    optimizer: str = "pso"
+    """A name in `robotid_sim.optim.OPTIMIZERS`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Hyper-parameters of the optimizer."""
+    loss: Loss = "squares"
+    """``squares``, ``absolute`` or ``huber``."""
+    weights: Weights = "noise"
+    """Weights of the joints: ``equal``, or the inverse of their ``noise`` as least squares sees."""
+    bounds: Bounds = "fit"
+    """Box of the search: around the least-squares ``fit``, or from ``physics`` and the nominal."""
+    fraction: float = 0.1
+    """Half width of the box around the fit, share of every parameter."""
+    spread: float = 3.0
+    """Least half width of that box in standard deviations, for parameters near zero."""
+    evaluations: int = 100_000
+    """Cost evaluations."""
+
+    def __post_init__(self) -> None:
+        if self.weights not in ("equal", "noise") or self.bounds not in ("fit", "physics"):
+            raise OptionError("weights are 'equal' or 'noise', bounds 'fit' or 'physics'")
+        if self.loss not in ("squares", "absolute", "huber"):
+            raise OptionError(f"unknown loss '{self.loss}'; known: squares, absolute, huber")
+        if not (self.fraction > 0.0 and self.spread > 0.0 and self.evaluations > 0):
+            raise OptionError("fraction, spread and evaluations of a swarm must be positive")
+        OPTIMIZERS.build(self.optimizer, **self.options)  # refuses what it does not know
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+        """Return the best candidate that the search finds within its evaluations."""
+        began = time.perf_counter()
+        classical = WeightedLeastSquares() if self.weights == "noise" else OrdinaryLeastSquares()
+        start = classical.fit(problem, rng)
+        if not start.success:
+            return replace(start, estimator=self.key)
+        reduction = reduce_rows(problem)
+        ones = np.ones(problem.dof)
+        weights = 1.0 / start.noise_std if self.weights == "noise" else ones
+        fitness = make_fitness(self.loss, problem, reduction, weights)
+        lower, upper = self._box(start, problem)
+        found = minimize(
+            fitness,
+            lower,
+            upper,
+            method=OPTIMIZERS.build(self.optimizer, **self.options),
+            max_evals=self.evaluations,
+            rng=rng,
+        )
+        return self._estimate(start, found, fitness, reduction, weights, began)
+
+    def _box(self, start: Estimate, problem: LinearProblem) -> tuple[Float1D, Float1D]:
+        if self.bounds == "fit":
+            half = np.maximum(self.fraction * np.abs(start.beta), self.spread * start.std)
+            return start.beta - half, start.beta + half
+        if problem.nominal is None:
+            raise OptionError("bounds from physics need the nominal model in the problem")
+        return physical_box(problem.nominal, problem.basis)
+
+    def _estimate(
+        self,
+        start: Estimate,
+        found: OptimResult,
+        fitness: Fitness,
+        reduction: Reduction,
+        weights: Float1D,
+        began: float,
+    ) -> Estimate:
+        least = float(fitness(fitness.minimum()[None])[0])
+        ratio = found.fun / least if least > 0.0 else np.inf
+        squares = reduction.squared_residuals(found.x)
+        return replace(
+            start,
+            estimator=self.key,
+            beta=found.x,
+            torque_rms=np.sqrt(squares / reduction.samples),
+            cov_white=None,
+            nfev=found.nfev,
+            seconds=time.perf_counter() - began,
+            success=found.success,
+            message=f"{found.message}; cost {ratio:.6g} x its minimum",
+            criterion=self.loss,
+            criterion_over_optimum=ratio,
+            weights=weights,
+            unbiased=False,
+            options=asdict(self),
+        )
+
+
+def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1D]:
+    """Return bounds of base parameters from what bodies about as large as the nominal ones can be.
+
+    A link has a mass of at most twice the nominal one, anywhere within twice the distance at which
+    the nominal link has its mass (radius of gyration about the link frame); friction and rotor
+    inertia lie between zero and five times the largest nominal value of the robot. Base parameters
+    are bounded by interval arithmetic.
+
+    Returns
+    -------
+    lower, upper : ndarray, shape (b,)
+        Bounds.
+    """
+    low, high = np.zeros_like(basis.B[0]), np.zeros_like(basis.B[0])
+    for k, link in enumerate(nominal.links):
+        mass, com, central = unpack(link.phi)
+        gyration = np.sqrt(com @ com + np.trace(central) / max(2.0 * mass, np.finfo(float).tiny))
+        m, r = MASS_FACTOR * mass, SIZE_FACTOR * float(gyration)
+        moment, square = m * r, m * r**2
+        ends = parameters.inertial_slice(k)
+        low[ends] = (0.0, *[-moment] * 3, 0.0, -square / 2, 0.0, -square / 2, -square / 2, 0.0)
+        high[ends] = (m, *[moment] * 3, square, square / 2, square, square / 2, square / 2, square)
+    drives = nominal.parameters()[parameters.N_INERTIAL * nominal.dof :]
+    largest = np.abs(drives.reshape(nominal.dof, -1)).max(axis=0)
+    tail = np.tile(DRIVE_FACTOR * np.maximum(largest, np.finfo(float).eps), nominal.dof)
+    high[parameters.N_INERTIAL * nominal.dof :] = tail
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    center, radius = basis.B @ middle, np.abs(basis.B) @ half
+    return center - radius, center + radius
+
+
+def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
+    """Return the estimator with other defaults, under its own name in the registry."""
+    optimizer = OPTIMIZERS[defaults["optimizer"]]
+    lines = [summary, "", f"The search is '{defaults['optimizer']}': {summary_of(optimizer)}"]
+    if source := source_of(optimizer):
+        lines += ["", "References", "----------", f".. [1] {source}"]
+    fields = []
+    for name, value in defaults.items():
+        default = field(default_factory=value.copy) if isinstance(value, dict) else value
+        fields.append((name, Any, default))
+    made: type[SwarmEstimator] = make_dataclass(
+        "".join(part.title() for part in key.split("-")),
+        fields,
+        bases=(SwarmEstimator,),
+        namespace={"key": key, "__doc__": "\n".join(lines), "__module__": __name__},
+        frozen=True,
+        kw_only=True,
+        eq=False,
+    )
+    return made
+
+
+def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
+    """Return the estimators by swarm: PSO as such, at least squares, and every optimizer at WLS."""
+    found = {
+        "pso": _variant(
+            "pso",
+            "Particle swarm on the plain sum of squares, within bounds from physics alone.",
+            optimizer="pso",
+            weights="equal",
+            bounds="physics",
+        ),
+        "ls-pso": _variant(
+            "ls-pso",
+            "Particle swarm on the plain sum of squares, in a box around least squares.",
+            optimizer="pso",
+            weights="equal",
+        ),
+    }
+    for name in OPTIMIZERS:
+        options = {"population": 100} if name in ("pso", "rwpso") else {}
+        found[f"wls-{name}"] = _variant(
+            f"wls-{name}",
+            f"{name.upper()} on the weighted sum of squares, in a box around weighted LS.",
+            optimizer=name,
+            options=options,
+        )
+    return found
