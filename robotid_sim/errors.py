@@ -41,6 +41,10 @@ class RankDeficientError(RobotIdError, ValueError):
     """The data do not determine the parameters asked for."""
 
 
+class CallOrderError(RobotIdError, RuntimeError):
+    """Methods of an object were called in an order that has no meaning."""
+
+
 class MissingExtraError(RobotIdError, ImportError):
     """An optional package is not installed; the text gives the install command."""
 

@@ -2,6 +2,6 @@
 
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import OptimResult, minimize
-from robotid_sim.optim.optimizer import CallOrderError, Optimizer
+from robotid_sim.optim.optimizer import Optimizer
 
-__all__ = ["OPTIMIZERS", "CallOrderError", "OptimResult", "Optimizer", "minimize"]
+__all__ = ["OPTIMIZERS", "OptimResult", "Optimizer", "minimize"]

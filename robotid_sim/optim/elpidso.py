@@ -1,6 +1,7 @@
 """Particle swarm with a PID controller and elitist learning."""
 
 from dataclasses import dataclass
+from math import exp
 
 import numpy as np
 
@@ -25,11 +26,11 @@ class PidSwarm(Optimizer):
             x_{t+1} = x_t + v_{t+1} \tag{21} \\
         w &= 1 / (1 + 1.5\, e^{-2.6 (1 - s)}) \tag{25}
 
-    with the share s of the budget, c1 falling linearly from 2 to 0 and c2 rising from 0 to 2.
+    with the share s of the budget; c1 falls linearly from 2 to 0 and c2 rises from 0 to 2.
 
-    *Elitist learning.* When a particle has not improved for `patience` iterations, every coordinate
-    of its exemplar p is, with probability :math:`P_c`, eq. (26), taken from the better of two
-    random particles' best points, else from its own; at least one is taken from another.
+    *Elitist learning.* When a particle has not improved for `patience` iterations in a row, every
+    coordinate of its exemplar p is, with probability :math:`P_c`, eq. (26), taken from the better
+    of two random particles' best points, else from its own; at least one is taken so.
 
     *Mutation.* When the best point g of all has improved, one random coordinate of it is replaced
     by that of a random particle's best point, or, if that particle owns g, moved by eq. (27)-(28),
@@ -39,7 +40,7 @@ class PidSwarm(Optimizer):
 
     with :math:`\nu` standard normal, and the result is kept if it is better.
 
-    Choices. The particles move at once, not one after the other, so g improves at most once an
+    *Choices.* The particles move at once, not one after the other, so g improves at most once an
     iteration. The gains of eq. (22)-(24) are images that no text has; the defaults satisfy the
     Routh-Hurwitz conditions (17)-(18) and, as these are about continuous time, also keep the
     spectral radius of the discrete update below 1: :math:`k_i` and :math:`k_d` from 0.3 on do not.
@@ -62,6 +63,14 @@ class PidSwarm(Optimizer):
 
     population: int = 20
     """Number of particles."""
+    c1_start: float = 2.0
+    """Largest pull to the exemplar at the start."""
+    c1_end: float = 0.0
+    """Largest pull to the exemplar at the end of the budget."""
+    c2_start: float = 0.0
+    """Largest pull to the best point of all at the start."""
+    c2_end: float = 2.0
+    """Largest pull to the best point of all at the end of the budget."""
     kp: float = 1.0
     """Proportional gain."""
     ki: float = 0.05
@@ -94,7 +103,13 @@ class PidSwarm(Optimizer):
     def linear_map(self, progress: float) -> RandomMap:
         """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
         rest = 1.0 - progress
-        return pid_map(*_schedule(progress), self.kp, self.ki * rest, self.kd * rest)
+        return pid_map(*self._pulls(progress), self.kp, self.ki * rest, self.kd * rest)
+
+    def _pulls(self, progress: float) -> tuple[float, float, float]:
+        """Return inertia, eq. (25), c1 and c2."""
+        w = 1.0 / (1.0 + 1.5 * exp(-2.6 * (1.0 - progress)))
+        c1 = linear(self.c1_start, self.c1_end, progress)
+        return w, c1, linear(self.c2_start, self.c2_end, progress)
 
     def _first(self) -> Float2D:
         x = self.box.scatter(self.population, self.region, self.rng)
@@ -152,7 +167,7 @@ class PidSwarm(Optimizer):
         exemplar = np.take_along_axis(swarm.best_x, self._teacher, axis=0)
         if self.form == "literal":
             swarm.best_x = exemplar  # [1] Algorithm 1, line 26
-        w, c1, c2 = _schedule(self.progress)
+        w, c1, c2 = self._pulls(self.progress)
         pull = swarm.pulls(c1, c2, self.rng, exemplar)
         most = self.windup * self.box.width
         self._sum = np.clip(self._sum + pull, -most, most)
@@ -165,9 +180,3 @@ def learning_probability(population: int) -> Float1D:
     """Return the probability of learning from others, of every particle; [1] eq. (26)."""
     share = np.arange(population) / (population - 1)
     return np.asarray(0.05 + 0.45 * np.expm1(10.0 * share) / np.expm1(10.0))
-
-
-def _schedule(progress: float) -> tuple[float, float, float]:
-    """Return inertia, c1 and c2; [1] eq. (25) and the text below it."""
-    w = 1.0 / (1.0 + 1.5 * np.exp(-2.6 * (1.0 - progress)))
-    return float(w), 2.0 * (1.0 - progress), 2.0 * progress

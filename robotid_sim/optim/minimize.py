@@ -89,7 +89,7 @@ def minimize(
     search = _Search(fun)
     message = "the target is reached"
     try:
-        while not search.best <= target:
+        while search.x is None or search.best > target:
             left = max_evals - search.nfev
             if left == 0:
                 message = "the budget is spent"
@@ -110,6 +110,8 @@ def minimize(
 def _built(method: str | Optimizer, options: dict[str, Any]) -> Optimizer:
     if isinstance(method, str):
         return OPTIMIZERS.build(method, **options)
+    if not isinstance(method, Optimizer):
+        raise OptionError(f"method is a {type(method).__name__}; give a name or an optimizer")
     if options:
         name = next(iter(options))
         raise OptionError(f"option '{name}' beside a ready optimizer; give it to its constructor")

@@ -1,18 +1,15 @@
 """What an optimizer is."""
 
 from abc import ABC, abstractmethod
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.errors import OptionError, RobotIdError, ShapeError
+from robotid_sim.errors import CallOrderError, OptionError, ShapeError
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box
-
-
-class CallOrderError(RobotIdError, RuntimeError):
-    """`start`, `ask` and `tell` were called in an order that has no meaning."""
 
 
 class Optimizer(ABC):
@@ -64,7 +61,7 @@ class Optimizer(ABC):
         OptionError
             If an upper bound is not above its lower bound, or the budget is not positive.
         """
-        self.box = Box(np.asarray(lower), np.asarray(upper))
+        self.box = Box(cast(Float1D, lower), cast(Float1D, upper))  # makes arrays of them
         checks.whole("the budget of evaluations", max_evals, 1)
         if not isinstance(rng, np.random.Generator):
             raise OptionError(f"rng is a {type(rng).__name__}; give a numpy.random.Generator")
@@ -131,9 +128,12 @@ def finite_costs(values: ArrayLike, count: int) -> Float1D:
     ShapeError
         If they are not `count` real numbers.
     """
-    costs = np.asarray(values)
+    try:
+        costs = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise ShapeError(f"the costs are no vector of numbers: {error}") from error
     if costs.dtype.kind not in "fiub":
         raise ShapeError(f"the costs are no real numbers but {costs.dtype}")
     if costs.shape != (count,):
         raise ShapeError(f"the costs have shape {costs.shape}, expected ({count},), one a point")
-    return np.where(np.isfinite(costs), costs, np.inf)
+    return np.where(np.isfinite(costs), costs, np.inf).astype(np.float64, copy=False)

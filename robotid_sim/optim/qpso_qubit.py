@@ -43,7 +43,8 @@ class QubitSwarm(Optimizer):
       has it. The memories hold the angles of the best measurements.
 
     Equation (28) takes :math:`\alpha^2 = \cos^2\theta` for the probability of 0, after the state
-    above has defined :math:`\alpha = \sin\theta`: the ``literal`` form, which exchanges 0 and 1.
+    above has defined :math:`\alpha = \sin\theta`: the ``literal`` form. It exchanges 0 and 1, which
+    mirrors the angles of a search and changes nothing else.
 
     "If no improvement for a defined iteration, apply perturbation" (Algorithm 2) has no numbers:
     here, after `patience` iterations without a better point, every velocity gets a normal push.

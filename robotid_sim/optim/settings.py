@@ -64,7 +64,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "fazilat-2025-pso": Setting(
             method="pso",
             paper=FAZILAT,
-            place="section 2.7, eq. (17)-(19)",
+            place="section 3, eq. (17)-(19)",
             max_evals=120 * 150,
             options={"population": 120, "w": 0.99, "c1": 2.5, "c2": 1.5},
             missing="smallest inertia of eq. (18), velocity limit, bounds",
@@ -72,7 +72,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "fazilat-2025-qpso": Setting(
             method="qpso-qubit",
             paper=FAZILAT,
-            place="section 2.8, eq. (28), Algorithm 2",
+            place="section 3, eq. (28), Algorithm 2",
             max_evals=120 * 150,
             options={"population": 120, "w_start": 0.99, "w_end": 0.99, "c1": 2.5, "c2": 1.5},
             missing="reading of measurements, smallest inertia, perturbation, velocity limit",
@@ -173,7 +173,16 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             paper=YAN,
             place="eq. (21), (25)-(28), Algorithm 1",
             max_evals=20 * 15_000,
-            options={"population": 20, "patience": 5, "sigma_start": 1.0, "sigma_end": 0.1},
+            options={
+                "population": 20,
+                "c1_start": 2.0,
+                "c1_end": 0.0,
+                "c2_start": 0.0,
+                "c2_end": 2.0,
+                "patience": 5,
+                "sigma_start": 1.0,
+                "sigma_end": 0.1,
+            },
             missing="gains of eq. (22)-(24), velocity limit, bounds",
         ),
         "yan-2015-spso": Setting(

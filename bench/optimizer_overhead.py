@@ -1,0 +1,71 @@
+"""What the optimizers cost beside the cost function: microseconds an evaluation.
+
+Population 50 in 21 dimensions, through `minimize`, with a cost function that does next to nothing
+(its own time is taken off), on one BLAS thread. ``cmaes`` is the package of that name, which draws
+its members one by one in Python.
+
+Run as ``python bench/optimizer_overhead.py``.
+"""
+
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from robotid_sim.optim import OPTIMIZERS, minimize
+from robotid_sim.optim.stability import Moving
+
+POPULATION, DIMENSIONS, EVALUATIONS, REPEATS = 50, 21, 20_000, 7
+SWARM_TARGET, TARGET = 5.0, 15.0
+"""Largest overhead of the particle swarms, and of any method [us]."""
+
+
+def free(X: np.ndarray) -> np.ndarray:
+    """Return a cost that is nearly free and is not flat."""
+    return X[:, 0] + X[:, 1]
+
+
+def seconds_of_cost() -> float:
+    """Return the time that the cost function itself takes for all evaluations [s]."""
+    X = np.zeros((POPULATION, DIMENSIONS))
+    began = time.perf_counter()
+    for _ in range(EVALUATIONS // POPULATION):
+        free(X)
+    return time.perf_counter() - began
+
+
+def overhead(name: str) -> tuple[float, float]:
+    """Return the least and the median overhead of several runs [us an evaluation]."""
+    box = np.ones(DIMENSIONS)
+    method = OPTIMIZERS.build(name, population=POPULATION)
+    times = []
+    for seed in range(REPEATS + 1):  # the first is not counted
+        rng = np.random.default_rng(seed)
+        began = time.perf_counter()
+        minimize(free, -box, box, method=method, max_evals=EVALUATIONS, rng=rng)
+        times.append(time.perf_counter() - began - seconds_of_cost())
+    microseconds = 1e6 * np.array(times[1:]) / EVALUATIONS
+    return float(microseconds.min()), float(np.median(microseconds))
+
+
+def is_swarm(name: str) -> bool:
+    """Return whether a method belongs to the particle swarms."""
+    return isinstance(OPTIMIZERS.build(name), Moving) or name.startswith("qpso")
+
+
+def main() -> None:
+    """Print the overhead of every method beside its target."""
+    print(f"population {POPULATION}, {DIMENSIONS} dimensions, {EVALUATIONS} evaluations a run")
+    print(f"{'method':20} {'best us':>8} {'median us':>10} {'target us':>10}")
+    missed = []
+    for name in OPTIMIZERS:
+        best, median = overhead(name)
+        target = SWARM_TARGET if is_swarm(name) else TARGET
+        missed += [name] if median > target else []
+        print(f"{name:20} {best:8.2f} {median:10.2f} {target:10.0f}")
+    print(f"above their target: {', '.join(missed) or 'none'}")
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()
