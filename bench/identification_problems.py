@@ -5,12 +5,16 @@ with white noise of 1 % of their RMS. Costs are divided by that of the classical
 is what linear or nonlinear least squares reaches.
 """
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import least_squares
+from threadpoolctl import threadpool_limits
 
 import robotid_sim as rid
 from robotid_sim.arrays import Float1D, Float2D
@@ -51,7 +55,6 @@ STARTS = 10
 class IdentificationProblem:
     """A cost over a box, and what the classical method makes of it."""
 
-    name: str
     lower: Float1D
     upper: Float1D
     fun: Callable[[Float2D], Float1D]
@@ -71,24 +74,25 @@ class Data:
     noise: Float1D
 
 
-def identification_problems() -> list[IdentificationProblem]:
-    """Return all problems, the easy ones first."""
-    small, large = simulate("link_3"), simulate("tool0")
-    return [
-        linear("squares, 21 parameters", small, "squares"),
-        linear("squares, 48 parameters", large, "squares"),
-        linear("absolute, 21 parameters, outliers", simulate("link_3", OUTLIERS), "absolute"),
-        linear("absolute, 48 parameters, outliers", simulate("tool0", OUTLIERS), "absolute"),
-        *stribeck(),
-    ]
+@functools.cache
+def identification_problem(name: str, seed: int) -> IdentificationProblem:
+    """Return a problem by name; the seed decides the noise, the motion is the same for all."""
+    with threadpool_limits(1):
+        return KINDS[name].make(seed)
 
 
-def simulate(tip: str, outliers: float = 0.0) -> Data:
+@dataclass(frozen=True)
+class Kind:
+    """How to make a problem, and the evaluations that a search of it may cost."""
+
+    make: Callable[[int], IdentificationProblem]
+    max_evals: int
+
+
+def simulate(tip: str, seed: int, outliers: float = 0.0) -> Data:
     """Return rows of the arm up to a link, with a share of outliers."""
-    rng = np.random.default_rng(0)
-    robot = rid.load_robot("irb140", tip=tip)
-    basis = base_parameters(robot, ("Fv", "Fc"))
-    motion = _motion(robot, basis, rng)
+    robot, basis, motion = _excited(tip)
+    rng = np.random.default_rng([1, seed])
     W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, basis.columns)
     clean = W @ basis.of(robot.parameters())
     noise = NOISE * np.sqrt((clean**2).mean(axis=0))
@@ -100,25 +104,34 @@ def simulate(tip: str, outliers: float = 0.0) -> Data:
     return Data(problem, motion, noise)
 
 
+@functools.cache
+def _excited(tip: str) -> tuple[rid.Robot, BaseParameters, Reference]:
+    """Return the arm up to a link, its base parameters and a random excitation of it."""
+    robot = rid.load_robot("irb140", tip=tip)
+    basis = base_parameters(robot, ("Fv", "Fc"))
+    return robot, basis, _motion(robot, basis, np.random.default_rng(0))
+
+
 def _motion(robot: rid.Robot, basis: BaseParameters, rng: np.random.Generator) -> Reference:
     options = FourierOptions(periods=1)
     path = random_design(robot, basis, rng, options=options, candidates=50)
     return path(np.arange(round(options.period * RATE)) / RATE)
 
 
-def linear(name: str, data: Data, loss: str) -> IdentificationProblem:
+def linear(tip: str, loss: str, outliers: float, seed: int) -> IdentificationProblem:
     """Return a linear problem with squared or absolute residuals."""
+    data = simulate(tip, seed, outliers)
     problem = data.problem
     wls = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    fitness = make_fitness(loss, problem, reduce_rows(problem), 1.0 / data.noise)
     began = time.perf_counter()
+    fitness = make_fitness(loss, problem, reduce_rows(problem), 1.0 / data.noise)
     best = fitness.minimum()
     seconds = time.perf_counter() - began
     least = float(fitness(best[None])[0])
     half = np.maximum(BOX * np.abs(wls.beta), 20.0 * wls.std)
     method = "least squares" if loss == "squares" else "linear program"
     return IdentificationProblem(
-        name, wls.beta - half, wls.beta + half, lambda X: fitness(X) / least, method, seconds
+        wls.beta - half, wls.beta + half, lambda X: fitness(X) / least, method, seconds
     )
 
 
@@ -179,39 +192,32 @@ class Stribeck:
         return np.array([(self.residuals(v) ** 2).sum() for v in V])
 
 
-def stribeck() -> list[IdentificationProblem]:
-    """Return Stribeck friction, searched in all 30 parameters and in its 6 nonlinear ones alone."""
-    data = simulate("link_3")
-    model = _stribeck_model(data)
-    low = np.repeat([NONLINEAR_BOX[0][0], NONLINEAR_BOX[1][0]], 3)
-    high = np.repeat([NONLINEAR_BOX[0][1], NONLINEAR_BOX[1][1]], 3)
-    rng = np.random.default_rng(1)
+def stribeck(searched: Literal["all", "nonlinear"], seed: int) -> IdentificationProblem:
+    """Return Stribeck friction, searched in all 30 parameters or in its 6 nonlinear ones alone."""
+    model = _stribeck_model(simulate("link_3", seed))
+    low, high = (np.repeat([pair[k] for pair in NONLINEAR_BOX], 3) for k in (0, 1))
+    rng = np.random.default_rng([2, seed])
     began = time.perf_counter()
     starts = [rng.uniform(low, high) for _ in range(STARTS)]
-    found = min(
-        (least_squares(model.residuals, start, bounds=(low, high)) for start in starts),
-        key=lambda result: float(result.cost),
-    )
+    fits = [least_squares(model.residuals, start, bounds=(low, high)) for start in starts]
+    found = min(fits, key=lambda fit: float(fit.cost))
     seconds = time.perf_counter() - began
-    least = 2.0 * float(found.cost)
+    least, method = 2.0 * float(found.cost), f"variable projection, {STARTS} starts"
+    if searched == "nonlinear":
+        return IdentificationProblem(
+            low, high, lambda V: model.projected(V) / least, method, seconds
+        )
     rows = model.rows(found.x)
     linear_part = np.linalg.lstsq(rows, model.y, rcond=None)[0]
     std = np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))
     half = np.maximum(BOX * np.abs(linear_part), 20.0 * std)
-    lower = np.concatenate([linear_part - half, low])
-    upper = np.concatenate([linear_part + half, high])
-    method = f"variable projection, {STARTS} starts"
-
-    def whole(X: Float2D) -> Float1D:
-        return model.full(X) / least
-
-    def inner(V: Float2D) -> Float1D:
-        return model.projected(V) / least
-
-    return [
-        IdentificationProblem("Stribeck, 30 parameters", lower, upper, whole, method, seconds),
-        IdentificationProblem("Stribeck, 6 nonlinear alone", low, high, inner, method, seconds),
-    ]
+    return IdentificationProblem(
+        np.concatenate([linear_part - half, low]),
+        np.concatenate([linear_part + half, high]),
+        lambda X: model.full(X) / least,
+        method,
+        seconds,
+    )
 
 
 def _stribeck_model(data: Data) -> Stribeck:
@@ -227,3 +233,14 @@ def _stribeck_model(data: Data) -> Stribeck:
     coulomb = np.array([joint.friction.Fc for joint in robot.joints])
     extra = STRIBECK_RISE * coulomb[:, None] * model.columns(true[None])[0]
     return replace(model, y=model.y + extra.ravel())
+
+
+KINDS = {
+    "squares, 21 parameters": Kind(partial(linear, "link_3", "squares", 0.0), 30_000),
+    "squares, 48 parameters": Kind(partial(linear, "tool0", "squares", 0.0), 30_000),
+    "absolute with outliers, 21": Kind(partial(linear, "link_3", "absolute", OUTLIERS), 30_000),
+    "absolute with outliers, 48": Kind(partial(linear, "tool0", "absolute", OUTLIERS), 30_000),
+    "Stribeck, all 30 parameters": Kind(partial(stribeck, "all"), 30_000),
+    "Stribeck, its 6 nonlinear ones": Kind(partial(stribeck, "nonlinear"), 3_000),
+}
+"""All problems, the easy ones first."""

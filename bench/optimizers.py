@@ -8,9 +8,13 @@ how many evaluations, and whether it differs from that of the best method: Wilco
 test with Holm's correction. Errors below the target count as the target. Fewer than ten seeds are
 too few for any difference between so many methods to be significant.
 
-``league.json`` holds all of it, with the errors of every seed and the median convergence. A problem
-is a record with a name, bounds, a cost function and its optimum; another family joins by adding its
-constructors to `leagues`.
+Identification problems stand beside them: linear ones with squared and absolute residuals, and
+Stribeck friction. Their cost is over that of the classical method (least squares, linear program,
+variable projection), so that the error says how far a search stays behind it; within 0.1 % counts
+as solved.
+
+``league.json`` holds all of it, with the errors of every seed and the median convergence, and
+``league.html`` shows it.
 
 Run as ``python bench/optimizers.py [--quick] [--seeds 30] [--workers 2] [--out FOLDER]``; all takes
 about a quarter of an hour on two cores, ``--quick`` half a minute.
@@ -18,12 +22,15 @@ about a quarter of an hour on two cores, ``--quick`` half a minute.
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from identification_problems import KINDS, identification_problem
+from league_page import league_page
 from scipy.stats import rankdata, wilcoxon
 
 from robotid_sim.files import make_folder, write_json
@@ -31,11 +38,16 @@ from robotid_sim.optim import OPTIMIZERS, minimize
 from robotid_sim.optim.functions import FUNCTIONS
 from robotid_sim.optim.settings import SETTINGS
 from robotid_sim.parallel import map_tasks
+from robotid_sim.report.page import write_page
 
 EVALUATIONS_PER_DIMENSION = 2000
 CHECKPOINTS = 40
 """Points of a convergence curve, evenly spaced in the logarithm of the evaluations."""
 SIGNIFICANCE = 0.05
+WITHIN = 1e-3
+"""Share above the classical answer at which an identification problem counts as solved."""
+ROUNDING = 1e-6
+"""Share below the classical answer that is more than where its solver has stopped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +82,11 @@ class Run:
 
     error: float
     """Cost of the best point above the optimum."""
+    gap: float
+    """The same, not cut off at the target: negative if the search beats the classical method."""
     hit: int | None
     """Evaluations to the target, if it was reached."""
+    seconds: float
     curve: tuple[float, ...]
     """Error at the checkpoints."""
 
@@ -86,6 +101,12 @@ class Row:
     solved: int
     evaluations: float | None
     """Median evaluations to the target of the seeds that reach it."""
+    seconds: float
+    """Median time of a search [s]."""
+    gap: float
+    """Median error, not cut off at the target."""
+    beaten: int
+    """Seeds on which it is better than the classical answer by more than rounding."""
     p: float | None
     """Holm-corrected p-value of the comparison with the best method; none for that one."""
     errors: tuple[float, ...]
@@ -99,9 +120,19 @@ def standard(name: str, dim: int, seed: int) -> Problem:
     return Problem(f"{name} {dim}-D", fun.lower, fun.upper, fun, fun.f_min)
 
 
+def identification(name: str, seed: int) -> Problem:
+    """Return an identification problem; 1 is what the classical method reaches."""
+    problem = identification_problem(name, seed)
+    return Problem(name, problem.lower, problem.upper, problem.fun, 1.0, WITHIN)
+
+
 def leagues(dimensions: Sequence[int]) -> list[Entry]:
     """Return all kinds of problems of the league."""
-    return [
+    real = [
+        Entry("identification", name, partial(identification, name), kind.max_evals)
+        for name, kind in KINDS.items()
+    ]
+    return real + [
         Entry(
             "standard",
             f"{name} {dim}-D",
@@ -122,6 +153,7 @@ def search(task: tuple[Entry, str, int]) -> Run:
     """Run one method on one instance."""
     entry, method, seed = task
     problem = entry.make(seed)
+    began = time.perf_counter()
     result = minimize(
         problem.fun,
         problem.lower,
@@ -130,12 +162,15 @@ def search(task: tuple[Entry, str, int]) -> Run:
         max_evals=entry.max_evals,
         rng=np.random.default_rng(seed),
     )
+    seconds = time.perf_counter() - began
     nfev, best = result.history.T
     errors = np.maximum(best - problem.optimum, problem.target)
     hits = np.flatnonzero(errors <= problem.target)
     at = np.searchsorted(nfev, checkpoints(entry.max_evals), side="right") - 1
     return Run(
         error=float(errors[-1]),
+        gap=float(best[-1] - problem.optimum),
+        seconds=seconds,
         hit=int(nfev[hits[0]]) if hits.size else None,
         curve=tuple(errors[np.maximum(at, 0)].tolist()),
     )
@@ -178,6 +213,9 @@ def table_of(runs: dict[str, list[Run]]) -> list[Row]:
             quartiles=tuple(np.quantile(errors[method], [0.25, 0.75]).tolist()),
             solved=len(hits[method]),
             evaluations=float(np.median(hits[method])) if hits[method] else None,
+            seconds=float(np.median([run.seconds for run in runs[method]])),
+            gap=float(np.median([run.gap for run in runs[method]])),
+            beaten=sum(run.gap < -ROUNDING for run in runs[method]),
             p=p.get(method),
             errors=tuple(errors[method].tolist()),
             curve=tuple(np.median([run.curve for run in runs[method]], axis=0).tolist()),
@@ -241,7 +279,7 @@ def play(
 
 
 def write(out: Path, entries: Sequence[Entry], tables: dict[str, list[Row]], seeds: int) -> None:
-    """Write league.json."""
+    """Write league.json and league.html."""
     problems = [
         {
             "family": entry.family,
@@ -253,8 +291,17 @@ def write(out: Path, entries: Sequence[Entry], tables: dict[str, list[Row]], see
         for entry in entries
     ]
     flags = {name: list(setting.flags) for name, setting in SETTINGS.items()}
+    classical = {}
+    for name in KINDS:
+        answers = [identification_problem(name, seed) for seed in range(min(seeds, 5))]
+        seconds = float(np.median([answer.seconds for answer in answers]))
+        classical[name] = {"method": answers[0].classical, "seconds": seconds}
     content = {"seeds": seeds, "methods": OPTIMIZERS.describe(), "flags": flags}
-    write_json(out / "league.json", "league", 1, {**content, "problems": problems})
+    content |= {"classical": classical, "problems": problems}
+    write_json(out / "league.json", "league", 1, content)
+    write_page(
+        league_page(content, f"python bench/optimizers.py --seeds {seeds}"), out / "league.html"
+    )
 
 
 def main() -> None:
