@@ -17,6 +17,7 @@ from robotid_sim.cli.options import remember_command
 from robotid_sim.cli.run import run
 from robotid_sim.cli.simulate import simulate
 from robotid_sim.cli.validate import validate
+from robotid_sim.cli.view import view
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
@@ -35,6 +36,7 @@ app.command("design")(design)
 app.command("simulate")(simulate)
 app.command("identify")(identify)
 app.command("validate")(validate)
+app.command("view")(view)
 app.command("list")(list_)
 
 
