@@ -4,8 +4,8 @@ Population 50 in 21 dimensions, through `minimize`, with a cost function that do
 (its own time is taken off), on one BLAS thread. ``cmaes`` is the package of that name, which draws
 its members one by one in Python.
 
-Below it a whole estimation: random-weight PSO, 200 particles and 200 iterations on 48 parameters and
-60,000 rows, whose cost goes through one triangular factor and so does not depend on the rows.
+Below it a whole estimation: random-weight PSO, 200 particles and 200 iterations on 48 parameters
+and 60,000 rows, whose cost goes through one triangular factor and so does not depend on the rows.
 
 Run as ``python bench/optimizer_overhead.py``.
 """
