@@ -11,6 +11,7 @@ import typer
 
 from robotid_sim.cli.check import check
 from robotid_sim.cli.design import design
+from robotid_sim.cli.export import export
 from robotid_sim.cli.identify import identify
 from robotid_sim.cli.list import list_
 from robotid_sim.cli.options import remember_command
@@ -37,6 +38,7 @@ app.command("simulate")(simulate)
 app.command("identify")(identify)
 app.command("validate")(validate)
 app.command("view")(view)
+app.command("export")(export)
 app.command("list")(list_)
 
 

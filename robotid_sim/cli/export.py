@@ -1,0 +1,55 @@
+"""``robotid export``: a robot for other tools."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.files import require_writable
+from robotid_sim.model.export import write_urdf
+from robotid_sim.model.mjcf import write_mjcf
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.robots import read_robot
+
+
+class Format(StrEnum):
+    """Formats that a robot can be written in."""
+
+    URDF = "urdf"
+    MJCF = "mjcf"
+
+
+@options.for_study
+def export(
+    robot: options.RobotArg,
+    out: Annotated[Path, typer.Option("-o", "--out", help="File to write.")],
+    format: Annotated[Format, typer.Option("--format", help="File format.")] = Format.URDF,
+    json: options.Json = False,
+    *,
+    study: StudyConfig,
+) -> int:
+    """Write a robot for other tools, as URDF or MJCF.
+
+    URDF carries what it has no place for (rotor inertia, friction offset and constant,
+    acceleration limits) in an element that other loaders ignore; MJCF has rotor inertia and
+    friction of its own, and a TOML file beside it takes the rest.
+    """
+    require_writable(out)
+    read = read_robot(robot, study.robot)
+    notes: list[str] = []
+    files = [out]
+    if format is Format.MJCF:
+        notes = write_mjcf(read, out)
+        files.append(out.with_suffix(".toml"))
+    else:
+        write_urdf(read, out)
+    if json:
+        written = [str(path) for path in files]
+        output.print_json({"robot": read.name, "format": format, "files": written, "notes": notes})
+    else:
+        for note in notes:
+            output.print_line(note)
+        output.print_line(f"{read.name} written to {' and '.join(map(str, files))}")
+    return 0

@@ -1,0 +1,209 @@
+"""Writing a robot as MJCF, the format of MuJoCo, and what it has no place for as TOML.
+
+MuJoCo has rotor inertia (``armature``), viscous (``damping``) and Coulomb friction
+(``frictionloss``, without smoothing); friction offsets, the friction constant `eps`, acceleration
+limits and the ends of the chain go into a TOML file beside it.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+
+from robotid_sim.arrays import Float2D
+from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.files import atomic_path, write_text
+from robotid_sim.model import inertia
+from robotid_sim.model.geometry import Shape
+from robotid_sim.model.robot import Robot
+
+READABLE_MESHES = (".stl", ".obj", ".msh")
+"""Mesh formats that MuJoCo reads."""
+
+VISUAL, COLLISION = "2", "3"
+"""Groups of geoms, as MuJoCo's viewer switches them."""
+
+TRIANGLE_MARGIN = 1e-9
+"""Smallest relative triangle margin that is written; MuJoCo refuses a tensor beyond zero."""
+
+
+def write_mjcf(robot: Robot, path: str | Path) -> list[str]:
+    """Write `robot` as MJCF and, beside it with the suffix ``.toml``, what MJCF cannot hold.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot; its bodies must be possible.
+    path : str or Path
+        The MJCF file.
+
+    Returns
+    -------
+    notes : list of str
+        What could not be written, such as meshes in a format that MuJoCo does not read.
+
+    Raises
+    ------
+    InconsistentInertiaError
+        If a body has parameters that no rigid body can have.
+    FileFormatError
+        If a file cannot be written.
+    """
+    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
+        if reason is None and link.phi[0] <= 0.0:
+            reason = "it has no mass, and MuJoCo moves no body without"
+        if reason is not None:
+            raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    notes: list[str] = []
+    root = etree.Element("mujoco", model=robot.name)
+    etree.SubElement(root, "compiler", angle="radian", autolimits="true")
+    etree.SubElement(root, "option", gravity=_text(robot.gravity))
+    assets = etree.SubElement(root, "asset")
+    world = etree.SubElement(root, "worldbody")
+    parent = world
+    for k in range(robot.dof):
+        parent = _write_body(parent, assets, robot, k, Path(path), notes)
+    etree.SubElement(parent, "site", name=robot.tip, **_placed(robot.T_last_tip))
+    _write_motors(root, robot)
+    etree.indent(root, "  ")
+    with atomic_path(path) as temporary:
+        etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
+    write_text(Path(path).with_suffix(".toml"), side_car(robot, Path(path).name))
+    return notes
+
+
+def side_car(robot: Robot, name: str) -> str:
+    """Return as TOML what the file `name` has no place for."""
+    lines = [
+        f"# What {name} has no place for. Friction: Fv dq + Fc tanh(dq / eps) + Fo. Units: SI.",
+        f'model = "{name}"',
+        f'base = "{robot.base}"',
+        f'tip = "{robot.tip}"',
+    ]
+    for joint in robot.joints:
+        law = joint.friction
+        lines += [
+            "",
+            f'[joints."{joint.name}"]',
+            f"Fo = {law.Fo!r}",
+            f"eps = {law.eps!r}",
+            f"acceleration = {joint.acceleration!r}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _write_body(
+    parent: etree._Element,
+    assets: etree._Element,
+    robot: Robot,
+    k: int,
+    path: Path,
+    notes: list[str],
+) -> etree._Element:
+    link, joint = robot.links[k], robot.joints[k]
+    body = etree.SubElement(parent, "body", name=link.name, **_placed(joint.T_parent_joint))
+    phi = link.phi
+    if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
+        phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
+    mass, com, central = inertia.unpack(phi)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = central.tolist()
+    tensor = " ".join(_number(v) for v in (xx, yy, zz, xy, xz, yz))  # MuJoCo's order
+    etree.SubElement(body, "inertial", pos=_text(com), mass=_number(mass), fullinertia=tensor)
+    element = etree.SubElement(
+        body,
+        "joint",
+        name=joint.name,
+        type="slide" if joint.prismatic else "hinge",
+        axis=_text(joint.axis),
+        range=f"{_number(joint.lower)} {_number(joint.upper)}",
+        armature=_number(joint.rotor_inertia),
+        damping=_number(joint.friction.Fv),
+        frictionloss=_number(joint.friction.Fc),
+    )
+    if np.isfinite(joint.effort):
+        element.set("actuatorfrcrange", f"{_number(-joint.effort)} {_number(joint.effort)}")
+    for shape in link.shapes:
+        _write_geom(body, assets, shape, path, notes)
+    return body
+
+
+def _write_geom(
+    body: etree._Element, assets: etree._Element, shape: Shape, path: Path, notes: list[str]
+) -> None:
+    values = _placed(shape.T_body_shape)
+    match shape.kind:
+        case "box":
+            values |= {"type": "box", "size": _text([0.5 * s for s in shape.size])}
+        case "cylinder" | "capsule":
+            radius, length = shape.size
+            values |= {"type": shape.kind, "size": _text([radius, 0.5 * length])}
+        case "sphere":
+            values |= {"type": "sphere", "size": _text(shape.size)}
+        case _:
+            name = _mesh_asset(assets, shape, path, notes)
+            if name is None:
+                return
+            values |= {"type": "mesh", "mesh": name}
+    if shape.collision:
+        values |= {"group": COLLISION}
+    else:
+        color = _text(shape.rgba)
+        values |= {"group": VISUAL, "contype": "0", "conaffinity": "0", "rgba": color}
+    etree.SubElement(body, "geom", **values)
+
+
+def _mesh_asset(assets: etree._Element, shape: Shape, path: Path, notes: list[str]) -> str | None:
+    """Return the asset of a mesh, added if it is new; None if MuJoCo cannot read the file."""
+    file = shape.mesh
+    if file is None or not file.is_file() or file.suffix.lower() not in READABLE_MESHES:
+        note = f"mesh left out, MuJoCo reads {', '.join(READABLE_MESHES)} only: {file}"
+        if note not in notes:
+            notes.append(note)
+        return None
+    where = Path(os.path.relpath(file.resolve(), path.resolve().parent)).as_posix()
+    scale = _text(shape.size)
+    for mesh in assets:
+        if (mesh.get("file"), mesh.get("scale")) == (where, scale):
+            return str(mesh.get("name"))
+    name = f"mesh_{len(assets)}"
+    etree.SubElement(assets, "mesh", name=name, file=where, scale=scale)
+    return name
+
+
+def _write_motors(root: etree._Element, robot: Robot) -> None:
+    actuators = etree.SubElement(root, "actuator")
+    for joint in robot.joints:
+        motor = etree.SubElement(actuators, "motor", name=joint.name, joint=joint.name)
+        if np.isfinite(joint.effort):
+            motor.set("ctrlrange", f"{_number(-joint.effort)} {_number(joint.effort)}")
+
+
+def _placed(T: Float2D) -> dict[str, str]:
+    """Return position and unit quaternion (w x y z) of a frame."""
+    return {"pos": _text(T[:3, 3]), "quat": _text(_quaternion(T[:3, :3]))}
+
+
+def _quaternion(R: Float2D) -> Float2D:
+    """Return the unit quaternion w x y z of a rotation, by its largest component."""
+    # Rows of the symmetric matrix 4 q q^T, Bar-Itzhack (2000), doi:10.2514/2.4654.
+    xx, yy, zz = np.diag(R)
+    (_, xy, xz), (yx, _, yz), (zx, zy, _) = R
+    outer = np.array(
+        [
+            [1 + xx + yy + zz, zy - yz, xz - zx, yx - xy],
+            [zy - yz, 1 + xx - yy - zz, yx + xy, xz + zx],
+            [xz - zx, yx + xy, 1 - xx + yy - zz, zy + yz],
+            [yx - xy, xz + zx, zy + yz, 1 - xx - yy + zz],
+        ]
+    )
+    row = outer[int(np.diag(outer).argmax())]
+    return np.asarray(row / np.linalg.norm(row))
+
+
+def _number(value: float) -> str:
+    return repr(float(value) + 0.0)
+
+
+def _text(values: object) -> str:
+    return " ".join(_number(v) for v in np.asarray(values, dtype=float))
