@@ -14,7 +14,7 @@ from robotid_sim.engine.camera import DIRECTIONS
 from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
 from robotid_sim.engine.view import DEFAULT_LAYERS, LAYERS, RENDERERS, View
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
@@ -147,11 +147,12 @@ def read_models(plant: Robot, folder: Path, study: StudyConfig) -> dict[str, Rob
     models = {"true": plant}
     for name in ("nominal", "identified"):
         file = folder / f"{name}.urdf"
-        if name == "nominal" or file.exists():
-            model = read_robot(file, config)
-            if model.joint_names != plant.joint_names:
+        if file.is_file():
+            models[name] = read_robot(file, config)
+            if models[name].joint_names != plant.joint_names:
                 raise OptionError(f"{file} is of another robot than '{plant.name}'")
-            models[name] = model
+        elif name == "nominal":
+            raise FileFormatError(f"{folder} holds no {file.name}; is it of `robotid run`?")
     return models
 
 

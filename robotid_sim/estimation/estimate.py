@@ -114,8 +114,9 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
 
 def _from_content(values: dict[str, Any]) -> Estimate:
     values = dict(values)
+    values.setdefault("weights", None)  # not in files of before
     for name in _ARRAYS:
-        if values.get(name) is not None:
+        if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)
     for name in ("names", "units", "joint_names"):
         values[name] = tuple(values[name])

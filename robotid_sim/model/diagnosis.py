@@ -1,0 +1,162 @@
+"""What is right and wrong with the inertia of a robot, body by body, and what a repair changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import Delaunay, QhullError
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.model import inertia
+from robotid_sim.model.cad import vertices
+from robotid_sim.model.robot import Link, Robot
+
+ENGINE_MASSLESS = "Bullet moves it as a body of zero mass; ours fuses it or refuses the joint"
+ENGINE_ZEROED = "Bullet would set its whole tensor to zero and only print a line"
+ENGINE_NEGATIVE = "Bullet would load it, and the simulation would diverge"
+ENGINE_BOUNDARY = "at the triangle boundary: rounding in a file may make Bullet zero the tensor"
+
+BOUNDARY = 1e-9
+"""Relative triangle margin that the rounding of a printed number may cross."""
+
+HULL_SLACK = 1e-6
+"""A COM this far outside of a hull, in its diameters, still counts as inside: flat bodies."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyDiagnosis:
+    """One movable body."""
+
+    name: str
+    reason: str | None
+    """Why no rigid body can have these parameters; None if one can."""
+    engine: str | None
+    """What the engine would do with them in silence; None if nothing."""
+    mass: float
+    """Mass [kg]."""
+    com: Float1D
+    """Centre of mass in the frame of the link [m], shape (3,)."""
+    moments: Float1D
+    """Principal moments about the COM, ascending [kg m^2], shape (3,)."""
+    triangle_margin: float
+    """(I1 + I2 - I3) / I3; not negative for a body that can exist."""
+    pseudo_inertia: Float1D
+    """Eigenvalues of the pseudo-inertia, ascending, shape (4,); none negative if it can exist."""
+    com_inside: bool | None
+    """Whether the COM lies in the convex hull of the body's geometry; None if that is not known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RepairReport:
+    """What a repair has changed."""
+
+    metric: str
+    """What was minimal."""
+    distance: Float1D
+    """Relative Frobenius distance of the tensor about the COM, by body, shape (n,)."""
+    changed: tuple[tuple[str, float, float], ...]
+    """Parameters that moved: name, before, after."""
+    torque: Float1D
+    """RMS change of the joint torques over random states over their RMS, shape (n,)."""
+
+
+METRIC = "Frobenius norm of the second moment about the COM; mass and COM stay"
+
+
+def diagnose(robot: Robot) -> list[BodyDiagnosis]:
+    """Return the diagnosis of every movable body."""
+    return [diagnose_body(link) for link in robot.links]
+
+
+def diagnose_body(link: Link) -> BodyDiagnosis:
+    """Return what is right and wrong with a body."""
+    mass, com, central = inertia.unpack(link.phi)
+    reason = inertia.inconsistency(link.phi)
+    margin = inertia.triangle_margin(link.phi)
+    return BodyDiagnosis(
+        name=link.name,
+        reason=reason,
+        engine=_engine(mass, reason, margin, central),
+        mass=mass,
+        com=com,
+        moments=np.linalg.eigvalsh(central),
+        triangle_margin=margin,
+        pseudo_inertia=np.linalg.eigvalsh(inertia.pseudo_inertia(link.phi)),
+        com_inside=_com_inside(link, com) if mass > 0.0 else None,
+    )
+
+
+def _engine(mass: float, reason: str | None, margin: float, central: Float2D) -> str | None:
+    if mass < 0.0:
+        return ENGINE_NEGATIVE
+    if mass == 0.0:
+        return ENGINE_MASSLESS
+    if reason is not None:
+        return ENGINE_ZEROED
+    return ENGINE_BOUNDARY if central.any() and margin < BOUNDARY else None
+
+
+def _com_inside(link: Link, com: Float1D) -> bool | None:
+    """Return whether the COM lies in the hull of the geometry: collision shapes, else visuals."""
+    shapes = [s for s in link.shapes if s.collision] or list(link.shapes)
+    found = [vertices(shape) for shape in shapes]
+    known = [points for points in found if points is not None]
+    if not known or len(known) < len(found):
+        return None
+    return in_hull(np.vstack(known), com)
+
+
+def in_hull(points: Float2D, x: Float1D) -> bool | None:
+    """Return whether a point lies in the convex hull of others; None if they span no volume.
+
+    Parameters
+    ----------
+    points : ndarray, shape (N, 3)
+        The others.
+    x : ndarray, shape (3,)
+        The point.
+    """
+    try:
+        hull = Delaunay(points)
+    except QhullError:
+        return None
+    middle = points.mean(axis=0)
+    return bool(hull.find_simplex(x + HULL_SLACK * (middle - x)) >= 0)
+
+
+def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -> RepairReport:
+    """Return what a repair has changed.
+
+    Parameters
+    ----------
+    before, after : Robot
+        The robot and its repaired form.
+    change : ndarray, shape (N, n)
+        Change of the joint torques over states.
+    size : ndarray, shape (n,)
+        RMS torques of the robot before over the same states.
+    """
+    old, new = before.parameters(), after.parameters()
+    moved = np.flatnonzero(~np.isclose(old, new, rtol=1e-12, atol=0.0))
+    names = before.parameter_names
+    pairs = zip(before.links, after.links, strict=True)
+    return RepairReport(
+        metric=METRIC,
+        distance=np.array([_distance(a.phi, b.phi) for a, b in pairs]),
+        changed=tuple((names[k], float(old[k]), float(new[k])) for k in moved),
+        torque=np.sqrt((change**2).mean(axis=0)) / np.maximum(size, np.finfo(float).tiny),
+    )
+
+
+def _distance(before: Float1D, after: Float1D) -> float:
+    old, new = inertia.unpack(before)[2], inertia.unpack(after)[2]
+    size = float(np.linalg.norm(old))
+    return float(np.linalg.norm(new - old)) / size if size > 0.0 else 0.0
+
+
+def summary(bodies: Sequence[BodyDiagnosis]) -> str:
+    """Return in one sentence how many bodies can exist."""
+    bad = [body.name for body in bodies if body.reason is not None]
+    if not bad:
+        return f"all {len(bodies)} bodies can exist"
+    return f"{len(bad)} of {len(bodies)} bodies cannot exist: {', '.join(bad)}"
