@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from searches import brief
 
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS, LinearProblem, load_estimates, save_estimates
@@ -38,11 +39,11 @@ class TestContract:
         assert (estimate.torque_rms > 0.0).all()
 
     def test_same_seed_gives_the_same_bits(self, problem, name):
-        one, two = (ESTIMATORS.build(name).fit(problem, np.random.default_rng(5)) for _ in range(2))
+        one, two = (brief(name).fit(problem, np.random.default_rng(5)) for _ in range(2))
         assert bits(one) == bits(two)
 
     def test_problem_and_hyper_parameters_stay_as_they_were(self, problem, name):
-        estimator = ESTIMATORS.build(name)
+        estimator = brief(name)
         before = (problem.W.tobytes(), problem.y.tobytes(), asdict(estimator))
         estimate = estimator.fit(problem, np.random.default_rng(0))
         assert (problem.W.tobytes(), problem.y.tobytes(), asdict(estimator)) == before
@@ -52,11 +53,11 @@ class TestContract:
         # NumPy's legacy state is what must not change.
         # The global generator is named only to show that nobody touches it.
         before = np.random.get_state()[1].copy()  # noqa: NPY002
-        ESTIMATORS.build(name).fit(problem, np.random.default_rng(0))
+        brief(name).fit(problem, np.random.default_rng(0))
         np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
     def test_covariances_are_symmetric_and_positive(self, problem, name):
-        estimate = ESTIMATORS.build(name).fit(problem, np.random.default_rng(0))
+        estimate = brief(name).fit(problem, np.random.default_rng(0))
         for cov in (estimate.cov, estimate.cov_white):
             if cov is not None:
                 scale = np.sqrt(np.outer(np.diag(cov), np.diag(cov)))
@@ -68,13 +69,13 @@ class TestContract:
         W = data.W.copy()
         W[:, 3] = 0.0
         problem = LinearProblem(W, data.tau.ravel(), data.basis, arm.joint_names, data.dt, arm)
-        estimate = ESTIMATORS.build(name).fit(problem, np.random.default_rng(0))
+        estimate = brief(name).fit(problem, np.random.default_rng(0))
         assert not estimate.success
         assert estimate.message
         assert "\n" not in estimate.message
 
     def test_a_file_keeps_the_estimate(self, problem, tmp_path, name):
-        estimate = ESTIMATORS.build(name).fit(problem, np.random.default_rng(0))
+        estimate = brief(name).fit(problem, np.random.default_rng(0))
         save_estimates([estimate], tmp_path / "estimate.json")
         (loaded,), _ = load_estimates(tmp_path / "estimate.json")
         assert bits(loaded) == bits(estimate)
