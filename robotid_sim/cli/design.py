@@ -9,7 +9,10 @@ import typer
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.cli import options, output
+from robotid_sim.cli.view import show_motion
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.engine.display import require_display
+from robotid_sim.engine.playback import Playback
 from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
@@ -29,6 +32,7 @@ def design(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trajectory file (JSON).")],
     report: options.ReportFile = None,
+    view: options.ShowMotion = False,
     json: options.Json = False,
     workers: Annotated[
         int, typer.Option(min=1, help="Processes; the result does not depend on it.")
@@ -43,6 +47,8 @@ def design(
     """
     for path in filter(None, (out, report)):
         require_writable(path)
+    if view:
+        require_display()
     plant = read_robot(robot, study.robot)
     with output.progress_bar(enabled=not json) as progress:
         result = design_result(plant, study, workers=workers, progress=progress)
@@ -63,6 +69,8 @@ def design(
         output.print_json(content)
     else:
         _print_design(result, content)
+    if view:
+        show_motion(Playback.of_trajectory(model, result.trajectory, out.stem))
     return INTERRUPTED if result.interrupted else 0
 
 

@@ -11,6 +11,9 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.cli.view import show_motion
+from robotid_sim.engine.display import require_display
+from robotid_sim.engine.playback import Playback
 from robotid_sim.files import make_folder
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
@@ -38,6 +41,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, do nothing.")
     ] = False,
+    view: options.ShowMotion = False,
     json: options.Json = False,
     workers: options.Workers = None,
     *,
@@ -55,6 +59,8 @@ def run(
         _print_plan(plant, study, out, as_json=json)
         return 0
     check_config(plant, study)
+    if view:
+        require_display()
     folder = make_folder(out)
     handler = _log_file(folder / "run.log")
     try:
@@ -70,7 +76,16 @@ def run(
         output.print_json(result.content())
     else:
         print_result(result, folder)
+    if view:
+        show_motion(Playback.of_log(plant, done.log), models=_models(done))
     return 0 if result.verdict.passed else 1
+
+
+def _models(done: Study) -> dict[str, Robot]:
+    models = {"true": done.plant, "nominal": done.nominal}
+    if done.found.lift is not None:
+        models["identified"] = done.found.lift.robot
+    return models
 
 
 def _write_report(done: Study, folder: Path, progress: Progress) -> None:
