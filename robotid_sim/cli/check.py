@@ -1,5 +1,6 @@
 """``robotid check``: whether a robot can exist, and what can be identified of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,14 +8,24 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
+from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
-from robotid_sim.model import inertia
+from robotid_sim.model.diagnosis import (
+    BodyDiagnosis,
+    RepairReport,
+    diagnose,
+    repair_report,
+    summary,
+)
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import basis_of
+from robotid_sim.validation.prediction import rms
+
+OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
 
 @options.for_study
@@ -37,37 +48,44 @@ def check(
     raw = study.robot.model_copy(update={"repair": False})
     read = read_robot(robot, raw, formal=True)
     basis = basis_of(read, study)
-    report = _report(read, basis)
-    consistent = all(link["consistent"] for link in report["links"])
+    bodies = diagnose(read)
+    report = _report(read, basis, bodies)
     if repair:
         fixed = read.repaired()
-        for link, before, after in zip(report["links"], read.links, fixed.links, strict=True):
-            link["repair_distance"] = _distance(before.phi, after.phi)
+        states = random_states(read)
+        torque = joint_torque(read, *states)
+        change = joint_torque(fixed, *states) - torque
+        done = repair_report(read, fixed, change, rms(torque))
+        report["repair"] = _repair(done, read)
         if out is not None:
             write_urdf(fixed, out)
-            report["repaired"] = str(out)
+            report["repair"]["file"] = str(out)
     if json:
         output.print_json(report)
     else:
         _print_report(read, report)
+        output.print_line(summary(bodies))
+    consistent = all(body.reason is None for body in bodies)
     return 0 if consistent or repair else 1
 
 
-def _report(robot: Robot, basis: BaseParameters) -> dict[str, Any]:
-    links = []
-    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
-        mass, com, central = inertia.unpack(link.phi)
-        links.append(
-            {
-                "name": link.name,
-                "consistent": reason is None,
-                "reason": reason,
-                "mass": mass,
-                "com": com.tolist(),
-                "principal_moments": np.linalg.eigvalsh(central).tolist(),
-                "fused": [*link.fixed, *link.locked],
-            }
-        )
+def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]) -> dict[str, Any]:
+    links = [
+        {
+            "name": body.name,
+            "consistent": body.reason is None,
+            "reason": body.reason,
+            "engine": body.engine,
+            "mass": body.mass,
+            "com": body.com.tolist(),
+            "com_inside": body.com_inside,
+            "principal_moments": body.moments.tolist(),
+            "triangle_margin": body.triangle_margin,
+            "pseudo_inertia_eigenvalues": body.pseudo_inertia.tolist(),
+            "fused": [*link.fixed, *link.locked],
+        }
+        for link, body in zip(robot.links, bodies, strict=True)
+    ]
     joints = []
     for joint, unit in zip(robot.joints, robot.joint_units, strict=True):
         joints.append(
@@ -101,11 +119,17 @@ def _report(robot: Robot, basis: BaseParameters) -> dict[str, Any]:
     }
 
 
-def _distance(before: Any, after: Any) -> float:
-    """Return how far a repair moved the inertia about the COM, relative (Frobenius)."""
-    old, new = inertia.unpack(before)[2], inertia.unpack(after)[2]
-    size = float(np.linalg.norm(old))
-    return float(np.linalg.norm(new - old)) / size if size > 0.0 else 0.0
+def _repair(done: RepairReport, robot: Robot) -> dict[str, Any]:
+    bodies = zip(robot.links, done.distance.tolist(), strict=True)
+    joints = zip(robot.joint_names, done.torque.tolist(), strict=True)
+    return {
+        "metric": done.metric,
+        "distance": {link.name: distance for link, distance in bodies},
+        "parameters": [
+            {"name": name, "before": before, "after": after} for name, before, after in done.changed
+        ],
+        "torque_change_relative": dict(joints),
+    }
 
 
 def _print_report(robot: Robot, report: dict[str, Any]) -> None:
@@ -115,15 +139,29 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
     output.print_line()
     rows = []
     for link in report["links"]:
-        repaired = link.get("repair_distance")
-        verdict = "ok" if link["consistent"] else f"IMPOSSIBLE: {link['reason']}"
-        if repaired:
-            verdict += f" (repaired, {repaired:.2%} away)"
         moments = " ".join(f"{m:.4g}" for m in link["principal_moments"])
-        rows.append([link["name"], verdict, f"{link['mass']:.4g}", moments])
-    output.print_table(
-        "", ["link", "consistency", "mass [kg]", "moments about COM [kg m^2]"], rows, text_columns=2
-    )
+        inside = {True: "yes", False: "NO", None: "?"}[link["com_inside"]]
+        rows.append(
+            [
+                link["name"],
+                "ok" if link["consistent"] else "IMPOSSIBLE",
+                f"{link['mass']:.4g}",
+                inside,
+                moments,
+                f"{link['triangle_margin']:.2g}",
+                f"{link['pseudo_inertia_eigenvalues'][0]:.2g}",
+            ]
+        )
+    columns = ["link", "body", "mass [kg]", "COM in hull", "moments about COM [kg m^2]"]
+    columns += ["triangle margin", "least pseudo-inertia"]
+    output.print_table("", columns, rows, text_columns=2)
+    for link in report["links"]:
+        outside = OUTSIDE if link["com_inside"] is False else None
+        for text in (link["reason"], link["engine"], outside):
+            if text:
+                output.print_line(f"  {link['name']}: {text}")
+    if "repair" in report:
+        _print_repair(report["repair"])
     output.print_line()
     columns = ["joint", "unit", "lower", "upper", "velocity", "acceleration", "effort"]
     columns += ["Fv", "Fc", "Fo", "eps", "Ia"]
@@ -145,5 +183,22 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
     ):
         names = report[key]
         output.print_line(f"{title} ({len(names)}): {' '.join(names)}")
-    if "repaired" in report:
-        output.print_line(f"repaired robot written to {report['repaired']}")
+
+
+def _print_repair(repair: dict[str, Any]) -> None:
+    output.print_line()
+    output.print_line(f"repaired, nearest in the {repair['metric']}")
+    moved = {name: d for name, d in repair["distance"].items() if d > 0.0}
+    for name, distance in moved.items():
+        output.print_line(f"  {name}: tensor about the COM moved by {distance:.3%}")
+    rows = [
+        [p["name"], output.number(p["before"], 6), output.number(p["after"], 6)]
+        for p in repair["parameters"]
+    ]
+    if rows:
+        output.print_table("", ["parameter", "before", "after"], rows)
+    changes = repair["torque_change_relative"].items()
+    shares = ", ".join(f"{name} {share:.2%}" for name, share in changes)
+    output.print_line(f"RMS change of the torques over random states: {shares}")
+    if "file" in repair:
+        output.print_line(f"repaired robot written to {repair['file']}")

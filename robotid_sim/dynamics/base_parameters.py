@@ -114,7 +114,7 @@ def base_parameters(
     """
     dof = robot.dof
     considered = np.array(parameters.columns(dof, joint_parameters), dtype=np.intp)
-    W = torque_regressor(robot, *_random_states(robot), columns=considered)
+    W = torque_regressor(robot, *random_states(robot), columns=considered)
     W = W.reshape(-1, considered.size)
     n_inertial = parameters.N_INERTIAL * dof
     first = _pivots(W[:, :n_inertial])
@@ -139,8 +139,11 @@ def base_parameters(
     )
 
 
-def _random_states(robot: Robot) -> tuple[Float2D, Float2D, Float2D]:
-    """Return positions, velocities, accelerations within limits; a function of the model alone."""
+def random_states(robot: Robot) -> tuple[Float2D, Float2D, Float2D]:
+    """Return positions within limits, velocities and accelerations, each of shape (500, n).
+
+    A function of kinematics, gravity and limits alone.
+    """
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
     limits, shape = robot.limits, (N_STATES, robot.dof)
     q = rng.uniform(limits.lower, limits.upper, shape)

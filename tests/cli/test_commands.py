@@ -139,7 +139,13 @@ def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_c
     path.write_text(IMPOSSIBLE)
     done = robotid("check", path, "--repair", "-o", fixed)
     assert done.code == 0
-    assert re.search(r"repaired, \d+\.\d+% away", done.out)
+    assert re.search(r"upper: tensor about the COM moved by \d+\.\d+%", done.out)
+    assert "Frobenius" in done.out
+    repair = json.loads(robotid("check", path, "--repair", "--json").out)["repair"]
+    assert {p["name"] for p in repair["parameters"]} <= {
+        f"I{axes}1" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")
+    }
+    assert repair["torque_change_relative"]["shoulder"] > 0.0
     assert robotid("check", fixed).code == 0
     words = ("--repair", "--quick", "--out", tmp_path / "out", "--config", no_control)
     assert robotid("run", path, *words).code == 0

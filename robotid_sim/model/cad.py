@@ -1,0 +1,234 @@
+"""From the geometry of a robot to its inertia: every link a share of the mass by its volume.
+
+The rule is that of Fazilat, Zioui (2025), "Quantum Particle Swarm Optimization (QPSO)-Based
+Enhanced Dynamic Model Parameters Identification for an Industrial Robotic Arm", Mathematics 13(16),
+2631, doi:10.3390/math13162631, sec. 2.3: uniform density, the mass of a link from its volume
+relative to that of the whole robot.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from lxml import etree
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.geometry import Shape
+from robotid_sim.model.robot import Robot
+from robotid_sim.model.solid import MAKERS, Solid, read_mesh, union
+from robotid_sim.model.urdf import UrdfDocument, parse_xml
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CadLink:
+    """Mass properties that a link got from its geometry."""
+
+    name: str
+    movable: bool
+    """False for a link of the fixed base."""
+    volume: float
+    """Volume [m^3]."""
+    phi: Float1D
+    """Ten inertial parameters about the link frame, shape (10,)."""
+    hulls: tuple[str, ...]
+    """Meshes that were not closed, of which the convex hull was taken."""
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg]."""
+        return float(self.phi[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CadInertia:
+    """A robot with the inertia of its geometry."""
+
+    robot: Robot
+    links: tuple[CadLink, ...]
+    """The links of the fixed base that have geometry, then all movable bodies."""
+
+
+def link_solid(
+    shapes: Sequence[Shape], owner: str, *, convex_hull: bool = False
+) -> tuple[Solid, tuple[str, ...]]:
+    """Return the union of shapes in the frame of their body, and the meshes taken by their hull.
+
+    Visual shapes are taken, or collision shapes where there is no visual one. Overlaps count once;
+    a mesh may have cavities, its own overlaps count twice.
+
+    Parameters
+    ----------
+    shapes : sequence of Shape
+        Shapes of one body.
+    owner : str
+        What they belong to, for messages.
+    convex_hull : bool
+        Take the convex hull of a mesh that is not closed.
+
+    Raises
+    ------
+    OptionError
+        If there is no shape.
+    FileFormatError
+        If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
+    """
+    visual = [shape for shape in shapes if not shape.collision]
+    hulls: list[str] = []
+    solids = []
+    for shape in visual or shapes:
+        solid = _shape_solid(shape)
+        if shape.mesh is not None and (count := solid.open_edges):
+            if not convex_hull:
+                raise FileFormatError(
+                    f"{owner}: mesh {shape.mesh} is not closed ({count} open edges), so it has no "
+                    "volume; repair it, or take its convex hull (--convex-hull)"
+                )
+            solid = solid.convex_hull()
+            hulls.append(shape.mesh.name)
+        solids.append(solid.transformed(shape.T_body_shape))
+    if not solids:
+        raise OptionError(f"{owner} has no geometry; give it a mesh or a primitive as <visual>")
+    return union(solids), tuple(hulls)
+
+
+def vertices(shape: Shape) -> Float2D | None:
+    """Return the corners of a shape in the frame of its body, shape (N, 3).
+
+    None if they are not known: the mesh is missing or unreadable, or its reader is not installed.
+    """
+    try:
+        solid = _shape_solid(shape)
+    except (FileFormatError, MissingExtraError):
+        return None
+    return solid.transformed(shape.T_body_shape).vertices
+
+
+def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
+    """Return masses in proportion to volumes whose sum is `total` to the last bit, in any order.
+
+    The shares are whole multiples of the spacing of floating-point numbers at `total`: each is
+    rounded down, and the steps that are left go to the largest remainders. Sums of such multiples
+    up to `total` are exact.
+
+    Parameters
+    ----------
+    volumes : sequence of float
+        Volumes, positive.
+    total : float
+        Total mass [kg], positive.
+    """
+    if not (0.0 < total < math.inf) or not all(0.0 < v < math.inf for v in volumes):
+        raise OptionError(f"the total mass {total:g} kg and all volumes must be positive")
+    step = Fraction(math.ulp(total))
+    whole = sum(map(Fraction, volumes))
+    exact = [Fraction(total) / step * Fraction(volume) / whole for volume in volumes]
+    counts = [math.floor(share) for share in exact]
+    left = int(Fraction(total) / step) - sum(counts)
+    by_remainder = sorted(range(len(counts)), key=lambda k: counts[k] - exact[k])
+    for k in by_remainder[:left]:
+        counts[k] += 1
+    return [float(count * step) for count in counts]
+
+
+def inertia_from_geometry(
+    robot: Robot, total_mass: float, *, convex_hull: bool = False
+) -> CadInertia:
+    """Return a robot with the inertia of its geometry at uniform density.
+
+    Friction, drives and limits stay. The fixed base takes its share of the mass where it has
+    geometry, for the mass on a data sheet includes it.
+
+    Parameters
+    ----------
+    robot : Robot
+        Its shapes; its own inertia is not used and may be impossible.
+    total_mass : float
+        Mass of the whole robot [kg].
+    convex_hull : bool
+        Take the convex hull of a mesh that is not closed.
+
+    Raises
+    ------
+    OptionError
+        If a movable body has no geometry.
+    FileFormatError
+        If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
+    """
+    wanted = [(name, False, shapes) for name, shapes in fixed_shapes(robot) if shapes]
+    wanted += [(link.name, True, link.shapes) for link in robot.links]
+    made = [link_solid(s, f"link '{n}'", convex_hull=convex_hull) for n, _, s in wanted]
+    volumes = [solid.volume for solid, _ in made]
+    links = []
+    for (name, movable, _), (solid, hulls), volume, mass in zip(
+        wanted, made, volumes, mass_shares(volumes, total_mass), strict=True
+    ):
+        phi = solid.parameters(mass=mass)
+        phi[0] = mass  # not a rounding error away from the exact share
+        links.append(CadLink(name, movable, volume, phi, hulls))
+    full = robot.parameters()
+    for k, link in enumerate(link for link in links if link.movable):
+        full[parameters.inertial_slice(k)] = link.phi
+    base = {link.name: link.phi for link in links if not link.movable}
+    document = robot.document
+    if document is not None:
+        document = replace(document, xml=_with_inertials(document, base, fixed_shapes(robot)))
+    return CadInertia(replace(robot.with_parameters(full), document=document), tuple(links))
+
+
+def fixed_shapes(robot: Robot) -> list[tuple[str, tuple[Shape, ...]]]:
+    """Return the links that do not move, each with its shapes in its own frame."""
+    if robot.document is None:
+        return []
+    found, stack = [], [robot.document.root]
+    while stack:
+        name = stack.pop()
+        found.append((name, robot.document.links[name].shapes))
+        below = robot.document.joints_below(name)
+        stack += [joint.child for joint in below if joint.name not in robot.joint_names]
+    return found
+
+
+def _shape_solid(shape: Shape) -> Solid:
+    """Return a shape in its own frame."""
+    if shape.mesh is None:
+        return MAKERS[shape.kind](*shape.size)
+    scale = np.diag([*shape.size, 1.0])
+    return read_mesh(shape.mesh).transformed(scale)
+
+
+def _with_inertials(
+    document: UrdfDocument, base: dict[str, Float1D], fixed: list[tuple[str, tuple[Shape, ...]]]
+) -> bytes:
+    """Return the text of a URDF with other inertials of the links that do not move."""
+    root = parse_xml(document.xml, document.path)
+    names = {name for name, _ in fixed}
+    for element in root.findall("link"):
+        name = element.get("name", "")
+        if name not in names:
+            continue
+        for old in element.findall("inertial"):
+            element.remove(old)
+        if name in base:
+            element.insert(0, _inertial(base[name]))
+    return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="utf-8"))
+
+
+def _inertial(phi: Float1D) -> etree._Element:
+    mass, com, central = inertia.unpack(phi)
+    element = etree.Element("inertial")
+    etree.SubElement(element, "origin", xyz=_text(com), rpy="0 0 0")
+    etree.SubElement(element, "mass", value=repr(mass))
+    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    upper: Float2D = central[np.triu_indices(3)]
+    etree.SubElement(element, "inertia", dict(zip(keys, _text(upper).split(), strict=True)))
+    etree.indent(element, "  ", level=2)
+    element.tail = "\n    "
+    return element
+
+
+def _text(values: Float1D) -> str:
+    return " ".join(repr(float(v) + 0.0) for v in values)

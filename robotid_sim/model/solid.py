@@ -1,0 +1,265 @@
+r"""Closed polyhedra and what they weigh: meshes, primitives, unions and cuts.
+
+At unit density a body is its pseudo-inertia :math:`J = \int \bar x \bar x^T dV` with
+:math:`\bar x = (x, 1)`. Over the tetrahedra that the faces span with a point it is a sum [1]_
+
+.. math:: \int_T x\,x^T dV = \frac{V}{20} \Big( \sum_i v_i v_i^T + s\,s^T \Big),
+    \quad s = \sum_i v_i ,
+
+of their corners :math:`v_i`, so that volume, center of mass and tensor are exact to rounding.
+
+Mesh files are read by trimesh, booleans are manifold3d's; both come with the extra ``cad``.
+
+References
+----------
+.. [1] Tonon (2005), "Explicit exact formulas for the 3-D tetrahedron inertia tensor in terms of
+   its vertex coordinates", J. Mathematics and Statistics, doi:10.3844/jmssp.2005.8.11.
+"""
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import ConvexHull
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
+from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
+from robotid_sim.model import inertia
+
+SEGMENTS = 128
+"""Segments of a circle; a prism of equal volume has the cylinder's tensor to 1e-6."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solid:
+    """A closed polyhedron; faces are triangles, counter-clockwise as seen from outside."""
+
+    vertices: Float2D
+    """Shape (V, 3) [m]."""
+    faces: Int1D
+    """Vertex indices, shape (F, 3)."""
+
+    def __post_init__(self) -> None:
+        vertices = readonly(self.vertices, shape=(None, 3), name="vertices of a solid")
+        faces = np.array(self.faces, dtype=np.intp)
+        if faces.ndim != 2 or faces.shape[1:] != (3,) or faces.size == 0:
+            raise ShapeError(f"faces of a solid have shape {faces.shape}, expected (any, 3)")
+        if faces.min() < 0 or faces.max() >= len(vertices):
+            raise ShapeError("faces of a solid name vertices that do not exist")
+        faces.setflags(write=False)
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "faces", faces)
+
+    @property
+    def open_edges(self) -> int:
+        """Number of edges that are not passed exactly once each way; zero if it is closed."""
+        tail, head = self.faces.ravel(), np.roll(self.faces, -1, axis=1).ravel()
+        count = len(self.vertices)
+        forth, times = np.unique(tail * count + head, return_counts=True)
+        back = np.unique(head * count + tail)
+        odd = {int(key) for key in np.setxor1d(forth, back)} | {int(k) for k in forth[times > 1]}
+        return len({frozenset(divmod(key, count)) for key in odd})
+
+    @property
+    def volume(self) -> float:
+        """Volume [m^3]; negative if the faces wind inward."""
+        return float(self.moments()[3, 3])
+
+    def moments(self) -> Float2D:
+        """Return the pseudo-inertia at unit density [m^5, m^4, m^3], shape (4, 4)."""
+        shift = self.vertices.mean(axis=0)  # keeps digits where the solid is far from its frame
+        corners = (self.vertices - shift)[self.faces]
+        signed = np.linalg.det(corners)  # six times the volume of each tetrahedron
+        total = corners.sum(axis=1)
+        squares = np.einsum("f,fki,fkj->ij", signed, corners, corners)
+        squares += np.einsum("f,fi,fj->ij", signed, total, total)
+        about = np.empty((4, 4))
+        about[:3, :3] = squares / 120.0  # [1]
+        about[:3, 3] = about[3, :3] = signed @ total / 24.0
+        about[3, 3] = signed.sum() / 6.0
+        frame = np.eye(4)
+        frame[:3, 3] = shift
+        return np.asarray(frame @ about @ frame.T)
+
+    def parameters(self, *, mass: float | None = None, density: float | None = None) -> Float1D:
+        """Return the ten inertial parameters of the solid filled evenly.
+
+        Parameters
+        ----------
+        mass : float, optional
+            Mass [kg].
+        density : float, optional
+            Density [kg/m^3]; give this or the mass.
+
+        Raises
+        ------
+        OptionError
+            If not exactly one of them is given or it is negative, or the solid has no volume.
+        """
+        if (mass is None) == (density is None):
+            raise OptionError("give the mass or the density of a solid, not both or none")
+        moments = self.moments()
+        if not moments[3, 3] > 0.0:
+            raise OptionError(f"the solid has no volume ({moments[3, 3]:.3g} m^3)")
+        scale = mass / moments[3, 3] if mass is not None else density
+        if scale is None or not 0.0 <= scale < np.inf:
+            raise OptionError(f"the mass or density of a solid is {mass or density}")
+        return inertia.from_pseudo_inertia(scale * moments)
+
+    def transformed(self, T: Float2D) -> Self:
+        """Return the solid under an affine map, shape (4, 4); a mirrored one turned inside in."""
+        faces = self.faces if np.linalg.det(T[:3, :3]) > 0.0 else self.faces[:, ::-1]
+        return type(self)(self.vertices @ T[:3, :3].T + T[:3, 3], faces)
+
+    def convex_hull(self) -> Self:
+        """Return the convex hull."""
+        hull = ConvexHull(self.vertices)
+        corners = self.vertices[hull.simplices]
+        winding = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        inward = np.einsum("ij,ij->i", winding, hull.equations[:, :3]) < 0.0
+        faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+        return type(self)(self.vertices, faces)
+
+
+def box(x: float, y: float, z: float) -> Solid:
+    """Return a box about the origin, edges along the axes."""
+    return prism(0.5 * np.array([[-x, -y], [x, -y], [x, y], [-x, y]]), z)
+
+
+def prism(polygon: ArrayLike, length: float) -> Solid:
+    """Return a prism along z about the origin over a convex polygon in x, y, shape (n, 2)."""
+    outline = readonly(polygon, shape=(None, 2), name="polygon")
+    n = len(outline)
+    ends = [np.column_stack([outline, np.full(n, h)]) for h in (-0.5 * length, 0.5 * length)]
+    k, near = np.arange(n), np.arange(1, n - 1)
+    after = (k + 1) % n
+    fan = np.column_stack([np.zeros(n - 2, dtype=np.intp), near, near + 1])
+    sides = [np.column_stack([k, after, after + n]), np.column_stack([k, after + n, k + n])]
+    solid = Solid(np.vstack(ends), np.vstack([*sides, fan[:, ::-1], fan + n]))
+    return solid if solid.volume > 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
+
+
+def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Solid:
+    """Return a cylinder about z and the origin, as a regular prism of its volume."""
+    step = 2.0 * np.pi / segments
+    angle = step * np.arange(segments)
+    wide = radius * np.sqrt(step / np.sin(step))
+    return prism(wide * np.column_stack([np.cos(angle), np.sin(angle)]), length)
+
+
+def sphere(radius: float) -> Solid:
+    """Return a sphere about the origin, as a polyhedron of its volume with equal moments."""
+    return _resized(_ball(), 4.0 / 3.0 * np.pi, radius)
+
+
+def capsule(radius: float, length: float) -> Solid:
+    """Return a capsule about z and the origin; `length` is without its half spheres."""
+    ball, shift = _ball(), np.array([0.0, 0.0, 0.5 * length / radius])
+    solid = Solid(np.vstack([ball.vertices + shift, ball.vertices - shift]), ball.faces)
+    return _resized(solid.convex_hull(), np.pi * (length / radius + 4.0 / 3.0), radius)
+
+
+def union(solids: Sequence[Solid]) -> Solid:
+    """Return what is in any of the solids; overlaps count once."""
+    return solids[0] if len(solids) == 1 else _boolean(solids, "Add")
+
+
+def difference(solid: Solid, *cut: Solid) -> Solid:
+    """Return a solid without what is in the others."""
+    return _boolean([solid, *cut], "Subtract")
+
+
+def intersection(*solids: Solid) -> Solid:
+    """Return what is in all of the solids."""
+    return _boolean(solids, "Intersect")
+
+
+def read_mesh(path: str | Path) -> Solid:
+    """Return the mesh of a file, open or closed; formats are trimesh's: STL, OBJ, PLY and more.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing or holds no triangles.
+    MissingExtraError
+        If a package that the format needs is not installed.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileFormatError(f"mesh {file} is missing")
+    trimesh = _package("trimesh")
+    try:
+        mesh = trimesh.load_mesh(str(file))
+        solid = Solid(np.asarray(mesh.vertices), np.asarray(mesh.faces))
+    except ImportError as error:
+        hint = "pip install pycollada" if file.suffix.lower() == ".dae" else str(error)
+        text = f"reading {file} needs another package ({hint})"
+        raise MissingExtraError(f"{text}; or convert the mesh to .stl") from error
+    except Exception as error:  # trimesh's readers raise whatever a broken file makes them raise
+        raise FileFormatError(f"cannot read mesh {file}: {error}") from error
+    return solid if solid.volume >= 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
+
+
+def _ball() -> Solid:
+    """Return a unit sphere from an octahedron whose faces are split in four again and again."""
+    points = np.vstack([np.eye(3), -np.eye(3)])
+    faces = np.array([[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2]])
+    faces = np.vstack([faces, np.where(faces == 2, 5, faces)[:, ::-1]])
+    for _ in range(5):
+        corners = points[faces]
+        middle = 0.5 * (corners + np.roll(corners, -1, axis=1))
+        (a, b, c), (ab, bc, ca) = corners.swapaxes(0, 1), middle.swapaxes(0, 1)
+        split = np.stack([a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca], axis=1).reshape(-1, 3)
+        points, index = np.unique(split, axis=0, return_inverse=True)  # mirror images: same bits
+        faces = index.reshape(-1, 3)
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+    return Solid(points, faces)
+
+
+def _resized(solid: Solid, volume: float, scale: float) -> Solid:
+    """Return a solid scaled to a volume, then by a factor."""
+    factor = scale * (volume / solid.volume) ** (1.0 / 3.0)
+    return Solid(solid.vertices * factor, solid.faces)
+
+
+def _boolean(solids: Sequence[Solid], operation: str) -> Solid:
+    manifold = _package("manifold3d")
+    made = [_manifold(manifold, solid) for solid in solids]
+    kind = getattr(manifold.OpType, operation)
+    mesh = manifold.Manifold.batch_boolean(made, kind).to_mesh64()
+    if len(mesh.tri_verts) == 0:
+        raise OptionError(f"nothing is left of the solids ({operation.lower()})")
+    return Solid(np.asarray(mesh.vert_properties)[:, :3], np.asarray(mesh.tri_verts))
+
+
+def _manifold(package: Any, solid: Solid) -> Any:
+    mesh = package.Mesh64(np.array(solid.vertices), np.array(solid.faces, dtype=np.uint64))
+    made = package.Manifold(mesh)
+    if made.status() != package.Error.NoError:
+        raise OptionError(
+            f"a solid is not a closed surface ({made.status().name}, {solid.open_edges} open "
+            "edges); repair the mesh or take its convex hull"
+        )
+    return made
+
+
+def _package(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"inertia from geometry needs {name}: pip install 'robotid_sim[cad]'"
+        ) from error
+
+
+MAKERS: dict[str, Callable[..., Solid]] = {
+    "box": box,
+    "cylinder": cylinder,
+    "sphere": sphere,
+    "capsule": capsule,
+}
+"""Makers of the URDF's primitives, with the sizes of a `Shape`."""
