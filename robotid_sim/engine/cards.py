@@ -1,0 +1,185 @@
+"""Flat pictures in PyBullet's window: it has no text of its own worth reading.
+
+A card is a textured rectangle that stands right in front of the camera, so that every pixel of its
+picture meets one of the window.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw
+from scipy.spatial.transform import Rotation
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.engine import palette
+from robotid_sim.engine.palette import Rgb
+from robotid_sim.engine.quiet import captured_output
+from robotid_sim.engine.scene import ELSEWHERE
+from robotid_sim.engine.scenery import Floor
+
+with captured_output():  # prints its build time
+    import pybullet
+
+SKY: Rgb = (236, 240, 245)
+"""Background of the window."""
+LIGHT = (0.35, -0.3, 1.0)
+"""Direction to the light."""
+
+PIXEL = 1.5e-4
+"""Size of a pixel of a card [m]; small, so that no robot comes between."""
+
+TILT = 45.0
+"""Angle by which a card's normal is turned up, to the light, from facing the camera [deg]."""
+
+
+def brightness(cosine: float) -> float:
+    """Return the factor that Bullet's shader puts on a color; `cosine` of light and normal."""
+    return 0.75 + 0.25 * cosine
+
+
+class WindowView:
+    """The window's camera at this moment.
+
+    Attributes
+    ----------
+    width, height : int
+        Size of the window [pixels].
+    yaw, pitch : float
+        [deg]
+    distance : float
+        Of the target [m].
+    target : ndarray, shape (3,)
+    """
+
+    def __init__(self, client: int) -> None:
+        found = pybullet.getDebugVisualizerCamera(physicsClientId=client)
+        self.width, self.height = max(int(found[0]), 1), max(int(found[1]), 1)
+        view = np.reshape(found[2], (4, 4)).T
+        self.axes = view[:3, :3].T
+        self.eye = -self.axes @ view[:3, 3]
+        self.yaw, self.pitch, self.distance = (float(value) for value in found[8:11])
+        self.target = np.array(found[11])
+
+    def moved(self, other: "WindowView") -> bool:
+        """Return whether the camera or the window changed."""
+        return (self.width, self.height) != (other.width, other.height) or bool(
+            np.abs(np.r_[self.eye - other.eye, (self.axes - other.axes).ravel()]).max() > 1e-7
+        )
+
+
+def look(client: int, distance: float, yaw: float, pitch: float, target: Float1D) -> None:
+    """Set the window's camera: distance of the target [m], yaw and pitch [deg], target [m]."""
+    pybullet.resetDebugVisualizerCamera(
+        distance, yaw, pitch, target.tolist(), physicsClientId=client
+    )
+
+
+class Card:
+    """A picture of fixed size in pixels.
+
+    Parameters
+    ----------
+    client : int
+        PyBullet client with a window.
+    picture : Image
+        What it shows first.
+    folder : Path
+        Where the texture is written; PyBullet reads it from a file.
+    """
+
+    def __init__(self, client: int, picture: Image.Image, folder: Path) -> None:
+        self._client = client
+        self.size = picture.size
+        file = folder / f"card_{id(self)}.png"
+        picture.save(file)
+        self._texture = pybullet.loadTexture(str(file), physicsClientId=client)
+        up = np.radians(TILT)
+        shape = pybullet.createVisualShape(
+            pybullet.GEOM_MESH,
+            vertices=[[0, 0, 0], [1, 0, 0], [1, -1, 0], [0, -1, 0]],
+            indices=[0, 2, 1, 0, 3, 2],
+            uvs=[[0, 1], [1, 1], [1, 0], [0, 0]],
+            normals=[[0.0, float(np.sin(up)), float(np.cos(up))]] * 4,
+            meshScale=[self.size[0] * PIXEL, self.size[1] * PIXEL, 1.0],
+            specularColor=[0.0, 0.0, 0.0],
+            physicsClientId=client,
+        )
+        self._body = pybullet.createMultiBody(0.0, -1, shape, physicsClientId=client)
+        pybullet.changeVisualShape(
+            self._body,
+            -1,
+            textureUniqueId=self._texture,
+            specularColor=[0.0, 0.0, 0.0],
+            physicsClientId=client,
+        )
+
+    def update(self, picture: Image.Image) -> None:
+        """Show another picture of the same size; takes the window a frame."""
+        pybullet.changeTexture(
+            self._texture, picture.tobytes(), *self.size, physicsClientId=self._client
+        )
+
+    def place(self, view: WindowView, left: float, top: float, shrink: float = 1.0) -> None:
+        """Stand in front of the camera with the corner at a place in the window [pixels]."""
+        # The window's field of view is 90 degrees: what is half its height away fills it.
+        local = np.array([left - 0.5 * view.width, 0.5 * view.height - top, -0.5 * view.height])
+        self._stand(view.eye + view.axes @ (local * PIXEL / shrink), view.axes)
+
+    def hide(self) -> None:
+        """Go out of sight."""
+        self._stand(np.array(ELSEWHERE), np.eye(3))
+
+    def _stand(self, position: Float1D, axes: Float2D) -> None:
+        pybullet.resetBasePositionAndOrientation(
+            self._body,
+            position.tolist(),
+            Rotation.from_matrix(axes).as_quat().tolist(),
+            physicsClientId=self._client,
+        )
+
+
+def add_floor(client: int, points: Float2D, folder: Path) -> None:
+    """Put a grid on the ground that fades into the background; what is below it shines through."""
+    floor = Floor.below(points)
+    half = 1.6 * floor.size
+    file = folder / "floor.png"
+    _floor_picture(floor, half).save(file)
+    cosine = LIGHT[2] / float(np.linalg.norm(LIGHT))
+    lift = 1.0 / brightness(cosine)  # so that the floor fades into the background exactly
+    shape = pybullet.createVisualShape(
+        pybullet.GEOM_MESH,
+        vertices=[[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]],
+        indices=[0, 1, 2, 0, 2, 3],
+        uvs=[[0, 1], [1, 1], [1, 0], [0, 0]],
+        normals=[[0.0, 0.0, 1.0]] * 4,
+        meshScale=[half, half, 1.0],
+        physicsClientId=client,
+    )
+    place = [*floor.middle.tolist(), -2e-3 * floor.size]
+    body = pybullet.createMultiBody(0.0, -1, shape, place, physicsClientId=client)
+    pybullet.changeVisualShape(
+        body,
+        -1,
+        textureUniqueId=pybullet.loadTexture(str(file), physicsClientId=client),
+        rgbaColor=[lift, lift, lift, 0.6],
+        specularColor=[0.0, 0.0, 0.0],
+        physicsClientId=client,
+    )
+
+
+def _floor_picture(floor: Floor, half: float, pixels: int = 1024) -> Image.Image:
+    """Return the floor from above: the background's color with fading grid lines."""
+    picture = Image.new("RGB", (pixels, pixels), SKY)
+    pen = ImageDraw.Draw(picture)
+    for line in floor.lines():
+        place = (line[:, :2] - floor.middle) / half * (0.5, -0.5) + 0.5
+        strength = 0.8 * floor.strength(line)
+        for k in range(len(line) - 1):
+            if strength[k] > 0.02:
+                mix = [
+                    round(strength[k] * g + (1.0 - strength[k]) * s)
+                    for g, s in zip(palette.GRID, SKY, strict=True)
+                ]
+                ends = (place[k : k + 2] * pixels).ravel().tolist()
+                pen.line(ends, fill=(mix[0], mix[1], mix[2]), width=1)
+    return picture

@@ -1,0 +1,148 @@
+"""The state of a viewer: time, speed, what is shown; driven by keys, knows no window."""
+
+from collections.abc import Iterable
+
+from robotid_sim.engine.camera import DIRECTIONS
+from robotid_sim.errors import OptionError
+
+SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+
+STEP = 1.0 / 30.0
+"""Time of one step at normal speed [s]."""
+LEAP = 1.0
+"""Time of a larger step [s]."""
+
+SWITCHES = {"f": "frames", "c": "inertia", "t": "torque", "p": "path", "h": "panel"}
+"""Key and the layer that it shows or hides."""
+
+VIEWS = dict(zip("1234", DIRECTIONS, strict=True))
+"""Key and the camera that it takes."""
+
+KEYS = (
+    ("space", "play, pause"),
+    ("left", "right", "step"),
+    ("down", "up", "1 s"),
+    ("-", "+", "speed"),
+    ("l", "loop"),
+    ("p", "path"),
+    ("c", "masses"),
+    ("f", "frames"),
+    ("t", "torque"),
+    ("h", "panel"),
+    ("1", "2", "3", "4", "view"),
+    ("r", "reset"),
+    ("q", "quit"),
+)
+"""Groups of keys, each with the word for what they do: what a viewer shows as help."""
+
+
+class Player:
+    """Where a viewer is in a motion, and what it shows.
+
+    Parameters
+    ----------
+    start, end : float
+        First and last time of the motion [s].
+    layers : iterable of str
+        Layers shown at first.
+    camera : str
+        View direction at first.
+    speed : float
+        Seconds of motion per second.
+    loop : bool
+        Start again at the end.
+    """
+
+    def __init__(
+        self,
+        start: float,
+        end: float,
+        *,
+        layers: Iterable[str] = ("panel", "path"),
+        camera: str = "iso",
+        speed: float = 1.0,
+        loop: bool = False,
+    ) -> None:
+        if not end > start:
+            raise OptionError(f"a motion from {start} s to {end} s has no duration")
+        if not speed > 0.0:
+            raise OptionError(f"speed {speed:g} is not positive")
+        self.start, self.end = start, end
+        self.layers = set(layers)
+        self.loop = loop
+        self.time = start
+        self.speed = speed
+        self.playing = True
+        self.closed = False
+        self.camera = camera
+        self.new_view = True
+        """Whether the view is to be taken anew; the window clears it."""
+
+    @property
+    def share(self) -> float:
+        """Share of the motion that is over, 0 to 1."""
+        return (self.time - self.start) / (self.end - self.start)
+
+    @property
+    def state(self) -> str:
+        """What happens, in a few words."""
+        words = [] if self.playing else ["paused"]
+        if self.loop:
+            words.append("loop")
+        if self.speed != 1.0:
+            words.append(f"x {self.speed:g}")
+        return "  ".join(words)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass on the clock on the wall; at the end stop, or start again."""
+        if not self.playing or seconds <= 0.0:
+            return
+        self.time += seconds * self.speed
+        if self.time < self.end:
+            return
+        if self.loop:
+            self.time = self.start + (self.time - self.start) % (self.end - self.start)
+        else:
+            self.time, self.playing = self.end, False
+
+    def seek(self, share: float) -> None:
+        """Go to a share of the motion, and pause there."""
+        inside = min(max(share, 0.0), 1.0)
+        self._go(self.start + inside * (self.end - self.start))
+
+    def press(self, key: str) -> None:
+        """Do what a key means; keys are ``space``, the arrows' names, letters, signs, digits."""
+        match key:
+            case "space":
+                if not self.playing and self.time >= self.end:
+                    self.time = self.start
+                self.playing = not self.playing
+            case "left" | "right":
+                self._go(self.time + self.speed * (STEP if key == "right" else -STEP))
+            case "down" | "up":
+                self._go(self.time + (LEAP if key == "up" else -LEAP))
+            case "+" | "=" | "]":
+                self.speed = next((s for s in SPEEDS if s > self.speed), SPEEDS[-1])
+            case "-" | "[":
+                self.speed = next((s for s in reversed(SPEEDS) if s < self.speed), SPEEDS[0])
+            case "l":
+                self.loop = not self.loop
+            case "r":
+                self.time, self.speed, self.playing = self.start, 1.0, True
+                self.new_view = True
+            case "q" | "escape":
+                self.closed = True
+            case _ if key in SWITCHES:
+                self.layers ^= {SWITCHES[key]}
+            case _ if key in VIEWS:
+                self.camera, self.new_view = VIEWS[key], True
+
+    def is_on(self, key: str) -> bool:
+        """Return whether what a key switches is on now; for the help."""
+        if key == "l":
+            return self.loop
+        return SWITCHES.get(key) in self.layers or VIEWS.get(key) == self.camera
+
+    def _go(self, time: float) -> None:
+        self.time = min(max(time, self.start), self.end)
+        self.playing = False

@@ -1,0 +1,208 @@
+"""Recording a playback to a picture or a film, without a display."""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from robotid_sim.engine.film import Film
+from robotid_sim.engine.playback import Playback
+from robotid_sim.engine.view import View
+from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
+from robotid_sim.files import atomic_path, require_writable
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.design import Progress, silent
+
+FORMATS = (".png", ".gif", ".mp4")
+
+FASTEST_GIF = 50.0
+"""Viewers slow down frames that are shorter than 20 ms."""
+
+SHARP = 3.0
+"""Oversampling of a single picture."""
+SMOOTH = 1.5
+"""Oversampling of the frames of a film."""
+
+PALETTE_FRAMES = 6
+"""Frames that the colors of a GIF are chosen from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What was written."""
+
+    path: Path
+    frames: int
+    renderer: str
+    """``software`` or ``egl``."""
+
+
+def require_recordable(path: str | Path, view: View, fps: float = 30.0, speed: float = 1.0) -> None:
+    """Raise unless a recording to `path` can be made; to be asked before work that takes long.
+
+    Raises
+    ------
+    OptionError
+        If the format, the size, the frame rate or the speed is not usable.
+    MissingExtraError
+        If the format needs a package that is not installed.
+    FileFormatError
+        If the folder does not exist or cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {known}")
+    if not 0.1 <= fps <= 240.0:
+        raise OptionError(f"{fps:g} frames per second are not usable; give 0.1 to 240")
+    if not 0.01 <= speed <= 100.0:
+        raise OptionError(f"a speed of {speed:g} is not usable; give 0.01 to 100")
+    if suffix == ".gif" and fps > FASTEST_GIF:
+        raise OptionError(f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}")
+    if suffix == ".mp4":
+        if view.width % 2 or view.height % 2:
+            raise OptionError(f"an MP4 needs even width and height, not {view.width}x{view.height}")
+        _imageio()
+    if Path(path).is_dir():
+        raise FileFormatError(f"cannot write {path}: it is a folder")
+    require_writable(path)
+
+
+def record(
+    playbacks: Playback | Sequence[Playback],
+    path: str | Path,
+    view: View | None = None,
+    *,
+    models: Mapping[str, Robot] | None = None,
+    fps: float = 30.0,
+    speed: float = 1.0,
+    time: float | None = None,
+    progress: Progress = silent,
+) -> Recording:
+    """Render a playback to a file: ``.png`` one picture, ``.gif`` or ``.mp4`` a film.
+
+    Parameters
+    ----------
+    playbacks : Playback or sequence of Playback
+        The motion; a second one is shown as a ghost.
+    path : str or Path
+        The file; its suffix decides the format.
+    view : View, optional
+        Size, camera, layers, renderer.
+    models : mapping of str to Robot, optional
+        Models whose masses the layer ``inertia`` shows.
+    fps : float
+        Frames per second of a film.
+    speed : float
+        Seconds of motion per second of film.
+    time : float, optional
+        Time of a single picture [s]; by default the middle of the motion.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    OptionError, MissingExtraError, FileFormatError
+        As `require_recordable`, before any work; or if the time lies outside the motion.
+    """
+    view = view or View()
+    shown = [playbacks] if isinstance(playbacks, Playback) else list(playbacks)
+    require_recordable(path, view, fps, speed)
+    first = shown[0]
+    if time is not None and Path(path).suffix.lower() != ".png":
+        raise OptionError(f"a time is for a picture (.png), not for the film {path}")
+    if time is not None and not first.start <= time <= first.end:
+        raise OptionError(
+            f"time {time:g} s is not in the motion, which takes {first.start:g} to {first.end:g} s"
+        )
+    suffix = Path(path).suffix.lower()
+    if suffix == ".png" and view.renderer == "auto":
+        view = replace(view, renderer="software")  # for one picture, asking takes too long
+    with Film(shown, view, models) as film, atomic_path(path) as temporary:
+        if suffix == ".png":
+            moment = 0.5 * (first.start + first.end) if time is None else time
+            film.frame(moment, SHARP).save(temporary, optimize=True)
+            count = 1
+        else:
+            times = first.start + np.arange(0.0, (first.end - first.start) / speed, 1 / fps) * speed
+            count = times.size
+            frames = (film.frame(t, SMOOTH) for t in _counted(times, progress))
+            if suffix == ".gif":
+                samples = [film.frame(t, 1.0) for t in times[:: max(1, count // PALETTE_FRAMES)]]
+                _write_gif(frames, count, samples, temporary, fps)
+            else:
+                _write_mp4(frames, temporary, fps)
+        return Recording(Path(path), count, film.renderer)
+
+
+def _counted(times: np.ndarray[Any, Any], progress: Progress) -> Iterator[float]:
+    for k, time in enumerate(times):
+        progress("record", k / times.size)
+        yield float(time)
+    progress("record", 1.0)
+
+
+def _write_gif(
+    frames: Iterator[Image.Image],
+    count: int,
+    samples: Sequence[Image.Image],
+    path: Path,
+    fps: float,
+) -> None:
+    """Write an animated GIF with one palette for all frames."""
+    width, height = samples[0].size
+    sheet = Image.new("RGB", (width, height * len(samples)))
+    for k, sample in enumerate(samples):
+        sheet.paste(sample, (0, height * k))
+    colors = sheet.quantize(255, method=Image.Quantize.MEDIANCUT)
+    reduced = (f.quantize(palette=colors, dither=Image.Dither.NONE) for f in frames)
+    # GIF counts in hundredths of a second: unequal durations keep the average exact.
+    clock = np.round(np.arange(count + 1) * 100.0 / fps) * 10.0
+    first = next(reduced)
+    first.save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=reduced,
+        duration=np.diff(clock).astype(int).tolist(),
+        loop=0,
+        disposal=1,
+        optimize=True,
+    )
+
+
+def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:
+    """Write an H.264 film that every browser plays."""
+    writer = _imageio().get_writer(
+        path,
+        format="FFMPEG",
+        mode="I",
+        fps=fps,
+        codec="libx264",
+        quality=None,
+        pixelformat="yuv420p",
+        macro_block_size=2,
+        ffmpeg_log_level="error",
+        output_params=["-crf", "20", "-preset", "fast", "-movflags", "+faststart"],
+    )
+    try:
+        for frame in frames:
+            writer.append_data(np.asarray(frame))
+    finally:
+        writer.close()
+
+
+def _imageio() -> Any:
+    """Return imageio with its encoder, or raise with the install command."""
+    try:
+        importlib.import_module("imageio_ffmpeg")
+        return importlib.import_module("imageio.v2")
+    except ImportError as error:
+        raise MissingExtraError(
+            "an MP4 needs imageio and its encoder: pip install 'robotid_sim[video]'; a .gif or "
+            ".png needs neither"
+        ) from error

@@ -1,0 +1,101 @@
+"""Showing a playback in PyBullet's window."""
+
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+
+from robotid_sim.engine.display import has_name, no_display
+from robotid_sim.engine.playback import Playback
+from robotid_sim.engine.view import View
+from robotid_sim.errors import OptionError, RobotIdError
+from robotid_sim.model.robot import Robot
+
+OPENING, GRACE = 120.0, 5.0
+"""Time for the window to open, and for its process to end [s]."""
+
+
+def show(
+    playbacks: Playback | Sequence[Playback],
+    view: View | None = None,
+    *,
+    models: Mapping[str, Robot] | None = None,
+    speed: float = 1.0,
+    loop: bool = False,
+) -> None:
+    """Show a motion in a window until that is closed.
+
+    The window is another process; whatever ends that, this one goes on.
+
+    Parameters
+    ----------
+    playbacks : Playback or sequence of Playback
+        The motion; a second one is shown as a ghost.
+    view : View, optional
+        Size of the window; camera and layers at first.
+    models : mapping of str to Robot, optional
+        Models whose masses can be shown; by default the robot of the motion.
+    speed : float
+        Seconds of motion per second.
+    loop : bool
+        Start again at the end.
+
+    Raises
+    ------
+    OptionError
+        If there is no display with OpenGL.
+    RobotIdError
+        If the window cannot show this.
+    """
+    if not speed > 0.0:
+        raise OptionError(f"speed {speed:g} is not positive")
+    if not has_name():
+        raise OptionError(no_display())
+    # Imported here, for it loads what only a window needs.
+    from robotid_sim.engine.window import FAILED, OPENED, Show
+
+    shown = (playbacks,) if isinstance(playbacks, Playback) else tuple(playbacks)
+    view = view or View(width=1280, height=800)
+    content = Show(shown, dict(models or {"model": shown[0].robot}), view, speed, loop)
+    with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
+        pickle.dump(content, letter)
+        letter.seek(0)
+        child = subprocess.Popen(
+            [sys.executable, "-c", "from robotid_sim.engine.window import main; main()"],
+            stdin=letter,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+        )
+        words = _listen(child)
+        complaints.seek(0)
+        text = complaints.read().decode(errors="replace").strip()
+    failures = [word.removeprefix(FAILED).strip() for word in words if word.startswith(FAILED)]
+    if failures:
+        raise RobotIdError(failures[0])
+    if "Traceback" in text:
+        raise RobotIdError(f"the viewer failed: {text.splitlines()[-1]}")
+    if OPENED not in words:
+        raise OptionError(no_display())
+
+
+def _listen(child: "subprocess.Popen[bytes]") -> list[str]:
+    """Return what the window's process says until it ends; end it if it does not open."""
+    assert child.stdout is not None
+    impatience = threading.Timer(OPENING, child.kill)
+    impatience.start()
+    try:
+        first = child.stdout.readline()
+        impatience.cancel()
+        return (first + child.stdout.read()).decode(errors="replace").splitlines()
+    finally:
+        impatience.cancel()
+        child.stdout.close()
+        if child.poll() is None:
+            child.terminate()
+        try:
+            child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
