@@ -17,7 +17,7 @@ as solved.
 ``league.html`` shows it.
 
 Run as ``python bench/optimizers.py [--quick] [--seeds 30] [--workers 2] [--out FOLDER]``; all takes
-about a quarter of an hour on two cores, ``--quick`` half a minute.
+about half an hour on two cores, ``--quick`` two minutes.
 """
 
 import argparse

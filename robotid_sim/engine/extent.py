@@ -72,37 +72,43 @@ def surface_points(robot: Robot, parts: Sequence[Part]) -> dict[int, Float2D]:
 
 
 def with_masses(surface: Mapping[int, Float2D], models: Iterable[Robot]) -> dict[int, Float2D]:
-    """Return the surface points with the ends of the inertia ellipsoids' axes added."""
+    """Return the surface points and points on the inertia ellipsoids of models."""
     found = {body: [points] for body, points in surface.items()}
     for model in models:
         for body, link in enumerate(model.links):
             ellipsoid = inertia_ellipsoid(link.phi)
             if ellipsoid is not None:
-                ends = ellipsoid.rotation * ellipsoid.semi_axes
-                points = ellipsoid.center + np.vstack([ends.T, -ends.T])
-                found.setdefault(body, []).append(points)
+                axes = ellipsoid.rotation * ellipsoid.semi_axes
+                found.setdefault(body, []).append(ellipsoid.center + _directions() @ axes.T)
     return {body: np.vstack(points) for body, points in found.items()}
 
 
 def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> Float2D:
-    """Return what a motion sweeps: the corners of every body's box, and the tip, shape (P, 3).
+    """Return what a motion sweeps: outermost points of every body, and the tip, shape (P, 3).
 
     The surroundings of the base are always among it.
     """
-    corners = {}
-    for body, points in surface.items():
-        low, high = points.min(axis=0), points.max(axis=0)
-        grid = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
-        corners[body] = grid
-    swept = [corners[-1]] if -1 in corners else []
+    outer = {
+        body: points[np.unique((points @ _directions().T).argmax(axis=0))]
+        for body, points in surface.items()
+    }
+    swept = [outer[-1]] if -1 in outer else []
     for sample in q:
         poses = link_poses(robot, sample)
         swept.append(tip_pose(robot, sample)[None, :3, 3])
-        for body, grid in corners.items():
+        for body, points in outer.items():
             if body >= 0:
-                swept.append(grid @ poses[body, :3, :3].T + poses[body, :3, 3])
+                swept.append(points @ poses[body, :3, :3].T + poses[body, :3, 3])
     near = AROUND_BASE * reach(robot)
     return np.vstack([np.diag([near, near, 0.0]), np.diag([-near, -near, 0.0]), *swept])
+
+
+def _directions(count: int = 60) -> Float2D:
+    """Return unit vectors spread evenly over the sphere, a spiral by the golden angle, (N, 3)."""
+    k = np.arange(count) + 0.5
+    z, turn = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
+    r = np.sqrt(1.0 - z**2)
+    return np.column_stack([r * np.cos(turn), r * np.sin(turn), z])
 
 
 def _depth_picture(client: int, camera: Camera) -> tuple[Float2D, Int1D]:

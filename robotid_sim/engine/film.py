@@ -75,7 +75,7 @@ class Film:
         self.view = view
         self._models = dict(models or {"model": robot})
         self._colors = {n: palette.model_color(n, k) for k, n in enumerate(self._models)}
-        parts, surface = drawable(robot)
+        self.parts, surface = drawable(robot)
         if "inertia" in view.layers:
             surface = with_masses(surface, self._models.values())
         seen = [p.q[:: max(1, p.t.size // POSES)] for p in playbacks]
@@ -87,7 +87,7 @@ class Film:
         self.camera = beside(points, view, (taken[0] + 20.0 * unit, taken[1] + 20.0 * unit))
         self._light = light_for(self.camera)
         self._light_camera = light_camera(self._light, points)
-        self._backdrop = backdrop(self.camera, Floor.below(points))
+        self.backdrop = backdrop(self.camera, Floor.below(points))
         self._shadow = Shadow(self.camera, self._light_camera)
         self._frame_size = 0.12 * reach(robot)
         self._paths = [
@@ -97,9 +97,9 @@ class Film:
         self._ghost: tuple[_Actor, Playback] | None = None
         self._renderer = Renderer(view.renderer)
         try:
-            self._robot = _Actor(Puppet(self._renderer.client, robot, parts))
+            self._robot = _Actor(Puppet(self._renderer.client, robot, self.parts))
             if len(playbacks) > 1:
-                self._ghost = _Actor(Puppet(self._renderer.client, robot, parts)), playbacks[1]
+                self._ghost = _Actor(Puppet(self._renderer.client, robot, self.parts)), playbacks[1]
                 self._ghost[0].puppet.show(visible=False)
         except BaseException:
             self.close()
@@ -119,7 +119,7 @@ class Film:
             warm = {k: palette.warm(float(share)) for k, share in enumerate([*shares, 0.0])}
             warm[-1] = warm.pop(len(shares))  # the base bears no torque of its own
             self._robot.puppet.paint({k: palette.rgba(color) for k, color in warm.items()})
-        picture = self._backdrop.copy()
+        picture = self.backdrop.copy()
         silhouette = self._renderer.shoot(self._light_camera, self._light)
         self._shadow.cast(picture, silhouette)
         shot = self._robot.shot(self._renderer, self.camera, self._light, scale)

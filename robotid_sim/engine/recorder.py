@@ -128,8 +128,8 @@ def record(
             film.frame(moment, SHARP).save(temporary, optimize=True)
             count = 1
         else:
-            times = first.start + np.arange(0.0, (first.end - first.start) / speed, 1 / fps) * speed
-            count = times.size
+            count = max(1, round((first.end - first.start) / speed * fps))
+            times = first.start + np.arange(count) * speed / fps
             frames = (film.frame(t, SMOOTH) for t in _counted(times, progress))
             if suffix == ".gif":
                 samples = [film.frame(t, 1.0) for t in times[:: max(1, count // PALETTE_FRAMES)]]
@@ -163,16 +163,17 @@ def _write_gif(
     # GIF counts in hundredths of a second: unequal durations keep the average exact.
     clock = np.round(np.arange(count + 1) * 100.0 / fps) * 10.0
     first = next(reduced)
-    first.save(
-        path,
-        format="GIF",
-        save_all=True,
-        append_images=reduced,
-        duration=np.diff(clock).astype(int).tolist(),
-        loop=0,
-        disposal=1,
-        optimize=True,
-    )
+    with path.open("wb") as file:  # Pillow would leave it open when it is interrupted
+        first.save(
+            file,
+            format="GIF",
+            save_all=True,
+            append_images=reduced,
+            duration=np.diff(clock).astype(int).tolist(),
+            loop=0,
+            disposal=1,
+            optimize=True,  # pixels that stay the same become transparent: a quarter of the size
+        )
 
 
 def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:

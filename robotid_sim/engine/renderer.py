@@ -4,6 +4,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -103,22 +104,23 @@ class Renderer:
         left, top, right, bottom = window or (0, 0, camera.width, camera.height)
         width, height = round((right - left) * scale), round((bottom - top) * scale)
         hardware = self.kind == "egl"
-        _, _, pixels, buffer, _ = pybullet.getCameraImage(
-            width,
-            height,
-            camera.view_matrix().T.ravel().tolist(),
-            _windowed(camera, left, top, right, bottom).T.ravel().tolist(),
-            lightDirection=light.tolist(),
-            lightAmbientCoeff=AMBIENT[self.kind],
-            lightDiffuseCoeff=DIFFUSE,
-            lightSpecularCoeff=SPECULAR,
-            shadow=int(hardware),  # takes the software renderer three times as long, for little
-            flags=pybullet.ER_NO_SEGMENTATION_MASK,
-            renderer=(
-                pybullet.ER_BULLET_HARDWARE_OPENGL if hardware else pybullet.ER_TINY_RENDERER
-            ),
-            physicsClientId=self.client,
-        )
+        with captured_output() if hardware else nullcontext():  # drivers name themselves
+            _, _, pixels, buffer, _ = pybullet.getCameraImage(
+                width,
+                height,
+                camera.view_matrix().T.ravel().tolist(),
+                _windowed(camera, left, top, right, bottom).T.ravel().tolist(),
+                lightDirection=light.tolist(),
+                lightAmbientCoeff=AMBIENT[self.kind],
+                lightDiffuseCoeff=DIFFUSE,
+                lightSpecularCoeff=SPECULAR,
+                shadow=int(hardware),  # costs the software renderer three times as long
+                flags=pybullet.ER_NO_SEGMENTATION_MASK,
+                renderer=(
+                    pybullet.ER_BULLET_HARDWARE_OPENGL if hardware else pybullet.ER_TINY_RENDERER
+                ),
+                physicsClientId=self.client,
+            )
         found = np.asarray(pixels, dtype=np.uint8).reshape(height, width, 4)
         depth = camera.depth(np.reshape(buffer, (height, width)))
         return Shot(found, depth, (left, top, right, bottom), scale)

@@ -125,12 +125,13 @@ class Stage:
 
     def _shown(self, sample: Sample, layers: set[str]) -> list[str]:
         """Return the names of the puppets that are to be seen."""
-        if "inertia" in layers:
-            names = ["faded", *(f"masses of {name}" for name in self._models)]
-        elif "torque" in layers and sample.tau is not None:
+        masses = "inertia" in layers
+        if "torque" in layers and sample.tau is not None:
             names = ["torque"]
         else:
-            names = ["robot"]
+            names = ["faded" if masses else "robot"]
+        if masses:
+            names += [f"masses of {name}" for name in self._models]
         names += ["frames"] * ("frames" in layers) + ["ghost"] * (self._ghost_motion is not None)
         return names
 

@@ -86,6 +86,7 @@ class Window:
         colors = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
         size = f"--width={show.view.width} --height={show.view.height}"
         self._client = pybullet.connect(pybullet.GUI, options=f"{size} {colors}")
+        exit_at_once()  # again, for the display's libraries have asked for clean-up by now
         for flag in (
             pybullet.COV_ENABLE_GUI,
             pybullet.COV_ENABLE_KEYBOARD_SHORTCUTS,

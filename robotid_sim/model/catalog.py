@@ -1,10 +1,23 @@
-"""The robots that ship with the package, and from a name or a path to a Robot."""
+"""The robots that ship with the package, and from a name or a path to a Robot.
 
+Some papers print parameters that no rigid body can have. The URDFs hold bodies that can exist; what
+was printed stays in a ``published.toml`` beside them, for dynamics and controllers only.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.errors import UnknownNameError
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import FileFormatError, UnknownNameError
+from robotid_sim.files import check_schema
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.geometry import transform
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import read_settings
 
@@ -56,3 +69,126 @@ def describe_catalog() -> list[dict[str, str]]:
         settings = read_settings(path)
         rows.append({"name": name, "summary": settings.summary, "source": settings.source})
     return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedParameters:
+    """Parameters as a paper prints them, for the links up to `tip`; they may be impossible.
+
+    Examples
+    --------
+    >>> published = published_parameters("irb140")
+    >>> arm = load_robot("irb140", tip=published.tip)
+    >>> formal = arm.with_parameters(published.phi, formal=True)
+    """
+
+    name: str
+    """Name of the set, such as ``table-2``."""
+    summary: str
+    """What it is and how the print was read."""
+    source: str
+    """The paper."""
+    tip: str
+    """Last link of the chain; what hangs on it is not part of the set."""
+    phi: Float1D
+    """Full parameters in the URDF's link frames, layout of `Robot.parameters`, shape (14 n,)."""
+    frames: tuple[Float2D, ...]
+    """The paper's link frames in the URDF's, each of shape (4, 4)."""
+
+
+def published_sets(robot: str) -> dict[str, str]:
+    """Return the published sets of a catalog robot with their summaries; the default comes first.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot is unknown or has no published sets.
+    """
+    content = _read_published(robot)
+    rest = [name for name in content["sets"] if name != content["default"]]
+    return {name: content["sets"][name]["summary"] for name in (content["default"], *rest)}
+
+
+def published_parameters(robot: str, name: str | None = None) -> PublishedParameters:
+    """Return parameters of a catalog robot as a paper prints them.
+
+    Parameters
+    ----------
+    robot : str
+        Catalog name.
+    name : str, optional
+        Name of the set; by default the paper's reference set.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot has no such set.
+    """
+    content = _read_published(robot)
+    name = name or content["default"]
+    if name not in content["sets"]:
+        known = ", ".join(published_sets(robot))
+        raise UnknownNameError(f"no published set '{name}' of robot '{robot}'; known: {known}")
+    chosen, tip = content["sets"][name], content["tip"]
+    arm = load_robot(robot, tip=tip)
+    frames, bodies, drives = [], [], []
+    for link, joint in zip(arm.links, arm.joints, strict=True):
+        frame = content["frames"][link.name]
+        x, y = np.array(frame["x"], dtype=float), np.array(frame["y"], dtype=float)
+        axes = np.column_stack([x, y, np.cross(x, y)])
+        frames.append(transform(axes, np.array(frame["origin"], dtype=float)))
+        bodies.append(inertia.transformed(_body(chosen[link.name]), frames[-1]))
+        given = chosen.get(joint.name, {})
+        drives.append([float(given.get(symbol, 0.0)) for symbol in parameters.JOINT])
+    return PublishedParameters(
+        name=name,
+        summary=chosen["summary"],
+        source=content["source"],
+        tip=tip,
+        phi=np.concatenate([*bodies, *np.array(drives)]),
+        frames=tuple(frames),
+    )
+
+
+def published_links(robot: str) -> Robot:
+    """Return the links of a robot that its paper is about, alone, as the catalog's URDF has them.
+
+    The chain ends at the same link as that of `published_parameters`, but nothing hangs on it: the
+    wrist, which `load_robot` with that tip locks and adds to the last link, is left out.
+    """
+    tip = _read_published(robot)["tip"]
+    arm, whole = load_robot(robot, tip=tip), load_robot(robot)
+    phi = arm.parameters()
+    for k, link in enumerate(whole.links[: arm.dof]):
+        phi[parameters.inertial_slice(k)] = link.phi
+    return arm.with_parameters(phi)
+
+
+def _read_published(robot: str) -> dict[str, Any]:
+    path = find_urdf(robot).parent / "published.toml"
+    if not path.is_file():
+        have = ", ".join(n for n, p in catalog().items() if (p.parent / path.name).is_file())
+        raise UnknownNameError(
+            f"robot '{robot}' has no published parameters beside its URDF; robots that have: {have}"
+        )
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FileFormatError(f"{path} is not a published.toml: {error}") from error
+    check_schema(content.get("schema"), "published", 1, path)
+    return content
+
+
+def _body(values: Mapping[str, Any]) -> Float1D:
+    """Return ten parameters in the paper's frame; the tensor is about the COM or the origin."""
+    mass, tensor = (
+        float(values["mass"]),
+        inertia.inertia_matrix(
+            np.array([0.0] * 4 + [float(values["inertia"][key]) for key in parameters.INERTIAL[4:]])
+        ),
+    )
+    if "com" in values:
+        return inertia.pack(mass, np.array(values["com"], dtype=float), tensor)
+    phi = inertia.pack(mass, np.zeros(3), tensor)
+    phi[1:4] = values["first_moment"]
+    return phi

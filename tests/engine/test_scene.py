@@ -1,13 +1,14 @@
 """Robots as the viewer draws them: meshes, stand-ins, ellipsoids, poses in the engine."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
 from robots import DATA
 
 from robotid_sim.dynamics.kinematics import link_poses
-from robotid_sim.engine import meshes
+from robotid_sim.engine import extent, meshes
 from robotid_sim.engine.ellipsoid import inertia_ellipsoid
 from robotid_sim.engine.extent import drawable, motion_points, surface_points, with_masses
 from robotid_sim.engine.figure import base_shapes, frame_parts, inertia_parts, reach, robot_parts
@@ -94,27 +95,23 @@ def test_every_robot_has_something_to_draw_on_every_body_with_shapes(robot) -> N
         assert (body in drawn) == (bare or bool(link.shapes))
 
 
-def test_visual_shapes_are_preferred_and_collision_shapes_taken_where_there_are_none() -> None:
+def test_visual_shapes_are_preferred_to_collision_shapes(tmp_path) -> None:
     text = (DATA / "2r.urdf").read_text()
     both = (
         '<link name="upper"><visual><geometry><sphere radius="0.1"/></geometry></visual>'
         '<collision><geometry><box size="1 1 1"/></geometry></collision>'
     )
     for shapes, volume in ((both, 4.19e-3), (both.replace("visual>", "v>"), 1.0)):
-        robot = _robot(text.replace('<link name="upper">', shapes))
+        robot = _robot(text.replace('<link name="upper">', shapes), tmp_path)
         parts = [part for part in robot_parts(robot) if part.body == 0]
         assert len(parts) == 1
         assert meshes.volume(parts[0].mesh) == pytest.approx(volume, rel=0.05)
 
 
-def _robot(text: str, folder=None) -> Robot:
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(folder or temporary) / "robot.urdf"
-        path.write_text(text)
-        return Robot.from_urdf(path)
+def _robot(text: str, folder: Path) -> Robot:
+    path = folder / "robot.urdf"
+    path.write_text(text)
+    return Robot.from_urdf(path)
 
 
 MESH = '<link name="upper"><visual><geometry><mesh filename="{}"/></geometry></visual>'
@@ -143,8 +140,6 @@ def test_bars_stand_in_for_a_mesh_that_cannot_be_read(tmp_path, caplog, name, co
 
 
 def test_bars_stand_in_where_bullet_itself_refuses_a_mesh(arm, monkeypatch) -> None:
-    from robotid_sim.engine import extent
-
     def refuse(robot, parts):
         monkeypatch.undo()
         raise RobotIdError("no")
