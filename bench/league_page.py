@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from robotid_sim.palette import joint_role
 from robotid_sim.report.chart import Chart, Line, Panel
 from robotid_sim.report.page import Page, Section, Table
-from robotid_sim.report.palette import joint_role
 
 SIGNIFICANCE = 0.05
 STYLES = ("solid", "dashed", "dotted")

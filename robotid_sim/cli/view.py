@@ -19,6 +19,7 @@ from robotid_sim.measurement import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
+from robotid_sim.study.stages import Progress as ProgressCallback
 from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
@@ -87,9 +88,7 @@ def view(
     models = {} if result is None else read_models(plant, result, study)
     with output.progress_bar(enabled=not json) as progress:
         if trajectory is not None:
-            path = FourierTrajectory.load(trajectory)
-            simulated = simulate(plant, path, study, progress=progress)
-            playbacks = [Playback.of_log(plant, simulated, trajectory.stem)]
+            playbacks = [simulated(plant, trajectory, study, progress)]
         elif log or result is not None:
             playbacks = read_logs(plant, log or [Path(str(result)) / "log.h5"])
         else:
@@ -126,6 +125,14 @@ def show_motion(playbacks: Playback | Sequence[Playback], *, models: Models | No
     layers = DEFAULT_LAYERS | ({"inertia"} if models else set())
     width, height = _size(None, windowed=True)
     viewer.show(playbacks, View(width=width, height=height, layers=layers), models=models)
+
+
+def simulated(
+    plant: Robot, trajectory: Path, study: StudyConfig, progress: ProgressCallback
+) -> Playback:
+    """Return the virtual experiment on a trajectory file."""
+    path = FourierTrajectory.load(trajectory)
+    return Playback.of_log(plant, simulate(plant, path, study, progress=progress), trajectory.stem)
 
 
 def read_logs(plant: Robot, paths: Sequence[Path]) -> list[Playback]:

@@ -57,8 +57,8 @@ def no_display() -> str:
     name = os.environ.get("DISPLAY")
     which = f"DISPLAY is '{name}'" if name else "DISPLAY is not set"
     return (
-        f"no display with OpenGL ({which}); --record FILE.png, .gif or .mp4 renders without a "
-        "display"
+        f"no display with OpenGL ({which}); `robotid view --record FILE.png`, .gif or .mp4 renders "
+        "without a display"
     )
 
 

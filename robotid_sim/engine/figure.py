@@ -91,6 +91,7 @@ def inertia_parts(robot: Robot, color: Color, *, dot: float) -> list[Part]:
     """Return a robot's inertia ellipsoids, translucent, and dots of radius `dot` at the COMs."""
     parts = []
     ball, round_dot = meshes.sphere(1.0), meshes.sphere(dot)
+    opacity = 0.05 + 0.15 * max(color[:3])  # dark colors cover what is behind them most
     for body, link in enumerate(robot.links):
         found = inertia_ellipsoid(link.phi)
         if found is None:
@@ -98,7 +99,7 @@ def inertia_parts(robot: Robot, color: Color, *, dot: float) -> list[Part]:
         axes = np.maximum(found.semi_axes, 0.2 * dot)  # a point mass has none
         T = transform(found.rotation, found.center)
         scale = (float(axes[0]), float(axes[1]), float(axes[2]))
-        parts.append(Part(body, T, ball, scale, (*color[:3], 0.16)))
+        parts.append(Part(body, T, ball, scale, (*color[:3], opacity)))
         parts.append(Part(body, T, round_dot, rgba=color))
     return parts
 

@@ -1,14 +1,15 @@
-"""Colors of the viewer; those of the models are the report's."""
+"""Colors of the viewer, as numbers; roles that pages have too are those of the palette."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from robotid_sim.engine.figure import Color
+from robotid_sim.palette import rgb
 
 Rgb = tuple[int, int, int]
 
-INK: Rgb = (26, 29, 33)
+INK: Rgb = rgb("ink")
 MUTED: Rgb = (108, 115, 124)
 TRACK: Rgb = (224, 228, 233)
 PANEL: Rgb = (252, 253, 254)
@@ -18,13 +19,13 @@ GRID: Rgb = (158, 168, 180)
 
 POSITION: Rgb = (70, 84, 104)
 VELOCITY: Rgb = (86, 150, 205)
-PATH: Rgb = (0, 158, 115)
-GHOST: Rgb = (204, 121, 167)
-LIMIT: Rgb = (168, 7, 26)
+PATH: Rgb = rgb("joint-2")
+GHOST: Rgb = rgb("joint-3")
+LIMIT: Rgb = rgb("warning")
 """A limit that is exceeded."""
 
-MODELS: dict[str, Rgb] = {"true": INK, "nominal": (213, 94, 0), "identified": (0, 114, 178)}
-SPARE: tuple[Rgb, ...] = ((0, 158, 115), (204, 121, 167), (230, 159, 0))
+MODELS: dict[str, Rgb] = {name: rgb(name) for name in ("true", "nominal", "identified")}
+SPARE: tuple[Rgb, ...] = (rgb("joint-2"), rgb("joint-3"), rgb("joint-4"))
 
 _WARMTH = np.array([[226, 228, 230], [253, 216, 140], [245, 140, 60], [190, 20, 30]], dtype=float)
 """Neutral to warm, lighter to darker, so that it reads without color vision too."""

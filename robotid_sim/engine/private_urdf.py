@@ -44,7 +44,8 @@ def private_urdf(robot: Robot) -> str:
             f'<limit lower="{-RANGE}" upper="{RANGE}" effort="0" velocity="{RANGE}"/></joint>'
         )
         parent = name
-    return "".join(parts) + "</robot>"
+    # One body a line: Bullet breaks lines longer than 8191 characters anywhere, inside numbers too.
+    return "\n".join(parts) + "</robot>"
 
 
 def engine_inertia(phi: Float1D) -> tuple[float, Float1D, Float2D]:

@@ -27,8 +27,9 @@ with captured_output():  # prints its build time
 
 GHOST_OPACITY, FADED = 0.4, 0.25
 
-PATH_POINTS = 5000
-"""Points of a drawn path; close enough together to look like a line."""
+PATH_STEP = 0.0025
+"""Distance of a path's points over the reach, so close that they look like a line."""
+MOST_POINTS = 12000
 AHEAD = 0.35
 """Opacity of the path that is still to come."""
 TONES = 24
@@ -169,32 +170,42 @@ class _PathPoints:
     def __init__(self, client: int, playback: Playback, color: Rgb) -> None:
         path, times = playback.tool_path(), playback.t
         along = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))]
-        even = np.linspace(0.0, along[-1], PATH_POINTS)
+        count = along[-1] / (PATH_STEP * reach(playback.robot))
+        even = np.linspace(0.0, along[-1], int(np.clip(count, 2, MOST_POINTS)))
         self._points = np.column_stack([np.interp(even, along, axis) for axis in path.T]).tolist()
         self._times = np.interp(even, along, times)
         faint = [AHEAD * c + (1.0 - AHEAD) * s for c, s in zip(color, SKY, strict=True)]
-        self._behind = [value / 255.0 for value in color]
-        self._ahead = [value / 255.0 for value in faint]
+        self._colors = [[value / 255.0 for value in rgb] for rgb in (faint, color)]
         self._client = client
-        self._item = -1
+        self._items: list[int] = []
         self._shown = -1
 
     def update(self, time: float, *, visible: bool) -> bool:
         """Color the path up to a time [s]; return whether there was anything to do."""
-        done = int(np.searchsorted(self._times, time, side="right")) if visible else -1
+        done = max(1, int(np.searchsorted(self._times, time, side="right"))) if visible else -1
         if done == self._shown:
             return False
         self._shown = done
-        if visible:
-            colors = [self._behind] * done + [self._ahead] * (PATH_POINTS - done)
-            old = {} if self._item < 0 else {"replaceItemUniqueId": self._item}
-            self._item = pybullet.addUserDebugPoints(
-                self._points, colors, 3.0, physicsClientId=self._client, **old
-            )
-        elif self._item >= 0:
-            pybullet.removeUserDebugItem(self._item, physicsClientId=self._client)
-            self._item = -1
+        if not visible:
+            for item in self._items:
+                pybullet.removeUserDebugItem(item, physicsClientId=self._client)
+            self._items = []
+        elif not self._items:
+            self._items = [self._draw(0, len(self._points), 2.0), self._draw(1, done, 4.0)]
+        else:
+            self._items[1] = self._draw(1, done, 4.0, replaceItemUniqueId=self._items[1])
         return True
+
+    def _draw(self, color: int, count: int, size: float, **old: int) -> int:
+        """Draw the first points, or replace them; the larger ones behind the tool lie on top."""
+        item = pybullet.addUserDebugPoints(
+            self._points[:count],
+            [self._colors[color]] * count,
+            size,
+            physicsClientId=self._client,
+            **old,
+        )
+        return int(item)
 
 
 def _tinted(parts: Sequence[Part], color: Rgb | None, opacity: float) -> list[Part]:

@@ -32,7 +32,7 @@ class _Mark:
     y: Float1D
     label: str
     color: str
-    """A role of `robotid_sim.report.palette`, such as ``joint-2`` or ``nominal``."""
+    """A role of `robotid_sim.palette`, such as ``joint-2`` or ``nominal``."""
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):

@@ -10,10 +10,10 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from robotid_sim.files import make_folder, write_text
+from robotid_sim.palette import css_variables
 from robotid_sim.report.chart import Chart
 from robotid_sim.report.draw import draw
 from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
-from robotid_sim.report.palette import css_variables
 
 
 @dataclass(frozen=True, slots=True)

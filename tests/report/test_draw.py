@@ -9,9 +9,9 @@ from lxml import etree
 from matplotlib.text import Text
 from PIL import Image
 
+from robotid_sim.palette import ROLES
 from robotid_sim.report.chart import Band, Chart, Line, Matrix, Panel, Points, Space
 from robotid_sim.report.draw import DPI, WIDTH, draw, figure
-from robotid_sim.report.palette import ROLES
 
 COLUMN = 3.5
 """Width of one column of a paper [in]."""

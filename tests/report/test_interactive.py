@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from test_draw import CHARTS, band, intervals, lines, space
 
+from robotid_sim.palette import ROLES
 from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
-from robotid_sim.report.palette import ROLES
 
 FLAT = [make for make in CHARTS if make is not space]
 

@@ -33,6 +33,12 @@ def light(role: str) -> str:
     return ROLES[role][0]
 
 
+def rgb(role: str) -> tuple[int, int, int]:
+    """Return the color of a role on light ground as red, green, blue of 0 to 255."""
+    red, green, blue = bytes.fromhex(light(role).removeprefix("#"))
+    return red, green, blue
+
+
 def css_variables() -> tuple[str, str]:
     """Return the declarations of all roles as CSS variables, for light and for dark ground."""
     pairs = ROLES.items()
