@@ -6,20 +6,9 @@ from html import unescape
 
 import pytest
 from robots import DATA
+from short_study import SHORT
 
 ARM = DATA / "2r.urdf"
-
-SHORT = """
-[design]
-candidates = 20
-starts = 1
-iterations = 10
-periods = 2
-[experiment]
-rate = 250.0
-[control]
-slow_lap = 3.1
-"""
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from robots import DATA
+from short_study import SHORT
 
 ARM = DATA / "2r.urdf"
 
@@ -11,18 +12,6 @@ KEYS = {
     *("robot", "estimator", "identified", "bandwidth", "error_bound", "bandwidth_limited"),
     *("torque_rms", "torque_rms_relative", "control", "checks"),
 }
-
-SHORT = """
-[design]
-candidates = 20
-starts = 1
-iterations = 10
-periods = 2
-[experiment]
-rate = 250.0
-[control]
-slow_lap = 3.1
-"""
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,13 @@
+"""A study that is short enough for many tests; too short to pass every check."""
+
+SHORT = """
+[design]
+candidates = 20
+starts = 1
+iterations = 10
+periods = 2
+[experiment]
+rate = 250.0
+[control]
+slow_lap = 3.1
+"""
