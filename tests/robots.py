@@ -29,4 +29,4 @@ def urdf_path(name: str) -> Path:
             return find_urdf(name)
 
 
-ROBOTS = ("irb140", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp")
+ROBOTS = ("irb140", "irb120", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp")

@@ -103,7 +103,7 @@ def main(name: str) -> None:
     chain, whole = load_robot(name, tip=published.tip), load_robot(name)
     n = chain.dof
     maps = [np.linalg.inv(frame_map(T)) for T in published.frames]  # into the paper's frames
-    to_urdf = np.kron(np.eye(n), np.zeros((10, 10)))
+    to_urdf = np.zeros((10 * n, 10 * n))
     for k, one in enumerate(maps):
         to_urdf[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = np.linalg.inv(one)
     basis = base_parameters(chain)

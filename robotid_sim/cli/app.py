@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from robotid_sim.cli.cad import cad
 from robotid_sim.cli.check import check
 from robotid_sim.cli.design import design
 from robotid_sim.cli.export import export
@@ -39,6 +40,7 @@ app.command("identify")(identify)
 app.command("validate")(validate)
 app.command("view")(view)
 app.command("export")(export)
+app.command("cad")(cad)
 app.command("list")(list_)
 
 

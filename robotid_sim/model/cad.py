@@ -18,8 +18,9 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.geometry import Shape
+from robotid_sim.model.primitives import MAKERS
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.solid import MAKERS, Solid, read_mesh, union
+from robotid_sim.model.solid import Solid, read_mesh, union
 from robotid_sim.model.urdf import UrdfDocument, parse_xml
 
 
@@ -53,12 +54,12 @@ class CadInertia:
 
 
 def link_solid(
-    shapes: Sequence[Shape], owner: str, *, convex_hull: bool = False
+    shapes: Sequence[Shape], owner: str, *, convex_hull: bool = False, collision: bool = False
 ) -> tuple[Solid, tuple[str, ...]]:
     """Return the union of shapes in the frame of their body, and the meshes taken by their hull.
 
-    Visual shapes are taken, or collision shapes where there is no visual one. Overlaps count once;
-    a mesh may have cavities, its own overlaps count twice.
+    Of visual and collision shapes the others are taken where a body has none of those asked for.
+    Overlaps count once; a mesh may have cavities, its own overlaps count twice.
 
     Parameters
     ----------
@@ -68,6 +69,8 @@ def link_solid(
         What they belong to, for messages.
     convex_hull : bool
         Take the convex hull of a mesh that is not closed.
+    collision : bool
+        Take collision shapes, not visual ones.
 
     Raises
     ------
@@ -76,10 +79,10 @@ def link_solid(
     FileFormatError
         If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
     """
-    visual = [shape for shape in shapes if not shape.collision]
+    wanted = [shape for shape in shapes if shape.collision is collision]
     hulls: list[str] = []
     solids = []
-    for shape in visual or shapes:
+    for shape in wanted or shapes:
         solid = _shape_solid(shape)
         if shape.mesh is not None and (count := solid.open_edges):
             if not convex_hull:
@@ -135,7 +138,7 @@ def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
 
 
 def inertia_from_geometry(
-    robot: Robot, total_mass: float, *, convex_hull: bool = False
+    robot: Robot, total_mass: float, *, convex_hull: bool = False, collision: bool = False
 ) -> CadInertia:
     """Return a robot with the inertia of its geometry at uniform density.
 
@@ -150,6 +153,8 @@ def inertia_from_geometry(
         Mass of the whole robot [kg].
     convex_hull : bool
         Take the convex hull of a mesh that is not closed.
+    collision : bool
+        Take collision shapes, not visual ones.
 
     Raises
     ------
@@ -160,7 +165,10 @@ def inertia_from_geometry(
     """
     wanted = [(name, False, shapes) for name, shapes in fixed_shapes(robot) if shapes]
     wanted += [(link.name, True, link.shapes) for link in robot.links]
-    made = [link_solid(s, f"link '{n}'", convex_hull=convex_hull) for n, _, s in wanted]
+    made = [
+        link_solid(shapes, f"link '{name}'", convex_hull=convex_hull, collision=collision)
+        for name, _, shapes in wanted
+    ]
     volumes = [solid.volume for solid, _ in made]
     links = []
     for (name, movable, _), (solid, hulls), volume, mass in zip(

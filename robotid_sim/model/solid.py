@@ -17,21 +17,17 @@ References
 """
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull
+from scipy.spatial import ConvexHull, QhullError
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
 from robotid_sim.model import inertia
-
-SEGMENTS = 128
-"""Segments of a circle; a prism of equal volume has the cylinder's tensor to 1e-6."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,13 +52,12 @@ class Solid:
 
     @property
     def open_edges(self) -> int:
-        """Number of edges that are not passed exactly once each way; zero if it is closed."""
+        """Number of edges not passed equally often both ways by the faces; zero if closed."""
         tail, head = self.faces.ravel(), np.roll(self.faces, -1, axis=1).ravel()
-        count = len(self.vertices)
-        forth, times = np.unique(tail * count + head, return_counts=True)
-        back = np.unique(head * count + tail)
-        odd = {int(key) for key in np.setxor1d(forth, back)} | {int(k) for k in forth[times > 1]}
-        return len({frozenset(divmod(key, count)) for key in odd})
+        edge = np.minimum(tail, head) * len(self.vertices) + np.maximum(tail, head)
+        _, index = np.unique(edge, return_inverse=True)
+        net = np.bincount(index.reshape(-1), weights=np.sign(head - tail))
+        return int(np.count_nonzero(net))
 
     @property
     def volume(self) -> float:
@@ -116,51 +111,16 @@ class Solid:
         return type(self)(self.vertices @ T[:3, :3].T + T[:3, 3], faces)
 
     def convex_hull(self) -> Self:
-        """Return the convex hull."""
-        hull = ConvexHull(self.vertices)
+        """Return the convex hull; raise OptionError if the solid is flat."""
+        try:
+            hull = ConvexHull(self.vertices)
+        except QhullError as error:
+            raise OptionError("a flat solid has no convex hull with a volume") from error
         corners = self.vertices[hull.simplices]
         winding = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         inward = np.einsum("ij,ij->i", winding, hull.equations[:, :3]) < 0.0
         faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
         return type(self)(self.vertices, faces)
-
-
-def box(x: float, y: float, z: float) -> Solid:
-    """Return a box about the origin, edges along the axes."""
-    return prism(0.5 * np.array([[-x, -y], [x, -y], [x, y], [-x, y]]), z)
-
-
-def prism(polygon: ArrayLike, length: float) -> Solid:
-    """Return a prism along z about the origin over a convex polygon in x, y, shape (n, 2)."""
-    outline = readonly(polygon, shape=(None, 2), name="polygon")
-    n = len(outline)
-    ends = [np.column_stack([outline, np.full(n, h)]) for h in (-0.5 * length, 0.5 * length)]
-    k, near = np.arange(n), np.arange(1, n - 1)
-    after = (k + 1) % n
-    fan = np.column_stack([np.zeros(n - 2, dtype=np.intp), near, near + 1])
-    sides = [np.column_stack([k, after, after + n]), np.column_stack([k, after + n, k + n])]
-    solid = Solid(np.vstack(ends), np.vstack([*sides, fan[:, ::-1], fan + n]))
-    return solid if solid.volume > 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
-
-
-def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Solid:
-    """Return a cylinder about z and the origin, as a regular prism of its volume."""
-    step = 2.0 * np.pi / segments
-    angle = step * np.arange(segments)
-    wide = radius * np.sqrt(step / np.sin(step))
-    return prism(wide * np.column_stack([np.cos(angle), np.sin(angle)]), length)
-
-
-def sphere(radius: float) -> Solid:
-    """Return a sphere about the origin, as a polyhedron of its volume with equal moments."""
-    return _resized(_ball(), 4.0 / 3.0 * np.pi, radius)
-
-
-def capsule(radius: float, length: float) -> Solid:
-    """Return a capsule about z and the origin; `length` is without its half spheres."""
-    ball, shift = _ball(), np.array([0.0, 0.0, 0.5 * length / radius])
-    solid = Solid(np.vstack([ball.vertices + shift, ball.vertices - shift]), ball.faces)
-    return _resized(solid.convex_hull(), np.pi * (length / radius + 4.0 / 3.0), radius)
 
 
 def union(solids: Sequence[Solid]) -> Solid:
@@ -193,8 +153,10 @@ def read_mesh(path: str | Path) -> Solid:
         raise FileFormatError(f"mesh {file} is missing")
     trimesh = _package("trimesh")
     try:
-        mesh = trimesh.load_mesh(str(file))
-        solid = Solid(np.asarray(mesh.vertices), np.asarray(mesh.faces))
+        mesh = trimesh.load_mesh(str(file), process=False)
+        points, index = np.unique(mesh.vertices, axis=0, return_inverse=True)  # welded by place
+        faces = index.reshape(-1)[np.asarray(mesh.faces)]
+        solid = Solid(points, faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)])
     except ImportError as error:
         hint = "pip install pycollada" if file.suffix.lower() == ".dae" else str(error)
         text = f"reading {file} needs another package ({hint})"
@@ -202,28 +164,6 @@ def read_mesh(path: str | Path) -> Solid:
     except Exception as error:  # trimesh's readers raise whatever a broken file makes them raise
         raise FileFormatError(f"cannot read mesh {file}: {error}") from error
     return solid if solid.volume >= 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
-
-
-def _ball() -> Solid:
-    """Return a unit sphere from an octahedron whose faces are split in four again and again."""
-    points = np.vstack([np.eye(3), -np.eye(3)])
-    faces = np.array([[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2]])
-    faces = np.vstack([faces, np.where(faces == 2, 5, faces)[:, ::-1]])
-    for _ in range(5):
-        corners = points[faces]
-        middle = 0.5 * (corners + np.roll(corners, -1, axis=1))
-        (a, b, c), (ab, bc, ca) = corners.swapaxes(0, 1), middle.swapaxes(0, 1)
-        split = np.stack([a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca], axis=1).reshape(-1, 3)
-        points, index = np.unique(split, axis=0, return_inverse=True)  # mirror images: same bits
-        faces = index.reshape(-1, 3)
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-    return Solid(points, faces)
-
-
-def _resized(solid: Solid, volume: float, scale: float) -> Solid:
-    """Return a solid scaled to a volume, then by a factor."""
-    factor = scale * (volume / solid.volume) ** (1.0 / 3.0)
-    return Solid(solid.vertices * factor, solid.faces)
 
 
 def _boolean(solids: Sequence[Solid], operation: str) -> Solid:
@@ -254,12 +194,3 @@ def _package(name: str) -> Any:
         raise MissingExtraError(
             f"inertia from geometry needs {name}: pip install 'robotid_sim[cad]'"
         ) from error
-
-
-MAKERS: dict[str, Callable[..., Solid]] = {
-    "box": box,
-    "cylinder": cylinder,
-    "sphere": sphere,
-    "capsule": capsule,
-}
-"""Makers of the URDF's primitives, with the sizes of a `Shape`."""

@@ -134,9 +134,10 @@ def without_clocks(folder) -> dict:
     return content
 
 
-def test_same_seed_gives_the_same_bits_in_another_process(quick_irb140, tmp_path) -> None:
-    _, folder = quick_irb140
-    command = [sys.executable, "-m", "robotid_sim", "run", "irb140", "--quick", "--out", "out"]
+def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
+    arm, folder = urdf_path("2r"), tmp_path / "here"
+    run_study(arm, load_config(None).quick(), folder)
+    command = [sys.executable, "-m", "robotid_sim", "run", str(arm), "--quick", "--out", "out"]
     subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, timeout=300)
     assert without_clocks(tmp_path / "out") == without_clocks(folder)
     for name in ("log.h5", "identified.urdf", "nominal.urdf", "trajectory.json"):
