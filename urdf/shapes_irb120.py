@@ -88,7 +88,7 @@ def _housing():
     ring = drum((0.1245, 0, 0.07), (0.135, 0, 0.07), 0.0455, bevel=0)
     caps = [cap((0, 0.072 * s, 0), (0, 0.079 * s, 0), 0.036) for s in (-1, 1)]
     # The lower arm's head turns between the cheeks, so the body above stays clear of it.
-    room = drum((0, -0.0495, 0), (0, 0.0495, 0), 0.059, bevel=0)
+    room = drum((0, -0.0498, 0), (0, 0.0498, 0), 0.059, bevel=0)
     parts = {"orange": union(*cheeks, body, nose) - room, "dark": union(rear, ring, *caps)}
     pairs = zip(cheeks, caps, strict=True)
     return parts, [*(hull(*pair) for pair in pairs), hull(body, nose, ring)]

@@ -137,6 +137,9 @@ def triangles(solid: Manifold) -> np.ndarray:
     faces = index.reshape(-1)[np.asarray(mesh.tri_verts, dtype=np.int64)]
     distinct = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
     faces = faces[distinct]
+    edges = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+    if (np.unique(edges, axis=0, return_counts=True)[1] != 2).any():
+        raise ValueError("parts of a solid touch along an edge only; let them overlap or part")
     first = faces.argmin(axis=1)[:, None]
     faces = np.take_along_axis(faces, (first + np.arange(3)) % 3, axis=1)
     return corners[faces[np.lexsort(faces.T[::-1])]]

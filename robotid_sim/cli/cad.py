@@ -1,0 +1,104 @@
+"""``robotid cad``: the inertia of a robot from its geometry."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.files import require_writable
+from robotid_sim.model import inertia
+from robotid_sim.model.cad import CadInertia, CadLink, inertia_from_geometry
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.export import write_urdf
+
+
+def cad(
+    robot: options.RobotArg,
+    total_mass: Annotated[
+        float, typer.Option(metavar="M", help="Mass of the whole robot, its base included [kg].")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="URDF to write.")],
+    convex_hull: Annotated[
+        bool, typer.Option("--convex-hull", help="Take the convex hull of meshes that are open.")
+    ] = False,
+    collision: Annotated[
+        bool, typer.Option("--collision", help="Take collision shapes, not visual ones.")
+    ] = False,
+    base: options.Base = None,
+    tip: options.Tip = None,
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """Give a robot the inertia of its geometry, at uniform density.
+
+    Every link takes a share of the mass by the volume of its visual shapes, meshes and primitives.
+    Overlaps count once.
+    """
+    del verbose, debug
+    require_writable(out)
+    read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway
+    made = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
+    write_urdf(made.robot, out)
+    if json:
+        output.print_json(_report(made, total_mass, out))
+    else:
+        _print_report(made, total_mass, out)
+    return 0
+
+
+def _report(made: CadInertia, total_mass: float, out: Path) -> dict[str, Any]:
+    links = []
+    for link in made.links:
+        _, com, central = inertia.unpack(link.phi)
+        links.append(
+            {
+                "name": link.name,
+                "movable": link.movable,
+                "volume": link.volume,
+                "mass": link.mass,
+                "com": com.tolist(),
+                "inertia": central[np.triu_indices(3)].tolist(),
+                "principal_moments": np.linalg.eigvalsh(central).tolist(),
+                "convex_hulls": list(link.hulls),
+            }
+        )
+    volume = sum(link.volume for link in made.links)
+    return {
+        "robot": made.robot.name,
+        "total_mass": total_mass,
+        "density": total_mass / volume,
+        "links": links,
+        "file": str(out),
+    }
+
+
+def _print_report(made: CadInertia, total_mass: float, out: Path) -> None:
+    columns = [
+        "link",
+        "volume [l]",
+        "mass [kg]",
+        "center of mass [m]",
+        "principal moments [kg m^2]",
+    ]
+    output.print_table("", columns, [_row(link) for link in made.links])
+    output.print_line()
+    volume = sum(link.volume for link in made.links)
+    output.print_line(
+        f"total mass {total_mass:g} kg in {1e3 * volume:.4g} l: uniform density "
+        f"{total_mass / volume:.4g} kg/m^3"
+    )
+    for link in made.links:
+        for name in link.hulls:
+            output.print_line(f"{link.name}: convex hull taken of {name}, which is not closed")
+    output.print_line(f"{made.robot.name} written to {out}")
+
+
+def _row(link: CadLink) -> list[str]:
+    _, com, central = inertia.unpack(link.phi)
+    name = link.name if link.movable else f"{link.name} (fixed)"
+    numbers = [output.number(1e3 * link.volume), output.number(link.mass)]
+    moments = (output.number(float(moment)) for moment in np.linalg.eigvalsh(central))
+    return [name, *numbers, " ".join(f"{v:+.4f}" for v in com), " ".join(moments)]
