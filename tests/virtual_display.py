@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from PIL import Image, ImageGrab
 
-WAIT = 30.0  # [s]
+WAIT = 60.0  # [s]
 
 
 @contextmanager
