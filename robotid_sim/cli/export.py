@@ -10,6 +10,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.files import require_writable
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mjcf import write_mjcf
+from robotid_sim.model.side_car import write_side_car
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 
@@ -32,19 +33,19 @@ def export(
 ) -> int:
     """Write a robot for other tools, as URDF or MJCF.
 
-    URDF carries what it has no place for (rotor inertia, friction offset and constant,
-    acceleration limits) in an element that other loaders ignore; MJCF has rotor inertia and
-    friction of its own, and a TOML file beside it takes the rest.
+    A TOML file beside it takes what the format has no place for: of URDF rotor inertia, friction
+    offset and constant, and acceleration limits, which our own reader also finds in the URDF, in an
+    element that other loaders ignore; of MJCF all of these but rotor inertia.
     """
     require_writable(out)
     read = read_robot(robot, study.robot)
     notes: list[str] = []
-    files = [out]
     if format is Format.MJCF:
         notes = write_mjcf(read, out)
-        files.append(out.with_suffix(".toml"))
     else:
         write_urdf(read, out)
+        write_side_car(read, out, ("Ia", "Fo", "eps", "acceleration"))
+    files = [out, out.with_suffix(".toml")]
     if json:
         written = [str(path) for path in files]
         output.print_json({"robot": read.name, "format": format, "files": written, "notes": notes})

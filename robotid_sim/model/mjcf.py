@@ -13,10 +13,11 @@ from lxml import etree
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import InconsistentInertiaError
-from robotid_sim.files import atomic_path, write_text
+from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import Shape
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.side_car import write_side_car
 
 READABLE_MESHES = (".stl", ".obj", ".msh")
 """Mesh formats that MuJoCo reads."""
@@ -69,28 +70,8 @@ def write_mjcf(robot: Robot, path: str | Path) -> list[str]:
     etree.indent(root, "  ")
     with atomic_path(path) as temporary:
         etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
-    write_text(Path(path).with_suffix(".toml"), side_car(robot, Path(path).name))
+    write_side_car(robot, path, ("Fo", "eps", "acceleration"))
     return notes
-
-
-def side_car(robot: Robot, name: str) -> str:
-    """Return as TOML what the file `name` has no place for."""
-    lines = [
-        f"# What {name} has no place for. Friction: Fv dq + Fc tanh(dq / eps) + Fo. Units: SI.",
-        f'model = "{name}"',
-        f'base = "{robot.base}"',
-        f'tip = "{robot.tip}"',
-    ]
-    for joint in robot.joints:
-        law = joint.friction
-        lines += [
-            "",
-            f'[joints."{joint.name}"]',
-            f"Fo = {law.Fo!r}",
-            f"eps = {law.eps!r}",
-            f"acceleration = {joint.acceleration!r}",
-        ]
-    return "\n".join(lines) + "\n"
 
 
 def _write_body(

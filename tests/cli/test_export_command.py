@@ -1,6 +1,7 @@
 """``robotid export``: files that other tools read, and what it refuses."""
 
 import json
+import tomllib
 
 import mujoco
 import numpy as np
@@ -20,6 +21,8 @@ def test_urdf_reads_back_as_the_same_robot(robotid, tmp_path) -> None:
     assert str(out) in done.out
     want = load_robot("irb140").with_payload(2.0, (0.0, 0.0, 0.1)).parameters()
     np.testing.assert_allclose(Robot.from_urdf(out).parameters(), want, rtol=1e-12, atol=1e-12)
+    side = tomllib.loads((tmp_path / "arm.toml").read_text())
+    assert side["joints"]["joint_4"]["Ia"] == 0.1
 
 
 def test_mjcf_comes_with_its_side_car(robotid, tmp_path) -> None:
