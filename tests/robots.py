@@ -9,19 +9,24 @@ from robotid_sim.model.catalog import find_urdf
 
 DATA = Path(__file__).parent / "data"
 
+EXAMPLES = {
+    "panda": "panda_description/urdf/panda.urdf",
+    "ur3": "ur_description/urdf/ur3_robot.urdf",
+    "ur5": "ur_description/urdf/ur5_robot.urdf",
+    "ur10": "ur_description/urdf/ur10_robot.urdf",
+    "kinova": "kinova_description/robots/kinova.urdf",
+}
+"""Files of the package example-robot-data."""
+
 
 def urdf_path(name: str) -> Path:
     """Return the URDF of a robot under test, by short name."""
     match name:
         case "iiwa":
             return Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
-        case "panda" | "ur5":
-            package = "panda_description" if name == "panda" else "ur_description"
-            file = "panda.urdf" if name == "panda" else "ur5_robot.urdf"
+        case "panda" | "ur5" | "ur3" | "ur10" | "kinova":
             folder = "cmeel.prefix/share/example-robot-data/robots"
-            located = distribution("example-robot-data").locate_file(
-                f"{folder}/{package}/urdf/{file}"
-            )
+            located = distribution("example-robot-data").locate_file(f"{folder}/{EXAMPLES[name]}")
             return Path(str(located))
         case "2r" | "ppp" | "scara" | "rp":
             return DATA / f"{name}.urdf"
@@ -30,3 +35,6 @@ def urdf_path(name: str) -> Path:
 
 
 ROBOTS = ("irb140", "irb120", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp")
+
+FURTHER = ("ur3", "ur10", "kinova")
+"""Arms of other packages that no code and no other test knows."""

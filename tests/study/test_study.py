@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import ROBOTS, urdf_path
+from robots import FURTHER, ROBOTS, urdf_path
 
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import FileFormatError
@@ -151,6 +151,14 @@ def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
     assert result.verdict.passed, result.verdict
     if name in ("irb140", "iiwa"):
         assert check(result, "model_error_unseen").value <= 0.0015
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FURTHER)
+def test_default_study_passes_on_arms_of_others(name, tmp_path) -> None:
+    config = load_config(None, {"robot": {"repair": True}})
+    result = run_study(urdf_path(name), config, tmp_path).result
+    assert result.verdict.passed, result.verdict
 
 
 BREAKERS = {
