@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from PIL import Image, ImageGrab
 
-WAIT = 60.0  # [s]
+WAIT = 90.0  # [s]
 
 
 @contextmanager
