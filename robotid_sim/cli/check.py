@@ -25,6 +25,7 @@ from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import basis_of
 from robotid_sim.validation.prediction import rms
 
+UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is (robotid_sim[cad])"
 OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
 
@@ -160,6 +161,8 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
         for text in (link["reason"], link["engine"], outside):
             if text:
                 output.print_line(f"  {link['name']}: {text}")
+    if any(link["com_inside"] is None for link in report["links"]):
+        output.print_line(f"  {UNKNOWN}")
     if "repair" in report:
         _print_repair(report["repair"])
     output.print_line()
