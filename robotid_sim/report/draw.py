@@ -313,7 +313,7 @@ def _for_page(svg: str, name: str) -> str:
     body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)  # a hundredth of a point is enough
     # Ids must be unique on the page.
     body = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
-    body = re.sub(r"(font(?:-family)?: [^;\"]*)'[^;\"]*", r"\1sans-serif", body)
+    body = re.sub(r"(font(?:-family)?: [^;\"']*)'[^;\"]*", r"\1sans-serif", body)
     seen: set[str] = set()
     for role, (color, _) in ROLES.items():
         if color not in seen:

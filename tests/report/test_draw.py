@@ -112,6 +112,28 @@ def test_page_form_takes_every_color_from_the_theme_and_has_ids_of_its_own(make)
     assert all(i.split(")")[0] in ids for i in referred)
 
 
+@pytest.mark.parametrize("make", CHARTS)
+def test_page_form_keeps_size_and_anchor_of_every_text(make) -> None:
+    drawing = draw(make())
+    file, page = (list(text_styles(text)) for text in (drawing.svg, drawing.page))
+    assert len(file) == len(page) > 0
+    for before, after in zip(file, page, strict=True):
+        assert after.pop("font-family") == "sans-serif"
+        for style in (before, after):
+            style.pop("font-family", None)
+            style.pop("fill", None)
+        assert before == after
+
+
+def text_styles(svg: str):
+    """Yield the style of every text as a browser reads it."""
+    tags = [f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("text", "tspan")]
+    for node in etree.fromstring(svg.encode()).iter(*tags):
+        if style := node.get("style"):  # formulas have theirs in their parts
+            parts = (part.split(":", 1) for part in style.split(";"))
+            yield {name.strip(): value.strip() for name, value in parts}
+
+
 @pytest.mark.parametrize("width", [COLUMN, WIDTH])
 @pytest.mark.parametrize("make", [lines, intervals, matrix, band])
 def test_texts_lie_inside_and_not_on_each_other(make, width) -> None:
