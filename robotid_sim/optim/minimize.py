@@ -132,7 +132,7 @@ class _Search:
         """Return the costs of a batch, and enter it."""
         try:
             values = self.fun(X.copy())
-        except Exception as error:
+        except Exception as error:  # whatever the caller's function raises goes on, with a note
             error.add_note(
                 f"(the cost function, at {len(X)} points, after {self.nfev} evaluations)"
             )

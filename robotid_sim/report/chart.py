@@ -5,7 +5,7 @@ three take the same numbers from here.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from robotid_sim.errors import ShapeError
 
 Style = Literal["solid", "dashed", "dotted"]
 Scale = Literal["linear", "log", "symlog"]
+Symbol = Literal["circle", "diamond", "cross", "square"]
 
 
 def _column(value: ArrayLike, name: str) -> Float1D:
@@ -58,14 +59,14 @@ class Points(_Mark):
     """Half lengths of the bars, shape (N,)."""
     size: float = 3.0
     """Diameter [pt]."""
-    symbol: Literal["circle", "diamond", "cross", "square"] = "circle"
+    symbol: Symbol = "circle"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band(_Mark):
     """The area between `y` and `upper`."""
 
-    upper: Float1D = ()  # type: ignore[assignment]
+    upper: Float1D = field(kw_only=True)
     """Shape (N,)."""
 
     def __post_init__(self) -> None:

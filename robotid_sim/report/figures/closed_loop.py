@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.report.chart import Chart, Line, Panel, Points
+from robotid_sim.report.chart import Chart, Line, Panel, Points, Style, Symbol
 from robotid_sim.validation.closed_loop import ClosedLoop, ControlRun, ModelName
 from robotid_sim.validation.prediction import rms
 
@@ -13,7 +13,11 @@ MODELS: tuple[ModelName, ...] = ("nominal", "true", "identified")
 """In the order of drawing: the identified model lies on top of the true one."""
 
 SCENARIOS = ("undisturbed", "disturbed")
-SYMBOLS = {"sliding-mode": "circle", "computed-torque": "square", "gravity-pd": "diamond"}
+SYMBOLS: dict[str, Symbol] = {
+    "sliding-mode": "circle",
+    "computed-torque": "square",
+    "gravity-pd": "diamond",
+}
 MILLI = 1e3
 
 
@@ -91,7 +95,7 @@ def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
                         np.array([error]),
                         f"{run.controller}, {run.model}",
                         run.model,
-                        symbol=SYMBOLS.get(run.controller, "circle"),  # type: ignore[arg-type]
+                        symbol=SYMBOLS.get(run.controller, "circle"),
                         size=6.0,
                     )
                 )
@@ -180,5 +184,6 @@ def _by_lap(
 
 
 def _line(run: ControlRun, y: Float1D) -> Line:
-    style, width = ("dashed", 1.6) if run.model == "true" else ("solid", 1.0)
-    return Line(run.trace.t, y, run.model, run.model, style=style, width=width)  # type: ignore[arg-type]
+    style: Style = "dashed" if run.model == "true" else "solid"
+    width = 1.6 if run.model == "true" else 1.0
+    return Line(run.trace.t, y, run.model, run.model, style=style, width=width)
