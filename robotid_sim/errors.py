@@ -25,6 +25,10 @@ class OptionError(RobotIdError, ValueError):
     """An option, a configuration key or a value is not accepted."""
 
 
+class PathError(OptionError):
+    """A path cannot be followed; the text names the first bad point and what is wrong there."""
+
+
 class FileFormatError(RobotIdError, ValueError):
     """A file is missing, truncated, of another kind, or of a newer schema."""
 
@@ -47,6 +51,18 @@ class CallOrderError(RobotIdError, RuntimeError):
 
 class MissingExtraError(RobotIdError, ImportError):
     """An optional package is not installed; the text gives the install command."""
+
+
+class ControllerError(RobotIdError, ValueError):
+    """A controller returned something that is no torque; the text names it, time and joint.
+
+    Attributes
+    ----------
+    log : object or None
+        The Log up to there, if the loop ran long enough to have one.
+    """
+
+    log: object | None = None
 
 
 class SimulationDiverged(RobotIdError, ArithmeticError):

@@ -1,5 +1,7 @@
 """Inverse kinematics by damped Newton steps, warm-started from pose to pose along a path."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
@@ -22,11 +24,52 @@ NULL_SPACE_RATE = 0.02
 """Share of the distance to the middle of the ranges that a redundant arm moves back per step."""
 
 
-def inverse_kinematics(robot: Robot, T_root_tip: Float2D, q_start: Float1D) -> tuple[Float1D, bool]:
+RANK_TOLERANCE = 1e-6
+"""Singular values below this share of the largest belong to directions without motion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a path asks of the tip: its whole pose, or its position alone."""
+
+    rows: int
+    """Leading rows of the tip Jacobian that count: 6 for a pose, 3 for a position."""
+    rank: int
+    """Independent directions among them that the arm moves in; 2 for a planar arm's position."""
+
+
+WHOLE_POSE = Demand(rows=6, rank=6)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathSolution:
+    """Joint positions along a sequence of poses, up to the first that cannot be had."""
+
+    q: Float2D
+    """Positions [rad or m], shape (M, n); fewer rows where there is an obstacle."""
+    singularity_index: Float1D
+    """Singularity index at every position, shape (M,)."""
+    poses: int
+    """Number of poses wanted."""
+    obstacle: str | None = None
+    """What is wrong with the first pose that cannot be had, in words; None if all can."""
+    within_reach: bool = True
+    """False if that pose is out of reach."""
+
+    @property
+    def share(self) -> float:
+        """Share of the poses before the obstacle."""
+        return len(self.q) / self.poses
+
+
+def inverse_kinematics(
+    robot: Robot, T_root_tip: Float2D, q_start: Float1D, demand: Demand = WHOLE_POSE
+) -> tuple[Float1D, bool]:
     r"""Return joint positions that put the tip into a pose, near a start.
 
     Damped Newton steps :math:`\Delta q = J^T (J J^T + \mu 1)^{-1} \Delta x`; a redundant arm moves
-    toward the middle of its ranges in the null space meanwhile.
+    toward the middle of its ranges in the null space meanwhile. The damping also covers directions
+    in which the tip cannot move, such as across the plane of a planar arm.
 
     Parameters
     ----------
@@ -36,6 +79,8 @@ def inverse_kinematics(robot: Robot, T_root_tip: Float2D, q_start: Float1D) -> t
         Wanted pose in the root frame.
     q_start : ndarray, shape (n,)
         Where the search starts.
+    demand : Demand
+        Whether the pose or only the position counts.
 
     Returns
     -------
@@ -46,45 +91,91 @@ def inverse_kinematics(robot: Robot, T_root_tip: Float2D, q_start: Float1D) -> t
     """
     q = np.array(q_start, dtype=float)
     for step in range(STEPS):
-        error = pose_error(T_root_tip, tip_pose(robot, q))
+        error = pose_error(T_root_tip, tip_pose(robot, q))[: demand.rows]
         if np.abs(error).max() < POSE_TOLERANCE:
             return q, True
-        J = tip_jacobian(robot, q)
-        inverse = J.T @ np.linalg.inv(J @ J.T + DAMPING * np.eye(6))
+        J = tip_jacobian(robot, q)[: demand.rows]
+        inverse = J.T @ np.linalg.inv(J @ J.T + DAMPING * np.eye(demand.rows))
         change = inverse @ error
-        if robot.dof > 6 and step < STEPS // 2:
+        if robot.dof > demand.rank and step < STEPS // 2:
             back = NULL_SPACE_RATE * (robot.limits.middle - q)
             change += back - inverse @ (J @ back)
         q += change * min(1.0, LONGEST_STEP / max(float(np.abs(change).max()), 1e-12))
     return q, False
 
 
-def solve_path(robot: Robot, poses: Float, q_start: Float1D) -> Float2D | None:
-    """Return joint positions along a sequence of poses, shape (M, n), or None if one fails.
+def solve_path(
+    robot: Robot,
+    poses: Float,
+    q_start: Float1D,
+    demand: Demand = WHOLE_POSE,
+    largest_index: float = np.inf,
+) -> PathSolution:
+    """Return joint positions along a sequence of poses, up to the first that cannot be had.
 
-    Every solution starts from the one before, so that the arm keeps its configuration; limits of
-    position must hold all along.
+    Every solution starts from the one before, so that the arm keeps its configuration.
+
+    Parameters
+    ----------
+    robot : Robot
+        Kinematics and limits.
+    poses : ndarray, shape (M, 4, 4)
+        Wanted poses of the tip in the root frame.
+    q_start, demand
+        As for `inverse_kinematics`, for the first pose.
+    largest_index : float
+        Singularity index that no position may exceed.
     """
-    limits = robot.limits
     path = np.empty((len(poses), robot.dof))
+    index = np.empty(len(poses))
     q = np.array(q_start, dtype=float)
-    if robot.dof > 6:  # lest the path begins with a swing of the elbow
-        q = _settled(robot, poses[0], q)
+    if robot.dof > demand.rank:  # lest the path begins with a swing of the elbow
+        q = _settled(robot, poses[0], q, demand)
     for k, pose in enumerate(poses):
-        q, found = inverse_kinematics(robot, pose, q)
-        if not found or (q < limits.lower).any() or (q > limits.upper).any():
-            return None
-        path[k] = q
-    return path
+        q, found = inverse_kinematics(robot, pose, q, demand)
+        obstacle = beyond_limits(robot, q) if found else f"is out of reach of '{robot.name}'"
+        if obstacle is None:
+            path[k], index[k] = q, singularity_index(robot, q, demand)
+            if index[k] > largest_index:
+                obstacle = (
+                    f"has a singularity index of {index[k]:.3g}, above {largest_index:g} "
+                    "(near-singular)"
+                )
+        if obstacle is not None:
+            text = f"{pose_label(poses, k)} {obstacle}"
+            return PathSolution(path[:k], index[:k], len(poses), text, within_reach=found)
+    return PathSolution(path, index, len(poses))
 
 
-def _settled(robot: Robot, pose: Float2D, q: Float1D) -> Float1D:
+def pose_label(poses: Float, k: int) -> str:
+    """Return the number of a pose, from one, and its position [m] in words."""
+    x, y, z = np.round(poses[k, :3, 3], 3) + 0.0  # no negative zero
+    return f"point {k + 1} of {len(poses)} at ({x:g}, {y:g}, {z:g})"
+
+
+def beyond_limits(robot: Robot, q: Float1D) -> str | None:
+    """Return which joint leaves its range first, base to tip, or None."""
+    for joint, unit, value in zip(robot.joints, robot.joint_units, q, strict=True):
+        for beyond, word, limit in (
+            (value < joint.lower, "below its lower", joint.lower),
+            (value > joint.upper, "above its upper", joint.upper),
+        ):
+            if beyond:
+                pairs = ((f"{value:.{d}g}", f"{limit:.{d}g}") for d in (4, 7, 17))
+                got, allowed = next(pair for pair in pairs if pair[0] != pair[1])
+                return f"needs {joint.name} at {got} {unit}, {word} limit {allowed} {unit}"
+    return None
+
+
+def _settled(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
     """Return joint positions for a pose with the null space at rest near the middle of ranges."""
     for _ in range(SETTLING):
-        q, _ = inverse_kinematics(robot, pose, q)
-        J = tip_jacobian(robot, q)
+        q, found = inverse_kinematics(robot, pose, q, demand)
+        if not found:
+            return q
+        J = tip_jacobian(robot, q)[: demand.rows]
         back = SETTLING_RATE * (robot.limits.middle - q)
-        q = q + back - np.linalg.pinv(J) @ (J @ back)
+        q = q + back - np.linalg.pinv(J, RANK_TOLERANCE) @ (J @ back)
     return q
 
 
@@ -98,11 +189,13 @@ def pose_error(T_wanted: Float2D, T_actual: Float2D) -> Float1D:
     return np.concatenate([T_wanted[:3, 3] - T_actual[:3, 3], turn])
 
 
-def singularity_index(robot: Robot, q: Float1D) -> float:
+def singularity_index(robot: Robot, q: Float1D, demand: Demand = WHOLE_POSE) -> float:
     """Return kappa(J) = |J| |J^-1|, the condition number of the tip Jacobian.
 
-    The index of Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631.
+    Only rows and directions that `demand` names count: for a planar arm's position, the Jacobian in
+    its plane. The index of Fazilat, Zioui (2025), Mathematics 13(16), 2631,
+    doi:10.3390/math13162631.
     """
-    values = np.linalg.svd(tip_jacobian(robot, q), compute_uv=False)
-    rank = min(6, robot.dof)
-    return float(values[0] / values[rank - 1]) if values[rank - 1] > 0.0 else np.inf
+    values = np.linalg.svd(tip_jacobian(robot, q)[: demand.rows], compute_uv=False)
+    least = values[min(demand.rank, robot.dof) - 1]
+    return float(values[0] / least) if least > 0.0 else np.inf

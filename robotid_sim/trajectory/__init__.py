@@ -5,6 +5,9 @@ from robotid_sim.trajectory.criteria import ConditionNumber, Criterion, DOptimal
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.trajectory.tasks import Circle, FigureEight, Line, PickAndPlace, Task
+from robotid_sim.trajectory.tasks_csv import PathFile
+from robotid_sim.trajectory.tasks_steps import JointStep, TaskStep
 
 TRAJECTORIES: Registry[Trajectory] = Registry(
     "trajectory", {"fourier": FourierTrajectory, "point-to-point": PointToPoint}
@@ -14,8 +17,22 @@ CRITERIA: Registry[Criterion] = Registry(
     "criterion", {"d-optimality": DOptimality, "condition-number": ConditionNumber}
 )
 
+TASKS: Registry[Task] = Registry(
+    "task",
+    {
+        "circle": Circle,
+        "csv": PathFile,
+        "figure-eight": FigureEight,
+        "joint-step": JointStep,
+        "line": Line,
+        "pick-and-place": PickAndPlace,
+        "task-step": TaskStep,
+    },
+)
+
 __all__ = [
     "CRITERIA",
+    "TASKS",
     "TRAJECTORIES",
     "ConditionNumber",
     "Criterion",

@@ -3,47 +3,58 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.interpolate import BSpline, make_interp_spline
+from scipy.interpolate import BSpline
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.inverse_kinematics import singularity_index, solve_path
-from robotid_sim.dynamics.kinematics import tip_pose
-from robotid_sim.errors import OptionError
+from robotid_sim.dynamics.inverse_kinematics import singularity_index
+from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.following import POINTS, phase_spline
+from robotid_sim.trajectory.placement import place
 from robotid_sim.trajectory.reference import Reference
+from robotid_sim.trajectory.shapes import CIRCLE, PlaneName, Shape
+from robotid_sim.trajectory.workspace import tip_demand
 
-POINTS = 121
-"""Poses that a circle is solved at; between them a quintic spline."""
-
-LARGEST_INDEX = 100.0
-"""Largest singularity index along a circle."""
-
-CENTRES = 40
-"""Random configurations that a circle is tried around, beside the home pose."""
-
-RADII = (0.15, 0.10, 0.05)
-"""Radii tried, over the reach of the arm."""
+JOINT_SWING = 0.25
+"""Swing of a task in joint space, over half of the range of every joint."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointPath:
-    """A closed path in joint space, over the phase from 0 to 2 pi."""
+    """A path in joint space over the phase from 0 to 2 pi, closed or open."""
 
     joint_names: tuple[str, ...]
     task: str
-    """``circle`` or ``joint-ellipse``."""
+    """What it is: ``circle``, ``joint-ellipse``, ..."""
     points: Float2D
     """Positions at equal steps of the phase, both ends included, shape (M, n)."""
+    singularity_index: Float1D
+    """Singularity index at the points, shape (M,); infinite in a singularity."""
 
     def __post_init__(self) -> None:
         shape = (None, len(self.joint_names))
         object.__setattr__(self, "points", readonly(self.points, shape=shape, name="points"))
+        index = np.array(self.singularity_index, dtype=float)  # it may be infinite
+        if index.shape != (len(self.points),) or not (index > 0.0).all():
+            raise ShapeError(
+                f"a path of {len(self.points)} points needs as many singularity indices"
+            )
+        index.setflags(write=False)
+        object.__setattr__(self, "singularity_index", index)
+
+    @property
+    def largest_index(self) -> float:
+        """Largest singularity index at the points."""
+        return float(self.singularity_index.max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lap:
-    """One lap of a path: the phase speeds up over `ramp` seconds, runs evenly, and slows down."""
+    """One lap of a path, or one way along an open one, from rest to rest.
+
+    The phase speeds up over `ramp` seconds, runs evenly, and slows down.
+    """
 
     path: JointPath
     duration: float
@@ -59,8 +70,7 @@ class Lap:
             raise OptionError(
                 f"a lap of {self.duration:g} s is too short for two ramps of {self.ramp:g} s"
             )
-        phase = np.linspace(0.0, 2.0 * np.pi, len(self.path.points))
-        object.__setattr__(self, "_spline", make_interp_spline(phase, self.path.points, k=5))
+        object.__setattr__(self, "_spline", phase_spline(self.path.points))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -103,14 +113,59 @@ class Lap:
         )
 
 
-def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
-    """Return the path of the closed-loop task: a circle of the tip, or an ellipse of the joints.
+def joint_space_path(robot: Robot, task: str, points: Float2D) -> JointPath:
+    """Return a path that is given in joint space, with the singularity index along it."""
+    demand = tip_demand(robot)
+    index = [singularity_index(robot, q, demand) for q in points]
+    return JointPath(robot.joint_names, task, points, np.array(index))
 
-    A circle needs six joints at least; its orientation is held, and a redundant arm keeps near the
-    middle of its ranges. Centres are the home pose and random configurations, the best conditioned
-    first; planes are those of the root frame. Where no circle is within the limits and has a
-    singularity index below LARGEST_INDEX all along, the joints run through an ellipse instead. The
-    choice depends on kinematics and limits alone.
+
+def shape_path(
+    robot: Robot,
+    shape: Shape,
+    *,
+    center: tuple[float, float, float] | None = None,
+    plane: PlaneName | None = None,
+    size: float | None = None,
+) -> JointPath:
+    """Return a path along which the tip draws a shape, or the joints swing through its analog.
+
+    With six joints or more the orientation is held, and a redundant arm keeps near the middle of
+    its ranges; with fewer, only the position of the tip counts. Without a center, the home pose and
+    random configurations are tried as centers, the best conditioned first, until the path is within
+    the limits and has a singularity index below LARGEST_INDEX all along; with one, it may reach
+    NEAR_SINGULAR if need be. Where nothing is asked for and no place fits, the joints swing.
+
+    Parameters
+    ----------
+    robot : Robot
+        Kinematics and limits.
+    shape : Shape
+        What to draw.
+    center : tuple of float, optional
+        Center in the root frame [m]; by default it is searched.
+    plane : str, optional
+        Plane of the root frame: ``xy``, ``yz`` or ``xz``; by default any, or that of a planar arm.
+    size : float, optional
+        Size of the shape [m]; by default 15, 10 or 5 % of the reach, whichever works.
+
+    Raises
+    ------
+    PathError
+        If a center, plane or size is given and no shape of it works.
+    """
+    solution = place(robot, shape, center, plane, size)
+    if solution is not None:
+        return JointPath(robot.joint_names, shape.name, solution.q, solution.singularity_index)
+    swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, POINTS), robot.dof)
+    points = robot.limits.middle + JOINT_SWING * robot.limits.half_range * swing
+    return joint_space_path(robot, shape.joint_name, points)
+
+
+def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
+    """Return the path of the default study: a circle of the tip, or an ellipse of the joints.
+
+    See `shape_path` for how it is placed.
 
     Parameters
     ----------
@@ -121,26 +176,10 @@ def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
 
     Raises
     ------
-    OptionError
+    PathError
         If a radius is given and no circle of it works.
     """
-    radii = [share * _reach(robot) for share in RADII] if radius is None else [radius]
-    if robot.dof >= 6:
-        for q in _centres(robot):
-            for size in radii:
-                points = _circle(robot, q, size)
-                if points is not None:
-                    return JointPath(robot.joint_names, "circle", points)
-    if radius is not None:
-        raise OptionError(
-            f"'{robot.name}' reaches no circle of radius {radius:g} m with its orientation held, "
-            f"within its limits and with a singularity index below {LARGEST_INDEX:g}; choose a "
-            "smaller radius or leave it to the study"
-        )
-    phase = np.linspace(0.0, 2.0 * np.pi, POINTS)[:, None]
-    swing = np.cos(phase + np.pi / 3.0 * np.arange(robot.dof))
-    points = robot.limits.middle + 0.25 * robot.limits.half_range * swing
-    return JointPath(robot.joint_names, "joint-ellipse", points)
+    return shape_path(robot, CIRCLE, size=radius)
 
 
 def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> Lap:
@@ -180,33 +219,3 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
         middle = 0.5 * (low + high)
         low, high = (low, middle) if use(middle) <= share else (middle, high)
     return Lap(path, round(float(np.ceil(high * 100.0)) / 100.0, 2))
-
-
-def _centres(robot: Robot) -> list[Float1D]:
-    rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
-    limits = robot.limits
-    room = 0.6 * np.minimum(limits.half_range, np.pi)
-    drawn = limits.middle + room * rng.uniform(-1.0, 1.0, (CENTRES, robot.dof))
-    configurations = [robot.home, *drawn]
-    return sorted(configurations, key=lambda q: singularity_index(robot, q))
-
-
-def _reach(robot: Robot) -> float:
-    lengths = [float(np.linalg.norm(joint.T_parent_joint[:3, 3])) for joint in robot.joints[1:]]
-    return sum(lengths) + float(np.linalg.norm(robot.T_last_tip[:3, 3]))
-
-
-def _circle(robot: Robot, centre: Float1D, radius: float) -> Float2D | None:
-    """Return positions along a circle around the tip at `centre`, in the first plane that works."""
-    phase = np.linspace(0.0, 2.0 * np.pi, POINTS)
-    middle = tip_pose(robot, centre)
-    for first, second in ((0, 1), (1, 2), (0, 2)):
-        poses = np.repeat(middle[None], POINTS, axis=0)
-        poses[:, first, 3] += radius * np.cos(phase)
-        poses[:, second, 3] += radius * np.sin(phase)
-        points = solve_path(robot, poses, centre)
-        if points is None:
-            continue
-        if max(singularity_index(robot, q) for q in points[::5]) < LARGEST_INDEX:
-            return points
-    return None

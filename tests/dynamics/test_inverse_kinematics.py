@@ -5,6 +5,8 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.inverse_kinematics import (
+    WHOLE_POSE,
+    Demand,
     inverse_kinematics,
     pose_error,
     singularity_index,
@@ -84,21 +86,44 @@ def test_solve_path_keeps_every_pose_limits_and_configuration(six):
     start = regular(six, np.random.default_rng(5), 1)[0]
     poses = np.repeat(tip_pose(six, start)[None], 20, axis=0)
     poses[:, 0, 3] += np.linspace(0.0, 0.05, 20)
-    path = solve_path(six, poses, start)
-    assert path is not None
+    solution = solve_path(six, poses, start)
+    assert solution.obstacle is None
+    assert solution.share == 1.0
+    path = solution.q
     for q, pose in zip(path, poses, strict=True):
         np.testing.assert_allclose(tip_pose(six, q), pose, atol=POSE)
     assert (path >= six.limits.lower).all()
     assert (path <= six.limits.upper).all()
     # 2.6 mm between poses turn a joint by less than 0.1 rad where the arm is not singular.
     assert np.abs(np.diff(path, axis=0)[2:]).max() < 0.1
+    index = [singularity_index(six, q) for q in path]
+    np.testing.assert_array_equal(solution.singularity_index, index)
 
 
 def test_solve_path_gives_up_at_a_pose_out_of_reach(six):
     start = regular(six, np.random.default_rng(6), 1)[0]
     poses = np.repeat(tip_pose(six, start)[None], 3, axis=0)
     poses[2, 2, 3] += 5.0
-    assert solve_path(six, poses, start) is None
+    solution = solve_path(six, poses, start)
+    assert len(solution.q) == len(solution.singularity_index) == 2
+    assert solution.share == pytest.approx(2.0 / 3.0)
+    assert solution.obstacle is not None
+    assert solution.obstacle.startswith("point 3 of 3 at (")
+    assert solution.obstacle.endswith(f"is out of reach of '{six.name}'")
+
+
+def test_solve_path_stops_where_the_singularity_index_is_too_large(six):
+    start = regular(six, np.random.default_rng(6), 1)[0]
+    poses = np.repeat(tip_pose(six, start)[None], 20, axis=0)
+    poses[:, 0, 3] += np.linspace(0.0, 0.05, 20)
+    index = solve_path(six, poses, start).singularity_index
+    limit = 0.5 * (index.max() + index.min())
+    first = int((index > limit).argmax())
+    solution = solve_path(six, poses, start, WHOLE_POSE, limit)
+    assert len(solution.q) == first
+    wanted = f"has a singularity index of {index[first]:.3g}, above {limit:g} (near-singular)"
+    assert solution.obstacle is not None
+    assert wanted in solution.obstacle
 
 
 def test_solve_path_refuses_solutions_outside_the_limits(irb140):
@@ -106,7 +131,12 @@ def test_solve_path_refuses_solutions_outside_the_limits(irb140):
     outside[0] = irb140.limits.upper[0] + 0.1
     poses = tip_pose(irb140, outside)[None]
     assert inverse_kinematics(irb140, poses[0], outside)[1]
-    assert solve_path(irb140, poses, outside) is None
+    solution = solve_path(irb140, poses, outside)
+    upper = irb140.limits.upper[0]
+    wanted = f"needs joint_1 at {outside[0]:.4g} rad, above its upper limit {upper:.4g} rad"
+    assert len(solution.q) == 0
+    assert solution.obstacle is not None
+    assert wanted in solution.obstacle
 
 
 def test_pose_error_is_a_rotation_vector_and_an_offset():
@@ -150,3 +180,43 @@ def test_singularity_index_of_a_straight_wrist_is_huge(irb140):
     assert singularity_index(irb140, q) > 1e10
     q[4] = 0.6
     assert singularity_index(irb140, q) < 100.0
+
+
+PLANAR = Demand(rows=3, rank=2)
+
+
+def two_link_jacobian(q):
+    """Return the position Jacobian of the catalog's two links of 1 m, in their plane x-z."""
+    a, b = q[0], q[0] + q[1]
+    return np.array([[-np.sin(a) - np.sin(b), -np.sin(b)], [np.cos(a) + np.cos(b), np.cos(b)]])
+
+
+def test_position_index_of_a_planar_arm_is_the_closed_form_in_its_plane():
+    robot = Robot.from_urdf(urdf_path("twolink"))
+    for q in np.random.default_rng(10).uniform(-1.5, 1.5, (10, 2)):
+        wanted = np.linalg.cond(two_link_jacobian(q))
+        assert singularity_index(robot, q, PLANAR) == pytest.approx(wanted, rel=1e-9)  # rounding
+
+
+def test_position_of_a_planar_arm_is_found_and_its_orientation_left_free():
+    robot = Robot.from_urdf(urdf_path("twolink"))
+    wanted = np.array([0.4, 0.9])
+    T = tip_pose(robot, wanted)
+    T[:3, :3] = np.eye(3)  # not the orientation there
+    q, found = inverse_kinematics(robot, T, wanted + 0.2, PLANAR)
+    assert found
+    np.testing.assert_allclose(q, wanted, atol=1e-8)
+    T[1, 3] += 1e-3  # off the plane
+    assert not inverse_kinematics(robot, T, wanted, PLANAR)[1]
+
+
+def test_a_redundant_arm_for_a_position_moves_toward_the_middle_of_its_ranges():
+    robot = Robot.from_urdf(urdf_path("scara"))
+    start = np.array([0.3, 0.8, 0.05, 1.5])
+    poses = np.repeat(tip_pose(robot, start)[None], 3, axis=0)
+    solution = solve_path(robot, poses, start, Demand(rows=3, rank=3))
+    assert solution.obstacle is None
+    middle = robot.limits.middle
+    assert np.linalg.norm(solution.q[0] - middle) < np.linalg.norm(start - middle) - 0.1
+    for q in solution.q:
+        np.testing.assert_allclose(tip_pose(robot, q)[:3, 3], poses[0, :3, 3], atol=POSE)

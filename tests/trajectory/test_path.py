@@ -8,14 +8,15 @@ from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.inverse_kinematics import singularity_index
-from robotid_sim.dynamics.kinematics import tip_pose
-from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.dynamics.kinematics import tip_pose, tip_position
+from robotid_sim.errors import OptionError, PathError, ShapeError
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.path import JointPath, Lap, fastest_lap, tracking_path
 
 CIRCLES = ("irb140", "iiwa", "panda", "ur5")
-ELLIPSES = ("2r", "ppp", "scara", "rp")
+SMALL = ("twolink", "ppp", "scara", "rp")
+"""Fewer than six joints, of which the tip can move in a plane at least."""
 
 SPLINE = 1e-6
 """Error between the solved poses, [m] and entries of the rotation matrix: a quintic spline over
@@ -25,7 +26,7 @@ spans of 0.052 rad errs by 0.052^6 of its sixth derivative."""
 @pytest.fixture(scope="module")
 def paths():
     """Robot and path by name."""
-    robots = {name: Robot.from_urdf(urdf_path(name)) for name in (*CIRCLES, *ELLIPSES)}
+    robots = {name: Robot.from_urdf(urdf_path(name)) for name in (*CIRCLES, *SMALL, "2r")}
     return {name: (robot, tracking_path(robot)) for name, robot in robots.items()}
 
 
@@ -49,6 +50,12 @@ class TestCircle:
         assert max(singularity_index(robot, point) for point in q) < 100.0
         assert (q >= robot.limits.lower).all()
         assert (q <= robot.limits.upper).all()
+
+    def test_its_singularity_index_is_that_of_the_points(self, paths, name):
+        robot, path = paths[name]
+        index = [singularity_index(robot, q) for q in path.points]
+        np.testing.assert_array_equal(path.singularity_index, index)
+        assert path.largest_index == max(index)
 
     def test_joints_turn_evenly_along_it(self, paths, name):
         _, path = paths[name]
@@ -98,13 +105,25 @@ def test_a_wanted_radius_is_the_circles(paths, name):
 
 @pytest.mark.parametrize(("name", "radius"), [("irb140", 5.0), ("2r", 0.1)])
 def test_a_radius_out_of_reach_is_refused(paths, name, radius):
-    with pytest.raises(OptionError, match="reaches no circle of radius"):
+    with pytest.raises(PathError, match="reaches no circle of radius"):
         tracking_path(paths[name][0], radius)
 
 
-@pytest.mark.parametrize("name", ELLIPSES)
-def test_fewer_joints_than_six_run_through_an_ellipse(paths, name):
+@pytest.mark.parametrize("name", SMALL)
+def test_fewer_joints_than_six_draw_the_circle_with_the_position_alone(paths, name):
     robot, path = paths[name]
+    assert path.task == "circle"
+    q = Lap(path, 10.0)(np.linspace(0.0, 10.0, 997)).q
+    poses = np.repeat(np.eye(4)[None], len(q), axis=0)
+    poses[:, :3, 3] = tip_position(robot, q)
+    assert_circle(poses, SPLINE)
+    assert path.largest_index < 100.0
+    assert (q >= robot.limits.lower).all()
+    assert (q <= robot.limits.upper).all()
+
+
+def test_an_arm_whose_tip_has_no_plane_runs_through_an_ellipse(paths):
+    robot, path = paths["2r"]  # its tip is at the elbow
     assert path.task == "joint-ellipse"
     swing = (path.points - robot.limits.middle) / robot.limits.half_range
     assert np.abs(swing).max() <= 0.25 + 1e-12  # rounding
@@ -113,7 +132,7 @@ def test_fewer_joints_than_six_run_through_an_ellipse(paths, name):
     np.testing.assert_allclose(swing, np.transpose(wanted), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [*CIRCLES, "2r"])
+@pytest.mark.parametrize("name", [*CIRCLES, "twolink", "2r"])
 def test_the_path_depends_on_kinematics_and_limits_alone(paths, name):
     robot, path = paths[name]
     again = tracking_path(Robot.from_urdf(urdf_path(name)))
@@ -169,7 +188,7 @@ class TestLap:
         np.testing.assert_allclose(half, lap(t).q[3], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [*CIRCLES, *ELLIPSES])
+@pytest.mark.parametrize("name", [*CIRCLES, *SMALL, "2r"])
 @pytest.mark.parametrize("share", [0.6, 0.3])
 def test_the_fastest_lap_uses_its_share_of_the_limits(paths, name, share):
     robot, path = paths[name]
@@ -213,6 +232,18 @@ def test_too_short_a_lap_is_refused(paths, duration, ramp):
 
 def test_points_must_be_finite_and_one_column_a_joint():
     with pytest.raises(ShapeError, match="points"):
-        JointPath(("a", "b"), "circle", np.zeros((10, 3)))
+        JointPath(("a", "b"), "circle", np.zeros((10, 3)), np.ones(10))
     with pytest.raises(ShapeError, match="points"):
-        JointPath(("a",), "circle", np.full((10, 1), np.nan))
+        JointPath(("a",), "circle", np.full((10, 1), np.nan), np.ones(10))
+
+
+@pytest.mark.parametrize("index", [np.ones(9), np.full(10, np.nan), np.zeros(10)])
+def test_singularity_indices_must_be_one_a_point(index):
+    with pytest.raises(ShapeError, match="as many singularity indices"):
+        JointPath(("a",), "circle", np.zeros((10, 1)), index)
+
+
+def test_the_largest_singularity_index_may_be_infinite():
+    path = JointPath(("a",), "circle", np.zeros((3, 1)), np.array([1.0, np.inf, 2.0]))
+    assert path.largest_index == np.inf
+    assert not path.singularity_index.flags.writeable

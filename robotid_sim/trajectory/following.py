@@ -1,0 +1,149 @@
+"""From a path of the tip to a smooth path of the joints that really follows it."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.interpolate import BSpline, make_interp_spline
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.dynamics.inverse_kinematics import (
+    Demand,
+    PathSolution,
+    beyond_limits,
+    pose_error,
+    pose_label,
+    singularity_index,
+    solve_path,
+)
+from robotid_sim.dynamics.kinematics import tip_pose
+from robotid_sim.model.robot import Robot
+
+Poses = Callable[[Float1D], Float]
+"""Poses of the tip, shape (M, 4, 4), at phases from 0 to 2 pi."""
+
+POINTS = 121
+"""Poses that a path is solved at, at least; between them a quintic spline."""
+
+REFINEMENTS = 4
+"""How often the steps between poses are halved where the spline leaves the path."""
+
+POSITION_TOLERANCE = 2e-5
+"""Largest distance [m] of the tip from its path, halfway between solved poses."""
+
+ANGLE_TOLERANCE = 2e-4
+"""Largest error of its orientation there [rad]."""
+
+JOINT_TOLERANCE = 1e-5
+"""Largest distance of a joint from a curve in joint space there [rad or m]."""
+
+SHRINKAGE = 0.7
+"""Where halving the steps leaves more than this share of the error, there is a jump."""
+
+CORNER = (
+    "is followed by a stretch that the joints cannot follow smoothly: the arm would change its "
+    "configuration there, or the path has a corner"
+)
+
+DENSITY = 10
+"""Samples of the spline per solved pose at which the limits are checked."""
+
+
+def phase_spline(points: Float2D) -> BSpline:
+    """Return the quintic spline through positions at equal steps of the phase, 0 to 2 pi."""
+    return make_interp_spline(np.linspace(0.0, 2.0 * np.pi, len(points)), points, k=5)
+
+
+def resting_spline(parameter: Float1D, points: Float2D) -> BSpline:
+    """Return the quintic spline through points whose first two derivatives vanish at both ends."""
+    still = [(nu, np.zeros(points.shape[1])) for nu in (1, 2)]
+    # Derivatives of vectors are documented, but not in the stubs of scipy.
+    return make_interp_spline(parameter, points, k=5, bc_type=(still, still))  # type: ignore[arg-type]
+
+
+def follow(
+    robot: Robot,
+    poses: Poses,
+    q_start: Float1D,
+    demand: Demand,
+    largest_index: float,
+    points: int = POINTS,
+) -> PathSolution:
+    """Return joint positions along a path of the tip, between which a spline keeps to it.
+
+    Limits hold between the positions too. Where the tip leaves the path between them, the steps are
+    halved; where that does not help, the arm would change its configuration: an obstacle. Arguments
+    are those of `solve_path`, but for the path, and the number of points to start with.
+    """
+    before = np.inf
+    for refinement in range(REFINEMENTS + 1):
+        phase = np.linspace(0.0, 2.0 * np.pi, (points - 1) * 2**refinement + 1)
+        wanted = poses(phase)
+        solution = solve_path(robot, wanted, q_start, demand, largest_index)
+        if solution.obstacle is not None:
+            return solution
+        spline = phase_spline(solution.q)
+        violation = _violation(robot, spline, len(phase))
+        if violation is not None:
+            return _cut(solution, wanted, *violation)
+        off = _deviation(robot, spline, poses, phase, demand)
+        if off.max() <= 1.0:
+            return solution
+        if off.max() > SHRINKAGE * before:
+            break
+        before = off.max()
+    return _cut(solution, wanted, int(off.argmax()), CORNER)
+
+
+def follow_joints(
+    robot: Robot, curve: Callable[[Float1D], Float2D], demand: Demand, points: int = POINTS
+) -> PathSolution:
+    """Return joint positions along a curve in joint space, from phases (M,) to positions (M, n).
+
+    Limits hold between the positions too, and the spline keeps to the curve there.
+    """
+    for refinement in range(REFINEMENTS + 1):
+        phase = np.linspace(0.0, 2.0 * np.pi, (points - 1) * 2**refinement + 1)
+        q = curve(phase)
+        spline = phase_spline(q)
+        middle = 0.5 * (phase[1:] + phase[:-1])
+        off = np.abs(spline(middle) - curve(middle)).max(axis=1)
+        if off.max() <= JOINT_TOLERANCE:
+            break
+    index = np.array([singularity_index(robot, sample, demand) for sample in q])
+    solution = PathSolution(q, index, len(q))
+    violation = _violation(robot, spline, len(q))
+    if violation is None and off.max() > JOINT_TOLERANCE:
+        violation = int(off.argmax()), CORNER
+    if violation is None:
+        return solution
+    return _cut(solution, np.array([tip_pose(robot, sample) for sample in q]), *violation)
+
+
+def _violation(robot: Robot, spline: BSpline, points: int) -> tuple[int, str] | None:
+    """Return the first point before which the spline leaves the limits, and how; or None."""
+    dense = spline(np.linspace(0.0, 2.0 * np.pi, DENSITY * (points - 1) + 1))
+    outside = ((dense < robot.limits.lower) | (dense > robot.limits.upper)).any(axis=1)
+    if not outside.any():
+        return None
+    first = int(outside.argmax())
+    reason = beyond_limits(robot, dense[first])
+    assert reason is not None
+    return first // DENSITY, reason
+
+
+def _deviation(
+    robot: Robot, spline: BSpline, poses: Poses, phase: Float1D, demand: Demand
+) -> Float1D:
+    """Return how far the tip is off its path halfway between the points, over the tolerances."""
+    middle = 0.5 * (phase[1:] + phase[:-1])
+    pairs = zip(poses(middle), spline(middle), strict=True)
+    error = np.array([pose_error(wanted, tip_pose(robot, q)) for wanted, q in pairs])
+    distance = np.linalg.norm(error[:, :3], axis=1) / POSITION_TOLERANCE
+    angle = np.linalg.norm(error[:, 3 : demand.rows], axis=1) / ANGLE_TOLERANCE
+    return np.asarray(np.maximum(distance, angle))
+
+
+def _cut(solution: PathSolution, wanted: Float, k: int, reason: str) -> PathSolution:
+    """Return a solution up to point k, with what is wrong there."""
+    text = f"{pose_label(wanted, k)} {reason}"
+    return PathSolution(solution.q[:k], solution.singularity_index[:k], solution.poses, text)

@@ -1,0 +1,167 @@
+"""Where a task of the tip fits into the workspace of an arm: deterministic, by kinematics alone."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.inverse_kinematics import WHOLE_POSE, Demand, PathSolution
+from robotid_sim.dynamics.kinematics import tip_pose
+from robotid_sim.errors import PathError
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.following import POINTS, Poses, follow
+from robotid_sim.trajectory.shapes import PLANES, PlaneName, Shape
+from robotid_sim.trajectory.workspace import by_condition, motion_axes, reach, starts, tip_demand
+
+LARGEST_INDEX = 100.0
+"""Largest singularity index along a path that is placed by us."""
+
+NEAR_SINGULAR = 1000.0
+"""Largest singularity index along a path that the user places: above it, the arm is near-singular
+by Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631."""
+
+SIZES = (0.15, 0.10, 0.05)
+"""Sizes tried, over the reach of the arm."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """A path of the tip, and joint positions from which to search for its first pose."""
+
+    poses: Poses
+    q_start: Float1D
+    label: str = ""
+    """What it is, for messages."""
+
+
+def best_of(
+    robot: Robot,
+    attempts: Iterable[Attempt],
+    demand: Demand,
+    largest_index: float,
+    points: int = POINTS,
+) -> tuple[Attempt, PathSolution] | None:
+    """Return the first attempt that works well, else the best; None without any.
+
+    Well is with a singularity index below LARGEST_INDEX. Else the best is the one that gets
+    furthest with an index up to `largest_index`, of those all the way the best conditioned.
+    """
+    best, best_merit = None, (-1.0, False, 0.0)
+    for attempt in attempts:
+        solution = follow(robot, attempt.poses, attempt.q_start, demand, largest_index, points)
+        worst = float(solution.singularity_index.max(initial=1.0))
+        if solution.obstacle is None and worst <= LARGEST_INDEX:
+            return attempt, solution
+        # Of two that stop at the same point, one that reaches it says more about the place.
+        merit = (solution.share, solution.within_reach, -worst)
+        if best is None or merit > best_merit:
+            best, best_merit = (attempt, solution), merit
+    return best
+
+
+def place(
+    robot: Robot,
+    shape: Shape,
+    center: tuple[float, float, float] | None,
+    plane: PlaneName | None,
+    size: float | None,
+) -> PathSolution | None:
+    """Return joint positions along a shape of the tip, or None if nothing was asked and none fits.
+
+    Without a center, the shape is tried around the home pose and random configurations, the best
+    conditioned first; with one, with the orientations of these. Planes are those of the root frame,
+    or the one in which a planar arm moves.
+
+    Raises
+    ------
+    PathError
+        If a center, plane or size is given and no shape of it works.
+    """
+    demand = tip_demand(robot)
+    sizes = [share * reach(robot) for share in SIZES] if size is None else [size]
+    attempts: Iterable[Attempt] = ()
+    if demand.rank >= 2 and center is None:
+        attempts = _around_configurations(robot, shape, demand, plane, sizes)
+    elif demand.rank >= 2:
+        attempts = _around_center(robot, shape, demand, np.array(center), plane, sizes)
+    limit = LARGEST_INDEX if center is None else NEAR_SINGULAR
+    best = best_of(robot, attempts, demand, limit)
+    if best is not None and best[1].obstacle is None:
+        return best[1]
+    if center is None and plane is None and size is None:
+        return None
+    if best is not None and center is not None:
+        raise PathError(
+            f"{best[0].label}: {best[1].obstacle}; choose a smaller {shape.size_name} or another "
+            "center"
+        )
+    raise PathError(_nowhere(robot, shape, demand, plane, size, best))
+
+
+def _nowhere(
+    robot: Robot,
+    shape: Shape,
+    demand: Demand,
+    plane: PlaneName | None,
+    size: float | None,
+    best: tuple[Attempt, PathSolution] | None,
+) -> str:
+    wanted = shape.name
+    wanted += "" if size is None else f" of {shape.size_name} {size:g} m"
+    wanted += "" if plane is None else f" in the plane {plane}"
+    if best is None:
+        return (
+            f"'{robot.name}' reaches no {wanted}: its tip moves along a single curve; leave size "
+            "and place to the study, which then lets the joints swing"
+        )
+    held = " with its orientation held," if demand == WHOLE_POSE else ""
+    return (
+        f"'{robot.name}' reaches no {wanted}{held} within its limits and with a singularity index "
+        f"below {LARGEST_INDEX:g} (at best, {best[0].label}: {best[1].obstacle}); choose a smaller "
+        f"{shape.size_name} or leave it to the study"
+    )
+
+
+def _around_configurations(
+    robot: Robot, shape: Shape, demand: Demand, plane: PlaneName | None, sizes: list[float]
+) -> Iterator[Attempt]:
+    planes = _planes(robot, shape, demand, plane)
+    for q in by_condition(robot, demand):
+        for size in sizes:
+            for axes in planes:
+                yield _attempt(shape, tip_pose(robot, q), axes, size, q)
+
+
+def _around_center(
+    robot: Robot,
+    shape: Shape,
+    demand: Demand,
+    center: Float1D,
+    plane: PlaneName | None,
+    sizes: list[float],
+) -> Iterator[Attempt]:
+    planes = _planes(robot, shape, demand, plane)
+    for middle, q in starts(robot, center, demand):
+        for size in sizes:
+            for axes in planes:
+                yield _attempt(shape, middle, axes, size, q)
+
+
+def _planes(robot: Robot, shape: Shape, demand: Demand, plane: PlaneName | None) -> list[Float2D]:
+    if plane is not None:
+        return [np.eye(3)[list(PLANES[plane])]]
+    if demand.rank == 2:
+        return [motion_axes(robot, demand)]
+    return [np.eye(3)[list(PLANES[name])] for name in shape.planes]
+
+
+def _attempt(shape: Shape, middle: Float2D, axes: Float2D, size: float, q: Float1D) -> Attempt:
+    def poses(phase: Float1D) -> Float2D:
+        along = np.repeat(middle[None], len(phase), axis=0)
+        along[:, :3, 3] += size * shape.offsets(phase) @ axes
+        return along
+
+    x, y, z = np.round(middle[:3, 3], 3) + 0.0  # no negative zero
+    label = f"{shape.name} of {shape.size_name} {size:.3f} m around ({x:g}, {y:g}, {z:g})"
+    return Attempt(poses, q, label)

@@ -1,0 +1,154 @@
+"""Tasks of the closed loop: what the robot is to do, as runs of a trajectory."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.path import JointPath, Lap, fastest_lap, shape_path
+from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.trajectory.shapes import (
+    CIRCLE,
+    FIGURE_EIGHT,
+    LINE,
+    PICK_AND_PLACE,
+    PLANES,
+    PlaneName,
+    Shape,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunPlan:
+    """What all tasks of a comparison share."""
+
+    slow_lap: float | None = 30.0
+    """Time of the slow lap [s]; None for the fast lap only."""
+    share: float = 0.6
+    """Share of the limits that the fast lap uses."""
+    longest: float = 30.0
+    """Longest fast lap [s] where there is no slow one."""
+    start: Float1D | None = None
+    """Pose that steps hold [rad or m], shape (n,); by default the start of the circle."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.share <= 1.0:
+            raise OptionError(f"share of the limits is {self.share}; give one above 0, at most 1")
+        if self.start is not None:
+            start = readonly(self.start, shape=(None,), name="start")
+            object.__setattr__(self, "start", start)
+
+
+DEFAULT_PLAN = RunPlan()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskRun:
+    """One run of a task: a trajectory, and how far from it the robot starts."""
+
+    name: str
+    """Such as ``circle-fast`` or ``joint-step``."""
+    trajectory: Trajectory
+    path: JointPath | None = None
+    """The path that the trajectory follows; None for a step."""
+    offset: Float1D | None = None
+    """Start pose minus that of the trajectory [rad or m], shape (n,); None where there is none."""
+
+    def __post_init__(self) -> None:
+        if self.offset is not None:
+            size = len(self.trajectory.joint_names)
+            offset = readonly(self.offset, shape=(size,), name="offset")
+            object.__setattr__(self, "offset", offset)
+
+    @property
+    def kind(self) -> Literal["path", "step"]:
+        """``step`` if the robot starts away from a pose that it shall hold, else ``path``."""
+        return "path" if self.offset is None else "step"
+
+
+class Task(Protocol):
+    """Something to do, whatever the robot; the options are fields."""
+
+    def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
+        """Return the runs of the task on a robot; by kinematics, limits and the given model."""
+        ...
+
+
+def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
+    """Return a path as a fast lap and, if the plan has one, as a slow lap."""
+    fast = fastest_lap(robot, path, plan.share, plan.slow_lap or plan.longest)
+    runs = [TaskRun(f"{path.task}-fast", fast, path)]
+    if plan.slow_lap is not None:
+        runs.append(TaskRun(f"{path.task}-slow", Lap(path, plan.slow_lap), path))
+    return runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeTask:
+    """A shape that the tip draws in a plane; see `robotid_sim.trajectory.path.shape_path`."""
+
+    shape: ClassVar[Shape]
+
+    center: tuple[float, float, float] | None = None
+    """Center in the root frame [m]; None for one that is searched."""
+    plane: PlaneName | None = None
+    """Plane of the root frame, ``xy``, ``yz`` or ``xz``; None for any."""
+    size: float | None = None
+    """Radius, half length or half width [m]; None for 15, 10 or 5 % of the reach."""
+
+    def __post_init__(self) -> None:
+        name = self.shape.name
+        if self.center is not None:
+            center = readonly(self.center, shape=(3,), name=f"center of the {name}")
+            object.__setattr__(self, "center", tuple(float(value) for value in center))
+        if self.plane is not None and self.plane not in PLANES:
+            known = ", ".join(PLANES)
+            raise OptionError(f"{name} in the unknown plane '{self.plane}'; planes: {known}")
+        if self.size is not None:
+            size = float(readonly(self.size, shape=(), name=f"size of the {name}"))
+            if not size > 0.0:
+                raise OptionError(f"size of the {name} is {size:g} m; give one above zero")
+            object.__setattr__(self, "size", size)
+
+    def joint_path(self, robot: Robot) -> JointPath:
+        """Return the path in joint space.
+
+        Raises
+        ------
+        PathError
+            If a center, plane or size is given and no such shape works.
+        """
+        return shape_path(robot, self.shape, center=self.center, plane=self.plane, size=self.size)
+
+    def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
+        """Return a fast and a slow lap."""
+        return lap_runs(robot, self.joint_path(robot), plan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circle(ShapeTask):
+    """Circle of the tip, its orientation held."""
+
+    shape: ClassVar[Shape] = CIRCLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(ShapeTask):
+    """Straight line of the tip along the diagonal of a plane, there and back."""
+
+    shape: ClassVar[Shape] = LINE
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureEight(ShapeTask):
+    """Figure-eight of the tip, the lemniscate of Gerono."""
+
+    shape: ClassVar[Shape] = FIGURE_EIGHT
+
+
+@dataclass(frozen=True, kw_only=True)
+class PickAndPlace(ShapeTask):
+    """Up, across and down between two points of rest, with rounded corners, and back."""
+
+    shape: ClassVar[Shape] = PICK_AND_PLACE

@@ -1,0 +1,206 @@
+"""Path files: rows of joint positions or tip poses, with or without times, and a curve through."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from scipy.interpolate import BSpline, make_interp_spline
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import FileFormatError
+from robotid_sim.trajectory.following import resting_spline
+
+Columns = Literal["joints", "position", "pose"]
+
+POSITION = ("x", "y", "z")
+POSE = (*POSITION, "qx", "qy", "qz", "qw")
+
+FEWEST_ROWS = 4
+"""Rows that a cubic spline needs."""
+
+QUATERNION_TOLERANCE = 0.01
+"""Largest error of a quaternion's norm; files are rounded."""
+
+TURN_LENGTH = 0.2
+"""Length [m] that a turn of the tip by 1 rad counts for along a path."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waypoints:
+    """Rows of a path file."""
+
+    file: str
+    columns: Columns
+    """``joints``, ``position`` (x, y, z) or ``pose`` (with a quaternion)."""
+    values: Float2D
+    """Joint positions [rad or m], or x, y, z [m] and qx, qy, qz, qw, shape (K, n or 3 or 7)."""
+    t: Float1D | None = None
+    """Times [s], from zero, shape (K,); None where the speed is ours to choose."""
+
+    def __post_init__(self) -> None:
+        values = readonly(self.values, shape=(None, None), name="values")
+        object.__setattr__(self, "values", values)
+        if self.t is not None:
+            object.__setattr__(self, "t", readonly(self.t, shape=(len(values),), name="t"))
+
+    def phases(self, scale: Float1D) -> Float1D:
+        """Return the phase of every row, 0 to 2 pi: by its time, else by the length of the path.
+
+        Parameters
+        ----------
+        scale : ndarray, shape (n,)
+            What a joint's motion is divided by before it counts for the length.
+
+        Raises
+        ------
+        FileFormatError
+            If a row repeats the one before and has no time.
+        """
+        if self.t is not None:
+            return np.asarray(2.0 * np.pi * self.t / self.t[-1])
+        step = np.diff(self.values, axis=0)
+        if self.columns == "joints":
+            step = step / scale
+        elif self.columns == "pose":
+            step[:, 3:] *= 2.0 * TURN_LENGTH  # a unit quaternion moves by half of the angle
+        length = np.linalg.norm(step, axis=1)
+        if not length.all():
+            row = int(length.argmin()) + 2
+            raise FileFormatError(
+                f"{self.file}, row {row}: repeats the row before; remove it, or add a column 't' "
+                "to rest there"
+            )
+        return np.asarray(2.0 * np.pi * np.append(0.0, np.cumsum(length)) / length.sum())
+
+    def spline(self, phases: Float1D) -> BSpline:
+        """Return a spline through the rows at their phases.
+
+        Cubic where the speed is free. Where it is the user's, quintic and at rest at both ends, as
+        the robot starts and stops there.
+        """
+        if self.t is None:
+            return make_interp_spline(phases, self.values, k=3)
+        return resting_spline(phases, self.values)
+
+    def place(self, phase: float, phases: Float1D) -> str:
+        """Return where in the file a phase is, in words."""
+        row = int(np.searchsorted(phases, phase - 1e-9))
+        if row == 0 or abs(phases[min(row, len(phases) - 1)] - phase) < 1e-9:
+            return f"row {row + 1}"
+        return f"between rows {row} and {row + 1}"
+
+
+def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
+    """Read a path file: a header line that names the columns, and at least four rows.
+
+    Columns are the joints of the robot, in any order, or ``x,y,z`` [m], or ``x,y,z,qx,qy,qz,qw``,
+    in the root frame, and optionally ``t`` [s]; where joints are called x, y and z, they are meant.
+    Lines that start with ``#`` are left out.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or a row or a column is not usable; the text names it.
+    """
+    file = Path(path)
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise FileFormatError(f"cannot read path file {file}: {reason}") from error
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    rows = list(csv.reader(lines))
+    names = [name.strip() for name in rows[0]] if rows else []
+    columns, order = _columns(file.name, names, joint_names)
+    if len(rows) - 1 < FEWEST_ROWS:
+        raise FileFormatError(
+            f"{file.name}: {len(rows) - 1} row(s) below the header line, at least {FEWEST_ROWS} "
+            "are needed; add points"
+        )
+    table = _table(file.name, names, rows[1:])
+    values = table[:, order]
+    if columns == "pose":
+        values[:, 3:] = _quaternions(file.name, values[:, 3:])
+    t = _times(file.name, table[:, names.index("t")]) if "t" in names else None
+    return Waypoints(file.name, columns, values, t)
+
+
+def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:
+    """Return what the columns are, and where, in the order of joints or of POSE."""
+    known = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE)}; and t"
+    if not names or all(_is_number(name) for name in names):
+        raise FileFormatError(f"{file}: has no header line; name the columns in it: {known}")
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise FileFormatError(f"{file}: column '{name}' is there twice; remove one")
+    asked = set(names) - {"t"}
+    kinds: list[tuple[Columns, tuple[str, ...]]] = [
+        ("joints", tuple(joint_names)),
+        ("pose" if asked & set(POSE[3:]) else "position", POSE),
+    ]
+    for columns, wanted in kinds:
+        needed = POSITION if columns == "position" else wanted
+        if asked and asked <= set(wanted):
+            for name in needed:
+                if name not in asked:
+                    raise FileFormatError(f"{file}: column '{name}' is missing; add it")
+            return columns, [names.index(name) for name in needed]
+    stranger = next((n for n in names if n not in {*joint_names, *POSE, "t"}), None)
+    if stranger is None:
+        raise FileFormatError(f"{file}: columns are {','.join(names)}; give {known}, not a mixture")
+    raise FileFormatError(f"{file}: unknown column '{stranger}'; columns are {known}")
+
+
+def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
+    table = np.empty((len(rows), len(names)))
+    for k, row in enumerate(rows):
+        if len(row) != len(names):
+            raise FileFormatError(
+                f"{file}, row {k + 1}: has {len(row)} values for {len(names)} columns; give one "
+                "number a column"
+            )
+        for j, (name, cell) in enumerate(zip(names, row, strict=True)):
+            if not _is_number(cell) or not np.isfinite(float(cell)):
+                raise FileFormatError(
+                    f"{file}, row {k + 1}, column '{name}': {cell.strip()!r} is no finite number; "
+                    "correct it"
+                )
+            table[k, j] = float(cell)
+    return table
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _quaternions(file: str, values: Float2D) -> Float2D:
+    """Return unit quaternions of which each is on the side of the one before."""
+    norm = np.linalg.norm(values, axis=1)
+    wrong = np.abs(norm - 1.0) > QUATERNION_TOLERANCE
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise FileFormatError(
+            f"{file}, row {row + 1}, columns 'qx' to 'qw': a quaternion of norm {norm[row]:.3g}; "
+            "give unit quaternions"
+        )
+    unit = values / norm[:, None]
+    side = np.where((unit[1:] * unit[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
+    return np.asarray(unit * np.append(1.0, np.cumprod(side))[:, None])
+
+
+def _times(file: str, t: Float1D) -> Float1D:
+    backward = np.diff(t) <= 0.0
+    if backward.any():
+        row = int(backward.argmax()) + 1
+        raise FileFormatError(
+            f"{file}, row {row + 1}, column 't': {t[row]:g} s does not come after {t[row - 1]:g} s;"
+            " sort the rows by time"
+        )
+    return np.asarray(t - t[0])

@@ -1,0 +1,108 @@
+"""Where the tip of an arm can be, and how it can move there; by kinematics and limits alone."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.inverse_kinematics import (
+    RANK_TOLERANCE,
+    WHOLE_POSE,
+    Demand,
+    inverse_kinematics,
+    singularity_index,
+)
+from robotid_sim.dynamics.kinematics import tip_jacobian, tip_pose
+from robotid_sim.errors import PathError
+from robotid_sim.model.robot import Robot
+
+CENTERS = 40
+"""Random configurations that a shape is tried around, beside the home pose."""
+
+STARTS = 12
+"""Configurations from which a path at a given place is tried, beside the home pose."""
+
+
+def configurations(robot: Robot) -> list[Float1D]:
+    """Return the home pose and seeded random configurations within the limits."""
+    rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
+    limits = robot.limits
+    room = 0.6 * np.minimum(limits.half_range, np.pi)
+    drawn = limits.middle + room * rng.uniform(-1.0, 1.0, (CENTERS, robot.dof))
+    return [robot.home, *drawn]
+
+
+def tip_demand(robot: Robot) -> Demand:
+    """Return what a path can ask of the tip: its pose from six joints on, else its position."""
+    if robot.dof >= 6:
+        return WHOLE_POSE
+    ranks = [
+        np.linalg.matrix_rank(tip_jacobian(robot, q)[:3], rtol=RANK_TOLERANCE)
+        for q in configurations(robot)
+    ]
+    return Demand(rows=3, rank=max(1, int(max(ranks))))
+
+
+def reach(robot: Robot) -> float:
+    """Return how far the tip gets from the first joint [m], stretched out."""
+    lengths = [float(np.linalg.norm(joint.T_parent_joint[:3, 3])) for joint in robot.joints[1:]]
+    if robot.dof < 6:  # of a gantry; a rail under an arm says little of where the arm reaches
+        strokes = robot.limits.half_range[np.array(robot.prismatic)]
+        lengths += [float(stroke) for stroke in strokes]
+    return sum(lengths) + float(np.linalg.norm(robot.T_last_tip[:3, 3]))
+
+
+def motion_axes(robot: Robot, demand: Demand) -> Float2D:
+    """Return orthonormal directions in which the tip can move, as rows, shape (2 or 3, 3).
+
+    Those of the root frame where there are three; of a planar arm those of its plane, as near the
+    root frame's as can be. The plane is spanned by the left singular vectors of the position
+    Jacobian where that is best conditioned.
+
+    Raises
+    ------
+    PathError
+        If the tip moves along a single curve.
+    """
+    if demand.rank >= 3:
+        return np.eye(3)
+    if demand.rank == 1:
+        raise PathError(
+            f"the tip of '{robot.name}' moves along a single curve; choose a task in joint space"
+        )
+    normal = np.linalg.svd(tip_jacobian(robot, by_condition(robot, demand)[0])[:3])[0][:, 2]
+    shadows = np.eye(3) - np.outer(normal, normal)
+    first = shadows[0] if normal[0] ** 2 < 0.5 else shadows[1]
+    first = first / np.linalg.norm(first)
+    second = np.cross(normal, first)
+    return np.array([first, second * np.sign(second[np.abs(second).argmax()])])
+
+
+def by_condition(robot: Robot, demand: Demand) -> list[Float1D]:
+    """Return the configurations, the best conditioned first."""
+    return sorted(configurations(robot), key=lambda q: singularity_index(robot, q, demand))
+
+
+def starts(
+    robot: Robot, position: Float1D, demand: Demand, R: Float2D | None = None
+) -> Iterator[tuple[Float2D, Float1D]]:
+    """Yield poses (4, 4) at a position, and joint positions near them.
+
+    Found from the home pose, then from the best conditioned of the configurations; the
+    orientation is that of the configuration unless `R` is given. Where a pose is not found, its
+    search is still yielded, so that the path says what is wrong.
+    """
+    for q in (robot.home, *by_condition(robot, demand)[:STARTS]):
+        pose = tip_pose(robot, q)
+        pose[:3, 3] = position
+        if R is not None:
+            pose[:3, :3] = R
+        yield pose, _start_near(robot, pose, q, demand)
+
+
+def _start_near(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
+    """Return joint positions at a pose, whole turns taken back; `q` itself if none is found."""
+    solved, found = inverse_kinematics(robot, pose, q, demand)
+    turns = np.round((solved - robot.limits.middle) / (2.0 * np.pi))
+    turns[np.array(robot.prismatic)] = 0.0
+    return solved - 2.0 * np.pi * turns if found else q
