@@ -1,22 +1,48 @@
 """Controllers: laws from state and setpoint to joint torque."""
 
+from robotid_sim.control.adaptive_sliding_mode import AdaptiveSlidingMode
 from robotid_sim.control.computed_torque import ComputedTorque
-from robotid_sim.control.controller import Controller, Setpoint
+from robotid_sim.control.controller import Controller, ModelController, Setpoint
+from robotid_sim.control.delayed import Delayed
+from robotid_sim.control.exponential_reaching import ExponentialReaching
+from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.gravity_pd import GravityPd
-from robotid_sim.control.sliding_mode import LoopGains, SlidingMode
+from robotid_sim.control.integral_sliding_mode import IntegralSlidingMode
+from robotid_sim.control.pid import Pid
+from robotid_sim.control.power_reaching import PowerReaching
+from robotid_sim.control.sliding_mode import SlidingMode
+from robotid_sim.control.super_twisting import SuperTwisting
 from robotid_sim.registry import Registry
 
-CONTROLLERS: Registry[Controller] = Registry(
+CONTROLLERS: Registry[ModelController] = Registry(
     "controller",
-    {"computed-torque": ComputedTorque, "gravity-pd": GravityPd, "sliding-mode": SlidingMode},
+    {
+        "adaptive-sliding-mode": AdaptiveSlidingMode,
+        "computed-torque": ComputedTorque,
+        "exponential-reaching": ExponentialReaching,
+        "gravity-pd": GravityPd,
+        "integral-sliding-mode": IntegralSlidingMode,
+        "pid": Pid,
+        "power-reaching": PowerReaching,
+        "sliding-mode": SlidingMode,
+        "super-twisting": SuperTwisting,
+    },
 )
 
 __all__ = [
     "CONTROLLERS",
+    "AdaptiveSlidingMode",
     "ComputedTorque",
     "Controller",
+    "Delayed",
+    "ExponentialReaching",
     "GravityPd",
+    "IntegralSlidingMode",
     "LoopGains",
+    "ModelController",
+    "Pid",
+    "PowerReaching",
     "Setpoint",
     "SlidingMode",
+    "SuperTwisting",
 ]

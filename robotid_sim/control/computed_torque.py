@@ -1,11 +1,13 @@
 """Computed torque: inverse dynamics of a model plus proportional-derivative feedback."""
 
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.control.controller import Controller, Setpoint
+from robotid_sim.control.controller import ModelController, Setpoint
+from robotid_sim.control.gains import LoopGains, require_size
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
 from robotid_sim.model import parameters
@@ -13,7 +15,7 @@ from robotid_sim.model.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque(Controller):
+class ComputedTorque(ModelController):
     r"""Computed torque with friction feedforward.
 
     .. math:: \tau = \hat M (\ddot q_d + k_d \dot e + k_p e) + \hat C \dot q + \hat g
@@ -45,6 +47,12 @@ class ComputedTorque(Controller):
         drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T
         object.__setattr__(self, "_phi", phi)
         object.__setattr__(self, "_drive", drive)
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with both poles of the error at the bandwidth."""
+        require_size(gains, model)
+        return cls(model, gains.bandwidth**2, 2.0 * gains.bandwidth)
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""

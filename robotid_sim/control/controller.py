@@ -1,9 +1,11 @@
 """What a controller is: a law from time, state and setpoint to joint torque."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.control.gains import LoopGains
+from robotid_sim.model.robot import Robot
 
 
 class Setpoint(NamedTuple):
@@ -18,7 +20,10 @@ class Setpoint(NamedTuple):
 
 
 class Controller(ABC):
-    """A control law; built from a nominal model, never from the plant."""
+    """Anything that turns states into commands, once per control step.
+
+    Commands are not clipped: the drive does that, and the log then shows how often.
+    """
 
     @abstractmethod
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -27,3 +32,20 @@ class Controller(ABC):
     def reset(self) -> None:
         """Forget internal state before a new run; stateless controllers have none."""
         return
+
+
+class ModelController(Controller):
+    """A control law; built from a nominal model, never from the plant."""
+
+    @classmethod
+    @abstractmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law for a model, with all its gains from the common specification.
+
+        Parameters
+        ----------
+        model : Robot
+            What the law compensates: the robot, as far as it is known.
+        gains : LoopGains
+            The specification; it comes from the nominal model, whatever `model` is.
+        """

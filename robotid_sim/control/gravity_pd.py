@@ -1,18 +1,20 @@
 """Proportional-derivative control with gravity compensation."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, readonly
-from robotid_sim.control.controller import Controller, Setpoint
+from robotid_sim.control.controller import ModelController, Setpoint
+from robotid_sim.control.gains import LoopGains, require_size
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GravityPd(Controller):
+class GravityPd(ModelController):
     r"""Proportional-derivative control with gravity compensation.
 
     .. math:: \tau = \hat g(q) + K_p (q_d - q) + K_d (\dot q_d - \dot q)
@@ -37,6 +39,13 @@ class GravityPd(Controller):
             if (value < 0.0).any():
                 raise OptionError(f"gains {name} must not be negative")
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with both poles of a joint alone at the bandwidth."""
+        require_size(gains, model)
+        stiffness = gains.inertia * gains.bandwidth**2
+        return cls(model, stiffness, 2.0 * gains.inertia * gains.bandwidth)
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""

@@ -4,51 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from loops import some_state
 
-from robotid_sim.control import CONTROLLERS, ComputedTorque, LoopGains, Setpoint
+from robotid_sim.control import ComputedTorque, Setpoint
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
 from robotid_sim.experiment import rollout
 from robotid_sim.model.friction import Friction
 from robotid_sim.trajectory.design import FourierOptions, random_feasible
-from robotid_sim.trajectory.reference import Reference
-
-
-def some_state(robot, seed):
-    rng = np.random.default_rng(seed)
-    q = rng.uniform(robot.limits.lower, robot.limits.upper)
-    return q, *rng.standard_normal((2, robot.dof))
-
-
-def gains(robot):
-    path = Reference(*(np.tile(part, (2, 1)) for part in some_state(robot, 5)))
-    return LoopGains.from_specification(robot, path, rate=1000.0)
-
-
-OPTIONS = {
-    "computed-torque": lambda robot: {},
-    "gravity-pd": lambda robot: {"kp": np.full(robot.dof, 50.0), "kd": np.full(robot.dof, 5.0)},
-    "sliding-mode": lambda robot: {"gains": gains(robot)},
-}
-
-
-@pytest.mark.parametrize("name", CONTROLLERS)
-class TestContract:
-    def test_torque_is_finite_and_repeats_after_reset(self, arm, name):
-        controller = CONTROLLERS.build(name, model=arm, **OPTIONS[name](arm))
-        q, dq, ddq = some_state(arm, 0)
-        setpoint = Setpoint(q + 0.01, dq, ddq)
-        controller.reset()
-        first = controller(0.0, q, dq, setpoint)
-        controller.reset()
-        assert first.shape == (arm.dof,)
-        assert np.isfinite(first).all()
-        np.testing.assert_array_equal(controller(0.0, q, dq, setpoint), first)
-
-    def test_unknown_options_are_refused(self, arm, name):
-        with pytest.raises(OptionError, match="has no option 'colour'"):
-            CONTROLLERS.build(name, model=arm, colour=1.0)
 
 
 def test_without_error_the_torque_is_the_inverse_dynamics(robot):

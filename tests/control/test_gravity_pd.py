@@ -4,18 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from loops import some_state
 
 from robotid_sim.control import GravityPd, Setpoint
 from robotid_sim.dynamics.dynamics import gravity_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.friction import Friction
-
-
-def some_state(robot, seed):
-    rng = np.random.default_rng(seed)
-    q = rng.uniform(robot.limits.lower, robot.limits.upper)
-    return q, *rng.standard_normal((2, robot.dof))
 
 
 def test_torque_is_gravity_plus_stiffness_and_damping(robot):

@@ -1,79 +1,39 @@
 """Sliding mode: reaching and decay in closed form on one joint, gains by formula."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from loops import DT, INERTIA, loop_gains, path_of, regulate, some_state, turntable_robot
 
 from robotid_sim.control import ComputedTorque, LoopGains, Setpoint, SlidingMode
 from robotid_sim.dynamics.dynamics import coriolis, joint_torque, mass_matrix
-from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import PointToPoint
 from robotid_sim.trajectory.reference import Reference
 
-INERTIA = 0.4  # [kg m^2]
-DT = 1e-3  # [s]
-
-TURNTABLE = f"""<robot name="turntable">
-  <link name="base"/>
-  <link name="table">
-    <inertial>
-      <mass value="3"/>
-      <inertia ixx="0.3" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="{INERTIA}"/>
-    </inertial>
-  </link>
-  <joint name="turn" type="revolute">
-    <parent link="base"/>
-    <child link="table"/>
-    <axis xyz="0 0 1"/>
-    <limit lower="-3" upper="3" velocity="20" effort="1000"/>
-  </joint>
-</robot>
-"""
+SLOW = 1e-13
+"""Frequency of a disturbance that does not pass from joint to joint [Hz]."""
 
 
 @pytest.fixture(scope="module")
 def turntable(tmp_path_factory):
     """One vertical joint without gravity torque and friction."""
-    path = tmp_path_factory.mktemp("urdf") / "turntable.urdf"
-    path.write_text(TURNTABLE)
-    return Robot.from_urdf(path)
+    return turntable_robot(tmp_path_factory.mktemp("urdf"))
 
 
-def loop_gains(bandwidth, gain, disturbance=0.0):
-    return LoopGains(
-        bandwidth=bandwidth,
-        inertia=np.array([INERTIA]),
-        gain=np.array([gain]),
-        layer=np.array([gain / (INERTIA * bandwidth)]),
-        error_bound=np.array([disturbance / (INERTIA * bandwidth**2)]),
-    )
-
-
-def regulate(robot, gains, offset, seconds, disturbance=0.0):
+def regulated(robot, gains, offset, seconds, disturbance=0.0):
     """Return error and sliding variable of a setpoint at zero, shape (N,) each."""
-    controller, zero = SlidingMode(robot, gains), np.zeros(1)
-    outside = np.array([disturbance])
-    errors, rates = [], []
-    with Plant(robot, dt=DT) as plant:
-        plant.reset(np.array([-offset]), zero)
-        for k in range(round(seconds / DT)):
-            errors.append(-plant.q[0])
-            rates.append(-plant.dq[0])
-            torque = controller(k * DT, plant.q, plant.dq, Setpoint(zero, zero, zero))
-            plant.step(torque, outside)
-    e = np.array(errors)
-    return e, np.array(rates) + gains.bandwidth * e
+    e, de, _ = regulate(robot, SlidingMode(robot, gains), offset, seconds, disturbance)
+    return e, de + gains.bandwidth * e
 
 
 @pytest.mark.parametrize(("bandwidth", "gain"), [(10.0, 4.0), (20.0, 2.0)])
 def test_s_falls_at_k_over_i_and_reaches_the_layer_when_predicted(turntable, bandwidth, gain):
     gains, offset = loop_gains(bandwidth, gain), 0.3
     layer = float(gains.layer[0])
-    _, s = regulate(turntable, gains, offset, 1.5)
+    _, s = regulated(turntable, gains, offset, 1.5)
     assert s[0] == pytest.approx(bandwidth * offset)
     assert s[0] > 2.0 * layer
     predicted = (s[0] - layer) * INERTIA / gain
@@ -88,13 +48,13 @@ def test_s_falls_at_k_over_i_and_reaches_the_layer_when_predicted(turntable, ban
 
 def test_s_falls_whatever_its_sign(turntable):
     gains = loop_gains(20.0, 2.0)
-    (_, up), (_, down) = (regulate(turntable, gains, side * 0.3, 0.5) for side in (1.0, -1.0))
+    (_, up), (_, down) = (regulated(turntable, gains, side * 0.3, 0.5) for side in (1.0, -1.0))
     np.testing.assert_allclose(down, -up, atol=1e-12)  # rounding
 
 
 def test_inside_the_layer_s_decays_at_the_bandwidth(turntable):
     gains = loop_gains(20.0, 4.0)
-    e, s = regulate(turntable, gains, 0.01, 0.25)
+    e, s = regulated(turntable, gains, 0.01, 0.25)
     assert 0.0 < s[0] < gains.layer[0]
     t = np.arange(s.size) * DT
     # The hold delays a loop of 20 rad/s by half a millisecond: 1 % of the rate.
@@ -107,7 +67,7 @@ def test_inside_the_layer_s_decays_at_the_bandwidth(turntable):
 @pytest.mark.parametrize("disturbance", [1.5, -3.0])
 def test_a_steady_disturbance_leaves_the_error_bound(turntable, bandwidth, disturbance):
     gains = loop_gains(bandwidth, 4.0, abs(disturbance))
-    e, s = regulate(turntable, gains, 0.0, 25.0 / bandwidth, disturbance)
+    e, s = regulated(turntable, gains, 0.0, 25.0 / bandwidth, disturbance)
     # exp(-25) is left of the transient; what stays is exact.
     assert abs(e[-1]) == pytest.approx(float(gains.error_bound[0]), rel=1e-6)
     assert np.sign(e[-1]) == -np.sign(disturbance)
@@ -115,20 +75,9 @@ def test_a_steady_disturbance_leaves_the_error_bound(turntable, bandwidth, distu
 
 
 def test_a_disturbance_above_the_gain_is_not_held(turntable):
-    e, _ = regulate(turntable, loop_gains(20.0, 2.0), 0.0, 0.5, 3.0)
+    e, _ = regulated(turntable, loop_gains(20.0, 2.0), 0.0, 0.5, 3.0)
     assert e[-1] < -0.01
     assert e[-1] < e[-100] < e[-200]
-
-
-def some_state(robot, seed):
-    rng = np.random.default_rng(seed)
-    q = rng.uniform(robot.limits.lower, robot.limits.upper)
-    return q, *rng.standard_normal((2, robot.dof))
-
-
-def path_of(robot):
-    motion = PointToPoint(robot.joint_names, robot.home, robot.home + 0.1, 0.0, 0.5)
-    return motion(np.linspace(0.0, 0.5, 20))
 
 
 def test_without_error_the_torque_is_the_inverse_dynamics(robot):
@@ -180,7 +129,14 @@ def test_lyapunov_function_falls_outside_the_layer(arm):
 def test_gains_of_the_specification_are_the_formulas(irb140):
     path = path_of(irb140)
     found = LoopGains.from_specification(
-        irb140, path, rate=1000.0, disturbance=0.4, uncertainty=0.3, error=1e3, bandwidth=40.0
+        irb140,
+        path,
+        rate=1000.0,
+        disturbance=0.4,
+        uncertainty=0.3,
+        error=1e3,
+        bandwidth=40.0,
+        frequency=SLOW,
     )
     peak = np.abs(joint_torque(irb140, path.q, path.dq, path.ddq)).max(axis=0)
     inertia = np.mean([np.diag(mass_matrix(irb140, q)) for q in path.q], axis=0)
@@ -192,11 +148,30 @@ def test_gains_of_the_specification_are_the_formulas(irb140):
     assert found.limited == ()
 
 
+def test_disturbances_that_change_pass_from_joint_to_joint(irb140):
+    path = path_of(irb140)
+    make = partial(LoopGains.from_specification, irb140, path, rate=1000.0)
+    slow, quick = make(frequency=SLOW), make(frequency=1.0)
+    assert quick.bandwidth == slow.bandwidth
+    assert (quick.error_bound > 0.999 * slow.error_bound).all()
+    assert (quick.error_bound > 1.01 * slow.error_bound).any()
+    # Amplitude of every joint's error, all torques in the worst phase, at the worst pose.
+    omega, size = 2.0 * np.pi, slow.inertia * slow.bandwidth
+    M = mass_matrix(irb140, path.q)
+    worst = np.zeros(6)
+    for pose in M:
+        response = np.abs(np.linalg.inv(1j * omega * pose + np.diag(size)))
+        worst = np.maximum(worst, response @ slow.disturbance / abs(slow.bandwidth + 1j * omega))
+    larger = quick.error_bound > 1.001 * slow.error_bound
+    np.testing.assert_allclose(quick.error_bound[larger], worst[larger], rtol=0.02)  # fewer poses
+
+
 def test_bandwidth_rises_until_the_bound_holds_on_every_joint(irb140):
     path = path_of(irb140)
-    loose = LoopGains.from_specification(irb140, path, rate=1000.0, bandwidth=1.0, error=1e3)
+    make = partial(LoopGains.from_specification, irb140, path, rate=1000.0, frequency=SLOW)
+    loose = make(bandwidth=1.0, error=1e3)
     wanted = float(loose.error_bound.max()) / 2500.0  # needs 50 rad/s
-    found = LoopGains.from_specification(irb140, path, rate=1000.0, bandwidth=1.0, error=wanted)
+    found = make(bandwidth=1.0, error=wanted)
     assert found.bandwidth == pytest.approx(50.0, rel=1e-9)  # rounding
     assert found.error_bound.max() == pytest.approx(wanted, rel=1e-9)
     assert found.limited == ()
@@ -205,10 +180,11 @@ def test_bandwidth_rises_until_the_bound_holds_on_every_joint(irb140):
 def test_joints_that_miss_the_bound_at_the_largest_bandwidth_are_named(irb140):
     path = path_of(irb140)
     highest = 2.0 * np.pi * 1000.0 / 20.0
-    loose = LoopGains.from_specification(irb140, path, rate=1000.0, bandwidth=1.0, error=1e3)
+    make = partial(LoopGains.from_specification, irb140, path, rate=1000.0, frequency=SLOW)
+    loose = make(bandwidth=1.0, error=1e3)
     at_highest = loose.error_bound * loose.bandwidth**2 / highest**2
     error = float(np.median(at_highest))
-    found = LoopGains.from_specification(irb140, path, rate=1000.0, error=error)
+    found = make(error=error)
     assert found.bandwidth == pytest.approx(highest)
     np.testing.assert_allclose(found.error_bound, at_highest, rtol=1e-9)  # rounding
     names = [n for n, b in zip(irb140.joint_names, at_highest, strict=True) if b > error]
@@ -226,6 +202,7 @@ def test_joints_that_miss_the_bound_at_the_largest_bandwidth_are_named(irb140):
         {"uncertainty": -0.1},
         {"error": float("nan")},
         {"rate": float("nan")},
+        {"frequency": 0.0},
     ],
 )
 def test_a_specification_that_makes_no_sense_is_refused(arm, options):

@@ -1,0 +1,250 @@
+"""The specification that all control laws take their gains from."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.dynamics.dynamics import effective_inertia, joint_torque, mass_matrix
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.reference import Reference
+
+THINNEST_LAYER = 1e-3
+"""Boundary layer of a joint that needs no torque along the path [rad/s or m/s]."""
+
+LARGEST_SHARE = 1.0
+"""Share of the sliding variable that one control step may take away; beyond, it overshoots."""
+
+POSES = 200
+"""Poses of a path that the coupling of the joints is looked at, about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopGains:
+    """Gains of a tracking loop, computed once from the nominal model and shared by all models."""
+
+    bandwidth: float
+    """Bandwidth of the error dynamics, lambda [rad/s]."""
+    inertia: Float1D
+    """Mean diagonal of the mass matrix along the path, M_jj [kg m^2], shape (n,).
+
+    Less for joints that others make too light for it at the control rate, see `bearable_inertia`.
+    """
+    gain: Float1D
+    """Switching gain K [N m], shape (n,)."""
+    layer: Float1D
+    """Boundary layer Phi [rad/s], shape (n,)."""
+    error_bound: Float1D
+    """Tracking error under the disturbance bound, D / (M_jj lambda^2) [rad], shape (n,)."""
+    disturbance: Float1D
+    """Disturbance bound D with what comes from the other joints [N m], shape (n,)."""
+    rate: float
+    """Control rate [Hz]."""
+    coupling: float = 1.0
+    """Largest eigenvalue of M^-1 diag(M_jj) along the path: how much faster than a joint alone the
+    fastest motion of all joints together decays."""
+    limited: tuple[str, ...] = ()
+    """Joints whose error bound is above the one wanted."""
+
+    def __post_init__(self) -> None:
+        for name in ("inertia", "gain", "layer", "error_bound", "disturbance"):
+            value = readonly(getattr(self, name), shape=(None,), name=name)
+            object.__setattr__(self, name, value)
+        for name in ("bandwidth", "rate", "coupling"):
+            positive(name, getattr(self, name))
+
+    @property
+    def fastest(self) -> float:
+        """Highest decay rate of the sliding variable that the control rate admits [1/s].
+
+        Over a control step no joint alone may lose more than a quarter of s, and the fastest motion
+        of all joints no more than half, which one sample of delay bears too. It is never less than
+        the bandwidth, which is checked on its own.
+        """
+        return max(self.bandwidth, self.rate * min(0.25, 0.5 / self.coupling))
+
+    @property
+    def steepest(self) -> float:
+        """Decay rate of the sliding variable that laws with a choice of it take [1/s].
+
+        Twice the bandwidth, so that s is gone before the error, if the control rate admits it.
+        """
+        return min(2.0 * self.bandwidth, self.fastest)
+
+    @classmethod
+    def from_specification(
+        cls,
+        nominal: Robot,
+        path: Reference,
+        *,
+        rate: float,
+        disturbance: float = 0.4,
+        uncertainty: float = 0.3,
+        error: float = 0.01,
+        bandwidth: float = 50.0,
+        frequency: float = 1.0,
+    ) -> Self:
+        """Return gains for a path, a disturbance bound and a wanted error.
+
+        Inside the layer the law is linear, ``K s / Phi``; with ``Phi = K / (M_jj lambda)`` the
+        sliding variable decays at lambda, and a slow disturbance D leaves ``s = D / (M_jj
+        lambda)`` and the error ``D / (M_jj lambda^2)``, where D is what a joint feels of the
+        torques on all joints. K outweighs D and the error of the model. The bandwidth is raised
+        from its start until the torque of a joint alone leaves at most the wanted error on it, but
+        not above a twentieth of the sample rate. Joints whose loop would then still
+        be too stiff for the rate get less stiffness and a wider error bound.
+
+        Parameters
+        ----------
+        nominal : Robot
+            The model that the gains come from.
+        path : Reference
+            Motion that the loop shall track.
+        rate : float
+            Control rate [Hz].
+        disturbance : float
+            Disturbance bound over the peak torque of each joint along the path.
+        uncertainty : float
+            Error of the model over that peak torque.
+        error : float
+            Wanted tracking error under the disturbance [rad or m].
+        bandwidth : float
+            Smallest bandwidth [rad/s].
+        frequency : float
+            Highest frequency of the disturbance [Hz]; decides how much of it passes from joint to
+            joint.
+        """
+        sensible = all(value > 0.0 for value in (rate, error, bandwidth, frequency))
+        if not (sensible and disturbance >= 0.0 and uncertainty >= 0.0):
+            raise OptionError(
+                "rate, error, bandwidth and frequency must be positive, bounds not negative"
+            )
+        peak = np.abs(joint_torque(nominal, path.q, path.dq, path.ddq)).max(axis=0)
+        inertia = np.diagonal(mass_matrix(nominal, path.q), axis1=1, axis2=2).mean(axis=0)
+        own = disturbance * peak
+        highest = 2.0 * np.pi * rate / 20.0
+        wanted = float(np.sqrt((own / (inertia * error)).max()))
+        chosen = min(max(bandwidth, wanted), highest)
+        fastest = LARGEST_SHARE * rate / chosen
+        inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
+        bound = np.maximum(own, _with_reactions(nominal, path.q, own, inertia, chosen, frequency))
+        reached = bound / (inertia * chosen**2)
+        gain = 1.2 * (bound + uncertainty * peak)
+        gain = np.maximum(gain, inertia * chosen * THINNEST_LAYER)
+        missed = reached > error * (1.0 + 1e-9)
+        return cls(
+            bandwidth=chosen,
+            inertia=inertia,
+            gain=gain,
+            layer=gain / (inertia * chosen),
+            error_bound=reached,
+            disturbance=bound,
+            rate=rate,
+            coupling=coupling,
+            limited=tuple(n for n, m in zip(nominal.joint_names, missed, strict=True) if m),
+        )
+
+
+def _with_reactions(
+    nominal: Robot,
+    q: Float2D,
+    own: Float1D,
+    inertia: Float1D,
+    bandwidth: float,
+    frequency: float,
+) -> Float1D:
+    r"""Return the slow torque on every joint alone that is as bad as those on all joints together.
+
+    Inside the layer :math:`M \dot s + I \lambda s = d`: a joint that gives way accelerates the
+    others. Of sinusoidal torques of amplitudes d and any phases the largest error of joint i is
+    :math:`\sum_j |(\mathrm{i} \omega M + I \lambda)^{-1}|_{ij}\, d_j / |\lambda + \mathrm{i}
+    \omega|`.
+    """
+    omega = 2.0 * np.pi * frequency
+    M = mass_matrix(nominal, q[:: max(1, len(q) // POSES)])
+    response = np.abs(np.linalg.inv(1j * omega * M + np.diag(inertia * bandwidth)))
+    error = (response @ own).max(axis=0) / abs(bandwidth + 1j * omega)
+    return np.asarray(error * inertia * bandwidth**2)
+
+
+def bearable_inertia(
+    nominal: Robot, q: Float2D, inertia: Float1D, largest: float
+) -> tuple[Float1D, float]:
+    r"""Return the inertia that gains may count on, and its coupling.
+
+    Torques :math:`I \lambda s` with diagonal I let s decay at the eigenvalues of :math:`M^{-1} I
+    \lambda`. Where joints move one another, as those of parallel axes without rotors, the largest
+    is many times lambda. Then I is cut to a multiple of the inertia that a joint feels with the
+    others free, :math:`I_j \le \theta / [M^{-1}]_{jj}`, as large as `largest` admits; the trace
+    bounds the eigenvalue, so :math:`\theta` = `largest` / n always does.
+
+    Parameters
+    ----------
+    nominal : Robot
+        The model.
+    q : ndarray, shape (N, n)
+        Positions along the path.
+    inertia : ndarray, shape (n,)
+        The inertia wanted [kg m^2].
+    largest : float
+        Largest coupling admitted.
+    """
+    poses = q[:: max(1, len(q) // POSES)]
+    M = mass_matrix(nominal, poses)
+    lightest = effective_inertia(nominal, poses).min(axis=0)
+
+    def coupling(share: float) -> tuple[Float1D, float]:
+        cut = np.minimum(inertia, share * lightest)
+        root = np.sqrt(cut)
+        return cut, float(1.0 / np.linalg.eigvalsh(M / root[:, None] / root)[:, 0].min())
+
+    whole = coupling(np.inf)
+    if whole[1] <= largest:
+        return whole
+    low, high = largest / inertia.size, float((inertia / lightest).max())
+    while high > 1.01 * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if coupling(middle)[1] <= largest else (low, middle)
+    return coupling(low)
+
+
+def require_size(gains: LoopGains, model: Robot) -> None:
+    """Raise unless the gains are for as many joints as the model has."""
+    if gains.gain.size != model.dof:
+        raise OptionError(
+            f"the gains are for {gains.gain.size} joints, '{model.name}' has {model.dof}"
+        )
+
+
+def positive(name: str, value: float) -> None:
+    """Refuse a number that is not positive and finite."""
+    if not 0.0 < value < np.inf:
+        raise OptionError(f"{name} is {value}; give a positive number")
+
+
+def per_joint(name: str, value: Float1D, model: Robot, *, zero: bool = False) -> Float1D:
+    """Return gains as a read-only copy, one positive number per joint.
+
+    Parameters
+    ----------
+    name : str
+        What the gains are, for the message.
+    value : ndarray, shape (n,)
+        The gains.
+    model : Robot
+        It has n joints.
+    zero : bool
+        Whether zero is allowed.
+    """
+    checked = readonly(value, shape=(model.dof,), name=name)
+    wrong = checked < 0.0 if zero else checked <= 0.0
+    if wrong.any():
+        joint = int(wrong.argmax())
+        allowed = "not be negative" if zero else "be positive"
+        raise OptionError(
+            f"gains {name} must {allowed}: {checked[joint]:g} for joint "
+            f"'{model.joint_names[joint]}'"
+        )
+    return checked
