@@ -598,3 +598,42 @@ def plant_step(
         for k in range(n):
             h[j] += M[j, k] * ddq[k]
     return h, ddq, v, True
+
+
+@jit
+def free_motion(
+    geometry: Float2D,
+    gravity: Float1D,
+    phi: Float1D,
+    eps: Float1D,
+    q: Float1D,
+    dq: Float1D,
+    tau: Float1D,
+    extra: Float1D,
+    dt: float,
+    steps: int,
+    passes: int,
+) -> tuple[Float1D, Float1D, bool]:
+    """State after `steps` leapfrog steps of `dt` under a held torque; see `plant_step`.
+
+    Parameters
+    ----------
+    extra : ndarray, shape (n,)
+        Acceleration that adds to the model's.
+
+    Returns
+    -------
+    q, dq : ndarray, shape (n,)
+        The state.
+    ok : bool
+        False if M + Ia is not positive definite.
+    """
+    q, dq = q.copy(), dq.copy()
+    for _ in range(steps):
+        _, ddq, _, ok = plant_step(geometry, gravity, phi, eps, q, dq, tau, dt, passes)
+        if not ok:
+            return q, dq, False
+        for j in range(q.shape[0]):
+            dq[j] += dt * (ddq[j] + extra[j])
+            q[j] += dt * dq[j]
+    return q, dq, True

@@ -4,14 +4,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Controller, Setpoint
-from robotid_sim.engine.plant import Plant
-from robotid_sim.errors import LogError, OptionError, SimulationDiverged
+from robotid_sim.control.observer import VelocityObserver
+from robotid_sim.engine.plant import Plant, Step
+from robotid_sim.errors import (
+    ControllerError,
+    LogError,
+    OptionError,
+    ShapeError,
+    SimulationDiverged,
+)
+from robotid_sim.experiment.feedback import ObservedState, StateSource, TrueState
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, Truth
 from robotid_sim.trajectory.design import silent
-from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.trajectory.reference import Reference, Trajectory
 
 PROGRESS_EVERY = 1000
 
@@ -25,23 +33,31 @@ def rollout(
     trajectory: Trajectory,
     *,
     scenario: Scenario | None = None,
+    observer: VelocityObserver | None = None,
+    rng: np.random.Generator | None = None,
     progress: Callable[[str, float], None] = silent,
 ) -> Log:
     """Drive the plant along a trajectory and return the clean log.
 
-    The controller is fed the clean state of the engine. The log holds the true positions, the
-    commanded and the applied torques; sensors corrupt it afterwards.
+    The controller is fed the true state of the engine, or what an observer makes of encoder samples
+    if the scenario has sensors in the loop. The log holds the true positions, the commanded and the
+    applied torques; sensors corrupt it afterwards.
 
     Parameters
     ----------
     plant : Plant
-        The robot in the engine; it is reset to the start of the trajectory.
+        The robot in the engine, as it is in the scenario; it is reset to the start of the
+        trajectory.
     controller : Controller
         The control law, called once per control step.
     trajectory : Trajectory
         The reference, from `start` to `duration`.
     scenario : Scenario, optional
         What else acts on the robot; by default nothing, and it starts on the trajectory.
+    observer : VelocityObserver, optional
+        Needed with sensors in the loop, as is `rng`.
+    rng : numpy.random.Generator, optional
+        Source of the noise in the loop.
     progress : callable
         Called with the stage and the share done.
 
@@ -49,6 +65,8 @@ def rollout(
     ------
     SimulationDiverged
         If the loop leaves every sensible range; carries the log up to there.
+    ControllerError
+        If the controller returns anything but finite torques; carries the log up to there.
     LogError
         If the trajectory is of another robot.
     """
@@ -59,37 +77,128 @@ def rollout(
             f"'{robot.name}' has {', '.join(robot.joint_names)}"
         )
     _require_grid(trajectory, plant.dt)
+    scenario = scenario or Scenario()
     before = round(-trajectory.start / plant.dt)
     count = before + round(trajectory.duration / plant.dt)
     t = (np.arange(count) - before) * plant.dt
     reference = trajectory(t)
-    channels: dict[str, Float2D] = {
-        name: np.empty((count, robot.dof)) for name in ("q", "dq", "ddq", "tau", "command")
-    }
-    scenario = scenario or Scenario()
-    outside = scenario.disturbance(t, robot.dof)
+    record = _Record(plant, controller, trajectory, scenario, t)
     plant.reset(reference.q[0] + scenario.start_offset(robot.dof), reference.dq[0])
     controller.reset()
-    done = 0
+    source = _state_source(plant, scenario, observer, rng, count)
     try:
-        for k in range(count):
-            setpoint = Setpoint(reference.q[k], reference.dq[k], reference.ddq[k])
-            command = controller(t[k], plant.q, plant.dq, setpoint)
-            channels["command"][k] = command
-            step = plant.step(command, None if outside is None else outside[k])
-            channels["q"][k], channels["dq"][k], channels["ddq"][k], channels["tau"][k] = step
-            done = k + 1
-            if k % PROGRESS_EVERY == 0:
-                progress("simulate", k / count)
-    except SimulationDiverged as error:
-        error.log = (
-            _log(plant, controller, trajectory, t[:done], channels)
-            if done >= SHORTEST_LOG
-            else None
-        )
+        _loop(plant, controller, reference, scenario, source, record, progress)
+    except (SimulationDiverged, ControllerError) as error:
+        error.log = record.log()
         raise
     progress("simulate", 1.0)
-    return _log(plant, controller, trajectory, t, channels)
+    log = record.log()
+    if log is None:
+        raise LogError(f"a run of {count} samples is too short for a log; lengthen the trajectory")
+    return log
+
+
+def _loop(
+    plant: Plant,
+    controller: Controller,
+    reference: Reference,
+    scenario: Scenario,
+    source: StateSource,
+    record: "_Record",
+    progress: Callable[[str, float], None],
+) -> None:
+    outside = scenario.disturbance(record.t, plant.robot.dof)
+    for k, t in enumerate(record.t.tolist()):
+        q, dq = source.state(k, plant.q, plant.dq)
+        setpoint = Setpoint(reference.q[k], reference.dq[k], reference.ddq[k])
+        command = controller(t, q, dq, setpoint)
+        try:
+            step = plant.step(command, None if outside is None else outside[k])
+        except ShapeError as error:
+            raise _bad_command(controller, command, plant) from error
+        source.applied(step.tau)
+        record.add(k, command, step)
+        if k % PROGRESS_EVERY == 0:
+            progress("simulate", k / record.t.size)
+
+
+def _bad_command(controller: Controller, command: object, plant: Plant) -> ControllerError:
+    """Return the error for a command that must not reach the engine."""
+    values = np.asarray(command, dtype=float)
+    names, joint = plant.robot.joint_names, ""
+    if values.shape == (len(names),):
+        joint = f" for joint '{names[int(np.isfinite(values).argmin())]}'"
+    return ControllerError(
+        f"controller {type(controller).__name__} returned {values}{joint} at t = {plant.t:.3f} s; "
+        f"it must return {len(names)} finite torques"
+    )
+
+
+def _state_source(
+    plant: Plant,
+    scenario: Scenario,
+    observer: VelocityObserver | None,
+    rng: np.random.Generator | None,
+    count: int,
+) -> StateSource:
+    if scenario.feedback is None:
+        return TrueState()
+    if observer is None or rng is None:
+        raise OptionError(
+            f"scenario '{scenario.name}' has sensors in the loop, which need an observer and rng"
+        )
+    return ObservedState.draw(scenario.feedback, observer, rng, count, plant.q, plant.dq)
+
+
+class _Record:
+    """The channels of a run while it grows."""
+
+    def __init__(
+        self,
+        plant: Plant,
+        controller: Controller,
+        trajectory: Trajectory,
+        scenario: Scenario,
+        t: Float1D,
+    ) -> None:
+        self.t = t
+        self._plant, self._controller = plant, controller
+        self._trajectory, self._scenario = trajectory, scenario
+        shape = (t.size, plant.robot.dof)
+        self._command = np.empty(shape)
+        self._state = np.empty((t.size, 4, plant.robot.dof))
+        self._done = 0
+
+    def add(self, k: int, command: Float1D, step: Step) -> None:
+        """Keep sample `k`."""
+        self._command[k] = command
+        self._state[k] = step
+        self._done = k + 1
+
+    def log(self) -> Log | None:
+        """Return the log so far; None if it is too short to be one."""
+        if self._done < SHORTEST_LOG:
+            return None
+        kept, plant = slice(self._done), self._plant
+        q, dq, ddq, tau = (np.ascontiguousarray(self._state[kept, i]) for i in range(4))
+        feedback = self._scenario.feedback
+        return Log(
+            t=self.t[kept],
+            q=q,
+            tau_meas=tau,
+            tau_cmd=self._command[kept],
+            joint_names=plant.robot.joint_names,
+            joint_units=plant.robot.joint_units,
+            torque_time_offset=plant.torque_time_offset,
+            period=self._trajectory.period,
+            truth=Truth(q, dq, ddq, tau),
+            provenance={
+                "engine": "pybullet",
+                "substeps": plant.substeps,
+                "feedback": "clean state" if feedback is None else str(feedback),
+                "controller": type(self._controller).__name__,
+            },
+        )
 
 
 def _require_grid(trajectory: Trajectory, dt: float) -> None:
@@ -101,32 +210,3 @@ def _require_grid(trajectory: Trajectory, dt: float) -> None:
                 f"a rate of {1.0 / dt:g} Hz does not divide the {name} of {time:g} s into whole "
                 "samples; change the rate or the period"
             )
-
-
-def _log(
-    plant: Plant,
-    controller: Controller,
-    trajectory: Trajectory,
-    t: Float1D,
-    channels: dict[str, Float2D],
-) -> Log:
-    q, dq, ddq, tau, command = (
-        channels[name][: t.size] for name in ("q", "dq", "ddq", "tau", "command")
-    )
-    return Log(
-        t=t,
-        q=q,
-        tau_meas=tau,
-        tau_cmd=command,
-        joint_names=plant.robot.joint_names,
-        joint_units=plant.robot.joint_units,
-        torque_time_offset=plant.torque_time_offset,
-        period=trajectory.period,
-        truth=Truth(q, dq, ddq, tau),
-        provenance={
-            "engine": "pybullet",
-            "substeps": plant.substeps,
-            "feedback": "clean state",
-            "controller": type(controller).__name__,
-        },
-    )

@@ -1,62 +1,90 @@
-"""What acts on the robot beside its controller."""
+"""What acts on the robot beside its controller, and what the controller sees of it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.experiment.disturbance import Disturbance
+from robotid_sim.experiment.feedback import Feedback
+from robotid_sim.model.robot import Robot
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A load at the tip that no model knows of."""
+
+    mass: float
+    """Mass [kg]."""
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Centre of mass in the tip frame [m]."""
+
+    def __call__(self, plant: Robot) -> Robot:
+        """Return the plant with the load."""
+        return plant.with_payload(self.mass, self.com)
+
+
+@dataclass(frozen=True, slots=True)
+class FrictionScale:
+    """Friction that has changed since the model was made, as with temperature or wear."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.factor < np.inf:
+            raise OptionError(f"friction factor must not be negative, got {self.factor}")
+
+    def __call__(self, plant: Robot) -> Robot:
+        """Return the plant with viscous and Coulomb friction scaled."""
+        joints = []
+        for joint in plant.joints:
+            law = joint.friction
+            changed = replace(law, Fv=self.factor * law.Fv, Fc=self.factor * law.Fc)
+            joints.append(replace(joint, friction=changed))
+        return replace(plant, joints=tuple(joints))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scenario:
-    r"""Disturbance torques and a start away from the trajectory; by default neither.
-
-    The disturbance of joint j (from 0) is
-    :math:`d_j(t) = A_j \sin(2 \pi f t + (j + 1) \pi / 3)`, the sinusoidal one of [1]_ with
-    frequency and phases of our own, which the paper does not give.
-
-    References
-    ----------
-    .. [1] Fazilat, Zioui (2025), "Quantum particle swarm optimization (QPSO)-based enhanced dynamic
-       model parameters identification for an industrial robotic arm", Mathematics 13(16), 2631,
-       doi:10.3390/math13162631.
-    """
+    """Conditions of a run; by default nothing acts, and the robot starts on the trajectory."""
 
     name: str = "undisturbed"
-    amplitude: Float1D | None = None
-    """Amplitude A of the disturbance [N m], shape (n,)."""
-    frequency: float = 1.0
-    """Frequency f of the disturbance [Hz]."""
+    disturbances: tuple[Disturbance, ...] = ()
+    """Torques from outside; they add up."""
     offset: Float1D | None = None
     """Start pose minus that of the trajectory [rad or m], shape (n,)."""
+    changes: tuple[Callable[[Robot], Robot], ...] = ()
+    """What differs in the plant from the robot that the models are of, applied in order."""
+    feedback: Feedback | None = None
+    """Sensors in the loop; by default the controller sees the true state."""
+    delay: int = 0
+    """Samples between a measurement and the torque computed from it, 0 or 1."""
 
     def __post_init__(self) -> None:
-        for name in ("amplitude", "offset"):
-            if getattr(self, name) is not None:
-                value = readonly(getattr(self, name), shape=(None,), name=name)
-                object.__setattr__(self, name, value)
-        if not self.frequency > 0.0:
-            raise OptionError(f"disturbance frequency must be positive, got {self.frequency}")
+        if self.offset is not None:
+            value = readonly(self.offset, shape=(None,), name="offset")
+            object.__setattr__(self, "offset", value)
+        if self.delay not in (0, 1):
+            raise OptionError(f"the computation delay is 0 or 1 samples, got {self.delay}")
+
+    def plant(self, robot: Robot) -> Robot:
+        """Return the robot as it is in this scenario."""
+        for change in self.changes:
+            robot = change(robot)
+        return robot
 
     def disturbance(self, t: Float1D, dof: int) -> Float2D | None:
         """Return the torques from outside at times `t`, shape (N, n), or None."""
-        if self.amplitude is None:
+        if not self.disturbances:
             return None
-        self._require(self.amplitude, "amplitude", dof)
-        phase = np.pi / 3.0 * np.arange(1, dof + 1)
-        return np.asarray(
-            self.amplitude * np.sin(2.0 * np.pi * self.frequency * t[:, None] + phase)
-        )
+        return np.asarray(sum(one(t, dof) for one in self.disturbances))
 
     def start_offset(self, dof: int) -> Float1D:
         """Return the start pose minus that of the trajectory, shape (n,)."""
         if self.offset is None:
             return np.zeros(dof)
-        self._require(self.offset, "offset", dof)
+        if self.offset.size != dof:
+            raise ShapeError(f"scenario offset has {self.offset.size} entries for {dof} joints")
         return self.offset
-
-    @staticmethod
-    def _require(value: Float1D, name: str, dof: int) -> None:
-        if value.size != dof:
-            raise ShapeError(f"scenario {name} has {value.size} entries for {dof} joints")

@@ -1,7 +1,6 @@
 """The two robots of a study: the plant, which is the truth, and the nominal model of it."""
 
 import logging
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
+from robotid_sim.streams import named_stream
 from robotid_sim.study.config import RobotConfig, StudyConfig
 from robotid_sim.trajectory.design import default_path
 
@@ -24,8 +24,7 @@ _log = logging.getLogger(__name__)
 
 def stage_rng(seed: int, stage: str) -> np.random.Generator:
     """Return the random generator of a stage, a child of the seed by the stage's name."""
-    key = (zlib.crc32(stage.encode()),)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    return named_stream(seed, stage)
 
 
 def read_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:

@@ -9,7 +9,7 @@ from robotid_sim.control import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
-from robotid_sim.experiment import Scenario, rollout
+from robotid_sim.experiment import Constant, Impulses, Scenario, Sinusoidal, rollout
 from robotid_sim.measurement import Log
 from robotid_sim.trajectory import PointToPoint
 
@@ -27,40 +27,28 @@ def test_default_is_undisturbed_and_starts_on_the_trajectory():
     np.testing.assert_array_equal(scenario.start_offset(2), np.zeros(2))
 
 
-def test_disturbance_is_the_formula():
-    t = np.linspace(-1.0, 2.0, 7)
-    scenario = Scenario(name="shaken", amplitude=AMPLITUDE, frequency=1.7)
-    wanted = [
-        [a * np.sin(2.0 * np.pi * 1.7 * x + (j + 1) * np.pi / 3.0) for j, a in enumerate(AMPLITUDE)]
-        for x in t
-    ]
-    assert scenario.name == "shaken"
-    np.testing.assert_allclose(scenario.disturbance(t, 2), wanted, atol=1e-13)  # rounding
-
-
-def test_offset_and_amplitude_are_frozen_copies():
+def test_offset_is_a_frozen_copy():
     offset = np.array([0.1, -0.2])
-    scenario = Scenario(offset=offset, amplitude=AMPLITUDE)
+    scenario = Scenario(offset=offset)
     offset[0] = 9.0
     np.testing.assert_array_equal(scenario.start_offset(2), [0.1, -0.2])
     with pytest.raises(ValueError, match="read-only"):
-        scenario.amplitude[0] = 1.0
+        scenario.offset[0] = 1.0
 
 
-@pytest.mark.parametrize("frequency", [0.0, -1.0, float("nan")])
-def test_a_frequency_that_is_not_positive_is_refused(frequency):
-    with pytest.raises(OptionError, match="frequency must be positive"):
-        Scenario(frequency=frequency)
+def test_an_offset_that_is_not_finite_is_refused():
+    with pytest.raises(ShapeError, match="offset"):
+        Scenario(offset=np.array([1.0, np.nan]))
 
 
-@pytest.mark.parametrize("name", ["amplitude", "offset"])
-def test_values_that_are_not_finite_are_refused(name):
-    with pytest.raises(ShapeError, match=name):
-        Scenario(**{name: np.array([1.0, np.nan])})
+@pytest.mark.parametrize("delay", [-1, 2])
+def test_the_delay_is_one_sample_at_most(delay):
+    with pytest.raises(OptionError, match="0 or 1"):
+        Scenario(delay=delay)
 
 
 def test_disturbance_moves_the_robot_and_stays_out_of_the_torque(arm):
-    scenario = Scenario(name="disturbed", amplitude=AMPLITUDE, frequency=2.0)
+    scenario = Scenario(name="sinusoidal", disturbances=(Sinusoidal(AMPLITUDE, 2.0),))
     with Plant(arm) as plant:
         log = rollout(plant, ComputedTorque(arm), still(arm, 0.5), scenario=scenario)
     truth = log.truth
@@ -85,9 +73,16 @@ def test_start_offset_adds_to_the_pose_of_the_trajectory(arm):
     assert np.abs(log.q[-1] - arm.home).max() < 0.2 * np.abs(offset).max()
 
 
-@pytest.mark.parametrize("name", ["amplitude", "offset"])
-def test_wrong_number_of_joints_is_refused(arm, name):
-    scenario = Scenario(**{name: np.ones(3)})
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        Scenario(offset=np.ones(3)),
+        Scenario(disturbances=(Sinusoidal(np.ones(3)),)),
+        Scenario(disturbances=(Constant(np.ones(1)),)),
+        Scenario(disturbances=(Impulses(np.zeros(2), np.ones((2, 3))),)),
+    ],
+)
+def test_wrong_number_of_joints_is_refused(arm, scenario):
     with Plant(arm) as plant, pytest.raises(ShapeError):
         rollout(plant, ComputedTorque(arm), still(arm, 0.1), scenario=scenario)
 

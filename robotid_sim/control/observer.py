@@ -1,0 +1,117 @@
+"""Velocity from encoders: an observer that predicts with a model and corrects with positions."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
+from robotid_sim.errors import OptionError, RankDeficientError
+from robotid_sim.model.robot import Robot
+
+LEAPFROG_PASSES = 3
+"""As in the plant: with the true model and no noise the prediction is exact."""
+
+
+@dataclass(slots=True, eq=False)
+class VelocityObserver:
+    r"""Extended-state observer: position, velocity and the acceleration that the model misses.
+
+    At every sample the model predicts the state under the torque held since the last one, and the
+    innovation :math:`r = y - \hat q` of the encoder corrects it,
+
+    .. math:: \hat q \leftarrow \hat q + l_1 r, \quad
+        \hat{\dot q} \leftarrow \hat{\dot q} + l_2 r, \quad
+        \hat d \leftarrow \hat d + l_3 r,
+
+    where d is an acceleration from model error and disturbance, constant between samples [1]_. The
+    gains of the critically damped filter put all three poles at :math:`z = e^{-\omega / f}`:
+    :math:`l_1 = 1 - z^3`, :math:`l_2 = 1.5 f (1 - z^2)(1 - z)`, :math:`l_3 = f^2 (1 - z)^3` [2]_.
+    White position noise of standard deviation sigma leaves a velocity noise of about
+    :math:`\sigma \omega^{3/2} f^{-1/2}` instead of the :math:`\sqrt 2 \sigma f` of differences.
+    A lost sample is predicted across without correction.
+
+    References
+    ----------
+    .. [1] Han (2009), "From PID to active disturbance rejection control", IEEE Trans. Industrial
+       Electronics 56(3), doi:10.1109/TIE.2008.2011621.
+    .. [2] Brookner (1998), "Tracking and Kalman Filtering Made Easy", Wiley, sec. 1.3: the
+       critically damped g-h-k filter.
+    """
+
+    model: Robot
+    """What the controller believes."""
+    rate: float
+    """Sample rate f [Hz]."""
+    bandwidth: float
+    """Pole omega of the error [rad/s]."""
+    _gains: tuple[float, float, float] = field(init=False, repr=False)
+    _substeps: int = field(init=False, repr=False)
+    _phi: Float1D = field(init=False, repr=False)
+    _q: Float1D = field(init=False, repr=False)
+    _dq: Float1D = field(init=False, repr=False)
+    _missed: Float1D = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not (self.rate > 0.0 and 0.0 < self.bandwidth < np.pi * self.rate):
+            raise OptionError(
+                f"observer bandwidth {self.bandwidth:g} rad/s must lie in (0, pi times the rate of "
+                f"{self.rate:g} Hz)"
+            )
+        z = float(np.exp(-self.bandwidth / self.rate))
+        self._gains = (
+            1.0 - z**3,
+            1.5 * self.rate * (1.0 - z**2) * (1.0 - z),
+            self.rate**2 * (1.0 - z) ** 3,
+        )
+        self._phi = self.model.parameters()
+        self._substeps = _stable_steps(self.model, 1.0 / self.rate)
+        self.reset(self.model.home, np.zeros(self.model.dof))
+
+    def reset(self, q: Float1D, dq: Float1D) -> None:
+        """Start from a state that is known."""
+        self._q, self._dq = np.array(q, dtype=float), np.array(dq, dtype=float)
+        self._missed = np.zeros(self.model.dof)
+
+    def correct(self, y: Float1D | None) -> tuple[Float1D, Float1D]:
+        """Return the state after the encoder sample `y` [rad or m]; None for a lost sample."""
+        if y is not None:
+            innovation = y - self._q
+            l1, l2, l3 = self._gains
+            self._q = self._q + l1 * innovation
+            self._dq = self._dq + l2 * innovation
+            self._missed = self._missed + l3 * innovation
+        return self._q, self._dq
+
+    def predict(self, tau: Float1D) -> None:
+        """Go one sample ahead under the drive torque `tau` [N m] held until then.
+
+        Raises
+        ------
+        RankDeficientError
+            If the model's mass matrix is not positive definite.
+        """
+        model = self.model
+        self._q, self._dq, ok = kernels.free_motion(
+            model.geometry,
+            model.gravity,
+            self._phi,
+            model.eps,
+            self._q,
+            self._dq,
+            tau,
+            self._missed,
+            1.0 / self.rate / self._substeps,
+            self._substeps,
+            LEAPFROG_PASSES,
+        )
+        if not ok:
+            raise RankDeficientError(not_positive_definite(model))
+
+
+def _stable_steps(model: Robot, dt: float) -> int:
+    """Return sub-steps per sample that keep the model's explicit friction stable at home."""
+    lightest = effective_inertia(model, model.home[None])[0]
+    slope = [joint.friction.Fc / joint.friction.eps + joint.friction.Fv for joint in model.joints]
+    return max(1, int(np.ceil((dt * np.array(slope) / lightest).max())))

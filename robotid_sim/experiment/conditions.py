@@ -1,0 +1,238 @@
+"""Conditions: named, seeded parts of a scenario, sized by the robot; they can be combined."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.errors import OptionError
+from robotid_sim.experiment.disturbance import Constant, Impulses, Sinusoidal
+from robotid_sim.experiment.feedback import Feedback
+from robotid_sim.experiment.scenario import FrictionScale, Payload, Scenario
+from robotid_sim.model.robot import Robot
+from robotid_sim.registry import Registry
+
+JOINER = "+"
+"""Between the names of conditions that hold together, as in ``payload+sinusoidal``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """What conditions are sized by."""
+
+    nominal: Robot
+    peak: Float1D
+    """Largest torque of the undisturbed run with the true model [N m or N], shape (n,)."""
+    duration: float
+    """Time of the run [s]."""
+
+
+class Condition(ABC):
+    """One part of a scenario; a frozen dataclass of its options."""
+
+    random: ClassVar[bool] = False
+    """Whether it draws anything: a run without a draw needs no repetition."""
+
+    @abstractmethod
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Return the scenario with this condition on top."""
+
+
+def _share(condition: Condition, *names: str) -> None:
+    for name in names:
+        if not 0.0 <= getattr(condition, name) < np.inf:
+            raise OptionError(f"{type(condition).__name__}: {name} must not be negative")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undisturbed(Condition):
+    """Nothing acts on the robot but its drives."""
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Return the scenario as it is."""
+        del setting, rng
+        return scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinusoidalTorque(Condition):
+    """Sinusoidal torque on every joint, a share of its peak torque, phases drawn.
+
+    References
+    ----------
+    .. [1] Fazilat, Zioui (2025), "Quantum particle swarm optimization (QPSO)-based enhanced dynamic
+       model parameters identification for an industrial robotic arm", Mathematics 13(16), 2631,
+       doi:10.3390/math13162631.
+    """
+
+    random: ClassVar[bool] = True
+    share: float = 0.4
+    """Amplitude over the peak torque of the undisturbed run."""
+    frequency: float = 1.0
+    """[Hz]."""
+
+    def __post_init__(self) -> None:
+        _share(self, "share")
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Add the torque."""
+        phase = rng.uniform(0.0, 2.0 * np.pi, setting.peak.size)
+        torque = Sinusoidal(self.share * setting.peak, self.frequency, phase)
+        return replace(scenario, disturbances=(*scenario.disturbances, torque))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantTorque(Condition):
+    """Constant torque on every joint, a share of its peak torque, signs drawn."""
+
+    random: ClassVar[bool] = True
+    share: float = 0.2
+
+    def __post_init__(self) -> None:
+        _share(self, "share")
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Add the torque."""
+        sign = rng.choice([-1.0, 1.0], setting.peak.size)
+        torque = Constant(self.share * setting.peak * sign)
+        return replace(scenario, disturbances=(*scenario.disturbances, torque))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpulsiveTorque(Condition):
+    """Blows on every joint at once, times and signs drawn."""
+
+    random: ClassVar[bool] = True
+    share: float = 1.0
+    """Largest torque of a blow over the peak torque."""
+    rate: float = 0.5
+    """Blows a second; at least one a run."""
+    width: float = 0.02
+    """Length of a blow [s]."""
+
+    def __post_init__(self) -> None:
+        _share(self, "share", "rate", "width")
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Add the blows."""
+        count = max(1, round(self.rate * setting.duration))
+        times = np.sort(rng.uniform(0.0, max(setting.duration - self.width, 0.0), count))
+        signs = rng.choice([-1.0, 1.0], (count, setting.peak.size))
+        blows = Impulses(times, self.share * setting.peak * signs, self.width)
+        return replace(scenario, disturbances=(*scenario.disturbances, blows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownPayload(Condition):
+    """A load at the tip that no model knows of."""
+
+    mass: float | None = None
+    """Mass [kg]; by default 3 % of what the joints move."""
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Add the load."""
+        del rng
+        mass = self.mass
+        if mass is None:
+            mass = 0.03 * sum(float(link.phi[0]) for link in setting.nominal.links)
+        return replace(scenario, changes=(*scenario.changes, Payload(mass)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrictionChange(Condition):
+    """Viscous and Coulomb friction that changed after the identification."""
+
+    factor: float = 1.5
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Scale the friction."""
+        del setting, rng
+        return replace(scenario, changes=(*scenario.changes, FrictionScale(self.factor)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensorFeedback(Condition):
+    """Noisy encoders in the loop, an observer makes the velocity."""
+
+    random: ClassVar[bool] = True
+    revolute: float = 1e-4
+    """Standard deviation of revolute joints [rad]."""
+    prismatic: float = 1e-5
+    """Standard deviation of prismatic joints [m]."""
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Put the encoders into the loop; lost samples stay lost."""
+        del setting, rng
+        lost = 0.0 if scenario.feedback is None else scenario.feedback.lost
+        seen = Feedback(revolute=self.revolute, prismatic=self.prismatic, lost=lost)
+        return replace(scenario, feedback=seen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedSamples(Condition):
+    """Encoder samples that do not arrive, an observer predicts across."""
+
+    random: ClassVar[bool] = True
+    lost: float = 0.1
+    """Probability of every sample."""
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Lose samples of the encoders there are, or of perfect ones."""
+        del setting, rng
+        seen = scenario.feedback or Feedback(revolute=0.0, prismatic=0.0)
+        return replace(scenario, feedback=replace(seen, lost=self.lost))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputationDelay(Condition):
+    """One sample between the measurement and the torque computed from it."""
+
+    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+        """Delay the controller."""
+        del setting, rng
+        return replace(scenario, delay=1)
+
+
+CONDITIONS: Registry[Condition] = Registry(
+    "scenario",
+    {
+        "computation-delay": ComputationDelay,
+        "constant": ConstantTorque,
+        "dropped-samples": DroppedSamples,
+        "feedback": SensorFeedback,
+        "friction": FrictionChange,
+        "impulsive": ImpulsiveTorque,
+        "payload": UnknownPayload,
+        "sinusoidal": SinusoidalTorque,
+        "undisturbed": Undisturbed,
+    },
+)
+
+
+def conditions(
+    name: str, options: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Condition]:
+    """Return the conditions of a scenario named like ``payload+sinusoidal``.
+
+    Parameters
+    ----------
+    name : str
+        Keys of CONDITIONS, joined by ``+``.
+    options : mapping of str to mapping, optional
+        Options by condition.
+    """
+    options = options or {}
+    return [CONDITIONS.build(part, **options.get(part, {})) for part in name.split(JOINER)]
+
+
+def compose(
+    name: str, parts: list[Condition], setting: Setting, rng: np.random.Generator
+) -> Scenario:
+    """Return the scenario in which all of `parts` hold."""
+    scenario = Scenario(name=name)
+    for part in parts:
+        scenario = part.add(scenario, setting, rng)
+    return scenario
