@@ -9,11 +9,12 @@ from robotid_sim.cli import options, output
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.experiment import CONDITIONS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.optim import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.trajectory import CRITERIA, TRAJECTORIES
+from robotid_sim.trajectory import CRITERIA, TASKS, TRAJECTORIES
 
 KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "robots": describe_catalog,
@@ -24,6 +25,8 @@ KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "estimators": ESTIMATORS.describe,
     "optimizers": OPTIMIZERS.describe,
     "controllers": CONTROLLERS.describe,
+    "tasks": TASKS.describe,
+    "scenarios": CONDITIONS.describe,
 }
 
 

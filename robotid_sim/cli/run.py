@@ -11,13 +11,14 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.cli.loop_table import print_control
 from robotid_sim.cli.view import show_motion
 from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
 from robotid_sim.files import make_folder
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.result import CheckResult, ControlResult, StudyResult
+from robotid_sim.study.result import CheckResult, StudyResult
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import Progress, basis_of, check_config, fourier_options
 from robotid_sim.study.study import Study, run_study
@@ -234,39 +235,6 @@ def _print_preprocessing(result: StudyResult) -> None:
         ["filter", "torque error / sensor noise", "parameter error / Cramér-Rao std"],
         rows,
     )
-
-
-def print_control(runs: Sequence[ControlResult], units: Sequence[str]) -> None:
-    """Print the tracking errors of the sliding-mode loop with the three models."""
-    if not runs:
-        return
-    output.print_line()
-    kinds = dict.fromkeys((run.task, run.scenario) for run in runs if run.task != "step")
-    rows = []
-    for task, scenario in kinds:
-        for unit in dict.fromkeys(units):
-            of_unit = [u == unit for u in units]
-            cells = []
-            for model in ("true", "nominal", "identified"):
-                error = next(
-                    np.array(run.rms_error)[of_unit]
-                    for run in runs
-                    if (run.controller, run.model, run.task, run.scenario)
-                    == ("sliding-mode", model, task, scenario)
-                )
-                cells.append(1e3 * float(np.sqrt((error**2).mean())))
-            true, nominal, found = cells
-            gap = (nominal - found) / (nominal - true) if nominal > true else None
-            shown = [f"{cell:.4g} m{unit}" for cell in cells]
-            closed = output.percent(gap) if scenario == "undisturbed" else "-"
-            rows.append([task, scenario, *shown, closed])
-    output.print_table(
-        "sliding mode in the engine: RMS tracking error of all joints, by the model in the loop",
-        ["task", "scenario", "true", "nominal", "identified", "gap closed"],
-        rows,
-        text_columns=2,
-    )
-    output.print_line()
 
 
 def print_checks(checks: Sequence[CheckResult]) -> None:

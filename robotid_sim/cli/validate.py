@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.cli.run import print_checks, print_control
+from robotid_sim.cli.loop_table import print_control
+from robotid_sim.cli.run import print_checks
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation import Estimate, load_estimates
@@ -16,11 +17,12 @@ from robotid_sim.files import require_writable, write_json
 from robotid_sim.measurement import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.models import compared_models, require_models
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.scoring import describe_run
 from robotid_sim.study.stages import basis_of, lift_estimate, preprocessor_of
 from robotid_sim.study.stages import validate as validate_stage
-from robotid_sim.study.study import saved_if_diverged, versions
+from robotid_sim.study.study import save_failures, saved_if_diverged, versions
 from robotid_sim.study.verdict import loop_checks
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.prediction import Prediction, predictions
@@ -38,37 +40,58 @@ def validate(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")
     ] = None,
+    controller: Annotated[
+        list[str] | None, typer.Option(help="Controller to run with every model, repeatable.")
+    ] = None,
+    task: Annotated[list[str] | None, typer.Option(help="Task to run, repeatable.")] = None,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Another model: an estimator of ESTIMATE or published:SET, repeatable."),
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Repetitions of what is drawn.  [default: 1]")
+    ] = None,
     report: options.ReportFile = None,
     json: options.Json = False,
     workers: options.Workers = None,
     *,
     study: StudyConfig,
 ) -> int:
-    """Validate an estimate: predict a log, and run the sliding-mode loop on ROBOT in the engine.
+    """Validate an estimate: predict a log, and run the closed loop on ROBOT in the engine.
 
-    The loop compares the true, the nominal and the identified model. Exit 1 if a check fails.
+    The loop compares the true, the nominal, the identified and other models, for the controllers,
+    tasks and scenarios that `robotid list` knows; section [control] of the configuration has their
+    options. Exit 1 if a check fails.
     """
     for path in filter(None, (out, report)):
         require_writable(path)
+    study = _with_choices(study, controller, task, scenario, model, runs)
     plant = read_robot(robot, study.robot)
-    model = nominal_robot(plant, study)
-    basis = basis_of(model, study)
-    chosen = _chosen(estimate, plant, basis)
-    lifted = lift_estimate(chosen, model, basis)
+    nominal = nominal_robot(plant, study)
+    basis = basis_of(nominal, study)
+    estimates, chosen = _estimates(estimate, plant, basis)
+    require_models(plant, study.control.models, [e.estimator for e in estimates])
+    lifted = lift_estimate(chosen, nominal, basis)
     if lifted is None:
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
     predicted = None
     if log is not None:
-        unseen = load_log(log).require_robot(model)
-        predicted = predictions(chosen.beta, unseen, model, basis, preprocessor_of(study))
+        unseen = load_log(log).require_robot(nominal)
+        predicted = predictions(chosen.beta, unseen, nominal, basis, preprocessor_of(study))
     diverged = (out or estimate).with_name("diverged.h5")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         count = workers or os.cpu_count() or 1
-        loop = validate_stage(plant, lifted.robot, study, workers=count, progress=progress)
-    runs = [describe_run(run) for run in loop.runs]
+        models = compared_models(plant, nominal, lifted.robot, estimates, basis, study)
+        loop = validate_stage(plant, models, study, workers=count, progress=progress)
+        save_failures(loop, diverged.parent)
+    described = [describe_run(run) for run in loop.runs]
     checks = loop_checks(plant, loop, study.validation)
     content = _content(plant, chosen, lifted, predicted, loop)
-    content["control"] = [run.model_dump(mode="json") for run in runs]
+    content["control"] = [run.model_dump(mode="json") for run in described]
     content["checks"] = [check.model_dump(mode="json") for check in checks]
     if out is not None:
         write_json(out, "validation", 1, content)
@@ -77,12 +100,12 @@ def validate(
         from robotid_sim.report.validation_report import validation_report
 
         again = (study, options.command_line(), versions())
-        write_page(validation_report(plant, chosen, predicted, loop, runs, checks, *again), report)
+        write_page(validation_report(plant, chosen, predicted, loop, checks, *again), report)
     if json:
         output.print_json(content)
     else:
         _print(plant, lifted, predicted, loop)
-        print_control(runs, plant.joint_units)
+        print_control(described, plant.joint_units)
         print_checks(checks)
     return 0 if all(check.passed for check in checks) else 1
 
@@ -122,7 +145,7 @@ def _print(
     )
     if loop.gains.limited:
         joints = ", ".join(loop.gains.limited)
-        output.print_line(f"bound not reached at the largest bandwidth: {joints}")
+        output.print_line(f"more than wanted for {joints}")
     if predicted is not None:
         found, before = (p.torque_rms_relative.tolist() for p in predicted)
         parts = zip(plant.joint_names, found, before, strict=True)
@@ -131,7 +154,30 @@ def _print(
         output.print_table("", columns, rows)
 
 
-def _chosen(path: Path, plant: Robot, basis: BaseParameters) -> Estimate:
+def _with_choices(
+    study: StudyConfig,
+    controllers: list[str] | None,
+    tasks: list[str] | None,
+    scenarios: list[str] | None,
+    models: list[str] | None,
+    runs: int | None,
+) -> StudyConfig:
+    """Return the study with the choices of the command line; options by task stay."""
+    control = study.control
+    known = control.tasks
+    choices: dict[str, Any] = {
+        "controllers": None if controllers is None else tuple(controllers),
+        "tasks": None if tasks is None else {name: known.get(name, {}) for name in tasks},
+        "scenarios": None if scenarios is None else tuple(scenarios),
+        "models": None if models is None else tuple(models),
+        "runs": runs,
+    }
+    made = {key: value for key, value in choices.items() if value is not None}
+    return study.model_copy(update={"control": control.model_copy(update=made)})
+
+
+def _estimates(path: Path, plant: Robot, basis: BaseParameters) -> tuple[list[Estimate], Estimate]:
+    """Return all estimates of a file and the chosen one."""
     estimates, context = load_estimates(path)
     wanted = context.get("chosen")
     chosen = next((e for e in estimates if e.estimator == wanted), None)
@@ -142,4 +188,4 @@ def _chosen(path: Path, plant: Robot, basis: BaseParameters) -> Estimate:
             f"{path} has other base parameters than '{plant.name}' ({len(chosen.names)} against "
             f"{basis.rank}); is it of another robot, or of other joint parameters?"
         )
-    return chosen
+    return [e for e in estimates if e.names == basis.names], chosen

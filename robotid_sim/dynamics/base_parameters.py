@@ -98,6 +98,16 @@ class BaseParameters:
         """Return the base parameters of a full parameter vector, shape (b,)."""
         return np.asarray(self.B @ phi)
 
+    def completed(self, beta: Float1D, phi: Float1D) -> Float1D:
+        """Return a full parameter vector with base parameters `beta`, shape (p,).
+
+        It is `phi` with the columns that lead the base parameters changed: it gives the torques of
+        `beta` exactly, and its bodies may be impossible.
+        """
+        completed = np.array(phi, dtype=float)
+        completed[self.columns] += beta - self.of(phi)
+        return completed
+
 
 def base_parameters(
     robot: Robot, joint_parameters: Sequence[str] = ("Fv", "Fc", "Ia")

@@ -164,6 +164,37 @@ def published_links(robot: str) -> Robot:
     return arm.with_parameters(phi)
 
 
+def published_robot(robot: str, name: str | None = None) -> Robot:
+    """Return a catalog robot with a published set in its links and all else as in its URDF.
+
+    The result is formal: for dynamics and controllers, never for the engine or a writer. Friction
+    and rotors stay the catalog's, for the sets differ in the bodies.
+
+    Parameters
+    ----------
+    robot : str
+        Catalog name.
+    name : str, optional
+        Name of the set; by default the paper's reference set.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot has no such set.
+    """
+    published, whole = published_parameters(robot, name), load_robot(robot)
+    return with_published(whole, published)
+
+
+def with_published(robot: Robot, published: PublishedParameters) -> Robot:
+    """Return a robot with published bodies in its first links; see `published_robot`."""
+    phi = robot.parameters()
+    for k in range(published.phi.size // (parameters.N_INERTIAL + parameters.N_JOINT)):
+        body = parameters.inertial_slice(k)
+        phi[body] = published.phi[body]
+    return robot.with_parameters(phi, formal=True)
+
+
 def _read_published(robot: str) -> dict[str, Any]:
     path = find_urdf(robot).parent / "published.toml"
     if not path.is_file():

@@ -113,6 +113,7 @@ class Space:
 
     curves: tuple[tuple[str, str, Float2D], ...]
     """Label, color role, points of shape (N, 3)."""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -105,7 +105,7 @@ class _Layout:
     @classmethod
     def of(cls, chart: Chart, width: float) -> "_Layout":
         if all(isinstance(panel, Space | Matrix) for panel in chart.panels):
-            width = min(width, chart.panel_height + 1.2)
+            width = min(width, chart.columns * (chart.panel_height + 1.2))
         names = [n for p in chart.panels if isinstance(p, Panel) for n in p.y_ticks]
         left = max(LEFT, 0.3 + 0.055 * max(map(len, names), default=0))
         labels = list(chart.legend())
@@ -263,11 +263,14 @@ def _draw_space(made: Figure, place: SubplotSpec, panel: Space) -> None:
     axes.set_zlim(floor, floor + 2.0 * half)
     axes.set_box_aspect((1.0, 1.0, 1.0), zoom=1.05)
     axes.view_init(elev=22.0, azim=-60.0)
+    if panel.title:
+        axes.set_title(panel.title, pad=0.0)
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0)
     for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
         axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
         axis.set_label_text(f"{name} [m]")
         axis.set_tick_params(pad=0.0)
+        axis.set_major_locator(MaxNLocator(4))
         axis._axinfo["grid"]["color"] = light("grid")  # noqa: SLF001 - no public way
 
 

@@ -11,22 +11,14 @@ from robotid_sim.estimation import Estimate
 from robotid_sim.measurement import Log, Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, KalmanTorque, Preprocessor, RtsSmoother
-from robotid_sim.report.figures.closed_loop import (
-    energies,
-    joint_errors,
-    joint_torques,
-    pareto,
-    tool_errors,
-)
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, torque_filters
 from robotid_sim.report.page import Section, Table
-from robotid_sim.report.wording import control_table, number, percent, unit_text
-from robotid_sim.study.result import ComparedPreprocessor, ControlResult
+from robotid_sim.report.wording import number, percent, unit_text
+from robotid_sim.study.result import ComparedPreprocessor
 from robotid_sim.trajectory.design import Assessment
 from robotid_sim.trajectory.reference import Trajectory
-from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.prediction import Prediction
 
 
@@ -208,31 +200,4 @@ def prediction_section(
         title="Fit" if seen else "Prediction",
         charts=(prediction(found, before, noise_std, seen=seen),),
         tables=(Table(columns=columns, rows=tuple(rows)),),
-    )
-
-
-def loop_section(loop: ClosedLoop, runs: Sequence[ControlResult], plant: Robot) -> Section:
-    """Return the closed loop: errors, torques and energy with the three models."""
-    names, units = plant.joint_names, plant.joint_units
-    gains = loop.gains
-    bound = ", ".join(f"{1e3 * value:.3g}" for value in gains.error_bound)
-    text = (
-        f"Sliding mode in the engine on the true plant, bandwidth {gains.bandwidth:.4g} rad/s; "
-        f"under the disturbance the gains promise {bound} mrad or mm."
-    )
-    if gains.limited:
-        text += (
-            f" At the largest bandwidth the wanted bound is missed by {', '.join(gains.limited)}."
-        )
-    return Section(
-        title="Closed loop",
-        text=text,
-        charts=(
-            joint_errors(loop, names, units),
-            tool_errors(loop),
-            joint_torques(loop, names, units),
-            energies(loop),
-            pareto(loop, units),
-        ),
-        tables=(control_table(runs, units),),
     )

@@ -9,10 +9,10 @@ from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.measurement import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.finding import finding
+from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page, Section, Table
 from robotid_sim.report.sections import (
     excitation_section,
-    loop_section,
     parameters_section,
     prediction_section,
     preprocessing_section,
@@ -88,7 +88,7 @@ def _study_sections(study: Study) -> list[Section]:
             )
         )
     if study.loop is not None:
-        sections.append(loop_section(study.loop, result.control, study.plant))
+        sections.append(loop_section(study.loop, study.plant))
     return sections
 
 

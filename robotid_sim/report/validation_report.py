@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from robotid_sim.estimation import Estimate
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page, Section
-from robotid_sim.report.sections import loop_section, prediction_section
+from robotid_sim.report.sections import prediction_section
 from robotid_sim.report.wording import assumptions, check_table, percent, reproduction
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.result import CheckResult, ControlResult
+from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.prediction import Prediction
 
@@ -18,7 +19,6 @@ def validation_report(
     estimate: Estimate,
     predicted: tuple[Prediction, Prediction] | None,
     loop: ClosedLoop,
-    runs: Sequence[ControlResult],
     checks: Sequence[CheckResult],
     config: StudyConfig,
     command: str,
@@ -34,8 +34,8 @@ def validation_report(
         What was validated.
     predicted : tuple of Prediction, optional
         Of the identified and of the nominal model on an unseen log.
-    loop, runs, checks
-        The closed loop, its runs as in the result, and the checks on it.
+    loop, checks
+        The closed loop, and the checks on it.
     config, command, versions
         How to do it again.
     """
@@ -44,15 +44,26 @@ def validation_report(
     sections = [Section(title="Verdict", tables=(check_table(checks),))]
     if predicted is not None:
         sections.append(prediction_section(*predicted, estimate.noise_std))
-    sections.append(loop_section(loop, runs, plant))
+    sections.append(loop_section(loop, plant))
     return Page(
         title=f"Validation of an estimate of {plant.name}",
-        finding=f"In the closed loop the identified model closed {percent(1.0 - gap)} of the "
-        "tracking gap between the nominal and the true model.",
+        finding=_finding(loop, gap),
         passed=passed,
         sections=(
             *sections,
             assumptions(plant, plant.assumptions, "true"),
             reproduction(command, config, versions),
         ),
+    )
+
+
+def _finding(loop: ClosedLoop, gap: float | None) -> str:
+    if gap is None:
+        return (
+            f"{len(loop.runs)} closed-loop runs with {len(loop.models)} models were compared in "
+            f"{len(loop.scenarios)} scenarios."
+        )
+    return (
+        f"In the closed loop the identified model closed {percent(1.0 - gap)} of the tracking gap "
+        "between the nominal and the true model."
     )

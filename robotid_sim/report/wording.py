@@ -7,7 +7,7 @@ import numpy as np
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import Section, Table
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.result import CheckResult, ControlResult
+from robotid_sim.study.result import CheckResult
 
 CHECKS = {
     "limits_respected": "largest use of position, velocity or acceleration limits",
@@ -20,6 +20,7 @@ CHECKS = {
     "consistent_fit_over_least_squares": "squared error of the consistent fit over least squares",
     "tracking_gap_left": "share of the tracking gap to the true model that is left",
     "torque_mismatch_left": "torque error along the laps over the nominal model's",
+    "failed_loops": "closed-loop runs that diverged or ended in a bad command",
 }
 
 
@@ -51,36 +52,6 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
         text_columns=2,
         marks=tuple(check.passed for check in checks),
     )
-
-
-def control_table(runs: Sequence[ControlResult], units: Sequence[str]) -> Table:
-    """Return every closed-loop run in a row; errors and mismatch are RMS over joints of a unit."""
-    several = len(set(units)) > 1
-    rows = []
-    for run in runs:
-        for unit in dict.fromkeys(units):
-            kept = [k for k, u in enumerate(units) if u == unit]
-            rms, peak = np.array(run.rms_error)[kept], np.array(run.max_error)[kept]
-            name = f"{run.task} ({unit})" if several else run.task
-            rows.append(
-                (
-                    name,
-                    run.scenario,
-                    run.controller,
-                    run.model,
-                    f"{1e3 * np.sqrt((rms**2).mean()):.4g} m{unit}",
-                    f"{1e3 * peak.max():.4g} m{unit}",
-                    number(sum(run.energy_j)),
-                    number(max(run.chattering_index), 2),
-                    number(run.rise_time_s, 3),
-                    number(run.settling_time_s, 3),
-                    number(run.overshoot_percent, 2),
-                    number(run.saturated_s, 3),
-                )
-            )
-    columns = ("task", "scenario", "controller", "model", "RMS error", "largest error")
-    more = ("energy [J]", "chattering", "rise [s]", "settling [s]", "overshoot [%]", "clipped [s]")
-    return Table(columns=columns + more, rows=tuple(rows), text_columns=4, title="All runs")
 
 
 def limits_table(robot: Robot) -> Table:

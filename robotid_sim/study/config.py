@@ -112,16 +112,28 @@ class ControlConfig(_Section):
 
     enabled: bool = True
     """Run it; if false its part of the result is empty and the verdict is without it."""
+    controllers: tuple[str, ...] = Field(default=("sliding-mode",), min_length=1)
+    """Controllers that run with every model; the first one decides the verdict."""
+    baselines: tuple[str, ...] = ("computed-torque", "gravity-pd")
+    """Controllers that run with the identified model only, on the first fast path."""
+    models: tuple[str, ...] = ()
+    """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
+    tasks: dict[str, dict[str, Any]] = Field(
+        default_factory=lambda: dict(_DEFAULT_TASKS), min_length=1
+    )
+    """Tasks by name with their options."""
+    scenarios: tuple[str, ...] = Field(default=("undisturbed", "sinusoidal"), min_length=1)
+    """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""
+    conditions: dict[str, dict[str, float]] = Field(default_factory=dict)
+    """Options by condition."""
+    runs: int = Field(default=1, ge=1)
+    """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
     bandwidth: float = Field(default=50.0, gt=0.0)
     """Smallest bandwidth [rad/s]; raised until the error bound holds."""
     error: float = Field(default=0.01, gt=0.0)
     """Wanted tracking error under the disturbance [rad or m]."""
     slow_lap: float | None = Field(default=30.0, gt=3.0)
     """Time of the slow lap [s]; null in JSON, or ``--quick``, for the fast lap only."""
-    baselines: bool = True
-    """Run computed torque and PD with gravity compensation beside the sliding mode."""
-    radius: float | None = Field(default=None, gt=0.0)
-    """Radius of the circle [m]; by default what the arm reaches well."""
 
 
 class ValidationConfig(_Section):
@@ -143,6 +155,7 @@ class ValidationConfig(_Section):
     """Largest torque error of the identified model over the nominal one's, along the laps."""
 
 
+_DEFAULT_TASKS: dict[str, dict[str, Any]] = {"circle": {}, "joint-step": {}}
 _DEFAULT_SENSORS: dict[str, dict[str, float]] = {"encoder-noise": {}, "torque-noise": {}}
 
 
@@ -179,7 +192,7 @@ class StudyConfig(_Section):
             }
         )
         validation = self.validation.model_copy(update={"replicates": 5, "gap": 0.2})
-        control = self.control.model_copy(update={"slow_lap": None, "baselines": False})
+        control = self.control.model_copy(update={"slow_lap": None, "baselines": (), "runs": 1})
         return self.model_copy(
             update={"design": design, "validation": validation, "control": control}
         )

@@ -7,7 +7,7 @@ unknown is null, never NaN. Fields that belong to parts of the study that did no
 import json
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -110,23 +110,49 @@ class EstimateResult(_Model):
     validation: PredictionResult | None
 
 
+class StepResult(_Model):
+    """How a response comes to its setpoint; null where it does not within the record."""
+
+    rise_time_s: float | None
+    settling_time_s: float | None
+    overshoot_percent: float | None
+    steady_state_error_percent: float | None
+
+
 class ControlResult(_Model):
     """One closed-loop run."""
 
     controller: str
-    model: Literal["true", "nominal", "identified"]
+    model: str
+    """``true``, ``nominal``, ``identified``, an estimator, or ``published:SET``."""
     scenario: str
     task: str
+    run: int = 0
+    """Which repetition this is."""
     rms_error: list[float]
     max_error: list[float]
+    iae: list[float] = []
+    itae: list[float] = []
+    tip_rms_error: float | None = None
+    """Distance of the tip from its reference [m]."""
+    tip_max_error: float | None = None
+    tip_iae: float | None = None
+    tip_itae: float | None = None
     torque_mismatch: list[float]
     rise_time_s: float | None
     settling_time_s: float | None
     overshoot_percent: float | None
     steady_state_error_percent: float | None
+    tip_step: StepResult | None = None
+    """The same for the tip; null for tasks that start on their reference."""
     energy_j: list[float]
+    energy_signed_j: list[float] = []
+    torque_rms: list[float] = []
     torque_variation: list[float]
     chattering_index: list[float]
+    peak_torque: list[float] = []
+    peak_torque_ratio: list[float] = []
+    """Over the limit; 0 where there is none."""
     saturated_s: float
 
 

@@ -19,14 +19,14 @@ from robotid_sim.measurement import SENSORS, Log, Sensor, measure
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.models import Models, require_models
 from robotid_sim.study.robots import nominal_robot, stage_rng
 from robotid_sim.trajectory import CRITERIA
 from robotid_sim.trajectory.design import FourierOptions, random_feasible, silent
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.optimal import DesignResult, optimal_design
-from robotid_sim.trajectory.path import tracking_path
 from robotid_sim.trajectory.quintic import APPROACH_STEP
-from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, LoopPlan, closed_loop, task_runs
 
 Progress = Callable[[str, float], None]
 
@@ -160,8 +160,9 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
     Raises
     ------
     OptionError, UnknownNameError
-        If a name or an option is unknown, the rate does not divide the period, or no circle of the
-        wanted radius is within reach.
+        If a name or an option is unknown, or the rate does not divide the period.
+    PathError
+        If a path of the closed loop is not within reach.
     """
     sensors_of(config)
     estimators_of(config)
@@ -174,8 +175,9 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
                 f"{time:g} s) into whole samples; change the rate"
             )
     ComputedTorque(plant, config.experiment.kp, config.experiment.kd)
-    if config.control.enabled and config.control.radius is not None:
-        tracking_path(plant, config.control.radius)
+    if config.control.enabled:
+        require_models(plant, config.control.models, config.estimation.estimators)
+        task_runs(plant, loop_plan(config))
 
 
 def simulate(
@@ -269,20 +271,40 @@ def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> 
     return lift(estimate.beta, estimate.cov, nominal, basis)
 
 
+def loop_plan(config: StudyConfig) -> LoopPlan:
+    """Return what the closed loop of a study runs."""
+    control = config.control
+    return LoopPlan(
+        controllers=control.controllers,
+        baselines=control.baselines,
+        tasks=control.tasks,
+        scenarios=control.scenarios,
+        conditions=control.conditions,
+        runs=control.runs,
+        slow_lap=control.slow_lap,
+        rate=config.experiment.rate,
+        substeps=config.experiment.substeps,
+        bandwidth=control.bandwidth,
+        error=control.error,
+    )
+
+
 def validate(
     plant: Robot,
-    identified: Robot,
+    models: Models,
     config: StudyConfig,
     *,
     workers: int = 1,
     progress: Progress = silent,
 ) -> ClosedLoop:
-    """Run the sliding-mode loop in the engine with the true, nominal and identified model.
+    """Run the closed loop in the engine with the true, the nominal and other models.
 
     Parameters
     ----------
-    plant, identified : Robot
-        The truth and what was found.
+    plant : Robot
+        The truth.
+    models : mapping of str to Robot or sequence of Robot
+        ``identified`` and those that `compared_models` gives: see `closed_loop`.
     config : StudyConfig
         Sections `control`, `experiment`, `nominal`.
     workers : int
@@ -295,14 +317,9 @@ def validate(
         return closed_loop(
             plant,
             nominal,
-            identified,
-            rate=config.experiment.rate,
-            substeps=config.experiment.substeps,
-            slow_lap=config.control.slow_lap,
-            radius=config.control.radius,
-            baselines=config.control.baselines,
-            bandwidth=config.control.bandwidth,
-            error=config.control.error,
+            models,
+            stage_rng(config.seed, "control"),
+            loop_plan(config),
             workers=workers,
             progress=progress,
         )

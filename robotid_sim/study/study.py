@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from robotid_sim.errors import SimulationDiverged
+from robotid_sim.errors import ControllerError, SimulationDiverged
 from robotid_sim.estimation import save_estimates
 from robotid_sim.files import make_folder
 from robotid_sim.measurement import Log, save_log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.models import compared_models
 from robotid_sim.study.result import (
     MeasurementResult,
     PreprocessingResult,
@@ -54,11 +55,24 @@ def saved_if_diverged(path: Path) -> Iterator[None]:
     """Save the log of a loop that diverges within the block, and say where it is."""
     try:
         yield
-    except SimulationDiverged as error:
+    except (SimulationDiverged, ControllerError) as error:
         if isinstance(error.log, Log):
             save_log(error.log, path)
             error.args = (f"{error}; log up to there: {path}", *error.args[1:])
         raise
+
+
+def save_failures(loop: ClosedLoop, folder: Path) -> list[Path]:
+    """Save the logs of runs that ended before their time; return the files, oldest run first."""
+    for old in folder.glob("failed-*.h5"):
+        old.unlink()
+    paths = []
+    for k, failure in enumerate(loop.failures, start=1):
+        _log.warning("%s", failure)
+        if failure.log is not None:
+            paths.append(folder / f"failed-{k}.h5")
+            save_log(failure.log, paths[-1])
+    return paths
 
 
 @dataclass(slots=True)
@@ -152,7 +166,17 @@ def run_study(
     with clock.stage("control"), saved_if_diverged(folder / "diverged.h5"):
         loop = None
         if found.lift is not None and config.control.enabled:
-            loop = validate(plant, found.lift.robot, config, workers=workers, progress=progress)
+            models = compared_models(
+                plant,
+                nominal,
+                found.lift.robot,
+                found.estimates,
+                found.basis,
+                config,
+                found.problem,
+            )
+            loop = validate(plant, models, config, workers=workers, progress=progress)
+            save_failures(loop, folder)
     with clock.stage("score"):
         estimates = [score_estimate(e, plant, nominal, unseen, found) for e in found.estimates]
         judged = verdict(plant, nominal, log, unseen, found, estimates, identified, loop, config)

@@ -89,13 +89,18 @@ def _noise_check(
 def loop_checks(
     plant: Robot, loop: ClosedLoop | None, limits: ValidationConfig
 ) -> list[CheckResult]:
-    """Return the checks of the closed loop: tracking gap and torque mismatch that are left."""
+    """Return the checks of the closed loop: tracking gap and torque mismatch left, failures."""
     units = plant.joint_units
     gap = None if loop is None else loop.gap_left(units)
     mismatch = None if loop is None else loop.mismatch_left(units)
+    failed = None if loop is None else float(len(loop.failures))
+    completed = _at_most("failed_loops", failed, 0.0)
+    if loop is not None and not loop.laps:
+        return [completed]  # steps start with an error that no model can help
     return [
         _at_most("tracking_gap_left", gap, limits.gap),
         _at_most("torque_mismatch_left", mismatch, limits.mismatch),
+        completed,
     ]
 
 

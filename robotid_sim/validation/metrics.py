@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D
 
 SETTLED = 0.02
 """Share of the step that a settled response stays within."""
@@ -71,14 +71,33 @@ def _settled_at(t: Float1D, way: Float1D, last: int) -> float:
     return float(t[last] + share * (t[last + 1] - t[last]))
 
 
-def chattering_index(tau: Float2D, dt: float) -> Float1D:
-    """Return the share of torque-rate energy above 50 Hz of every joint, shape (n,)."""
+def chattering_index(tau: Float2D, dt: float, needed: Float2D | None = None) -> Float1D:
+    """Return the share of torque-rate energy above 50 Hz of every joint, shape (n,).
+
+    Parameters
+    ----------
+    tau : ndarray, shape (N, n)
+        Applied torque.
+    dt : float
+        Sample time [s].
+    needed : ndarray, shape (N, n), optional
+        Torque that perfect tracking needs. The energy that it has above 50 Hz is no chatter:
+        friction turns around within milliseconds where a joint reverses, and no controller can help
+        it. Only what the applied torque has beyond it counts.
+    """
+    fast = np.fft.rfftfreq(len(tau) - 1, dt) > CHATTER
+    energy = _rate_energy(tau)
+    chatter, total = energy[fast].sum(axis=0), energy.sum(axis=0)
+    if needed is not None:
+        chatter = np.maximum(chatter - _rate_energy(needed)[fast].sum(axis=0), 0.0)
+    return np.asarray(chatter / np.where(total > 0.0, total, 1.0))
+
+
+def _rate_energy(tau: Float2D) -> Float2D:
+    """Return the energy of the torque rate by frequency."""
     rate = np.diff(tau, axis=0)
     window = np.hanning(len(rate))[:, None]  # the ends of a run are no jumps
-    energy = np.abs(np.fft.rfft(rate * window, axis=0)) ** 2
-    fast = np.fft.rfftfreq(len(rate), dt) > CHATTER
-    total = energy.sum(axis=0)
-    return np.asarray(energy[fast].sum(axis=0) / np.where(total > 0.0, total, 1.0))
+    return np.asarray(np.abs(np.fft.rfft(rate * window, axis=0)) ** 2)
 
 
 def torque_variation(tau: Float2D, dt: float) -> Float1D:
@@ -86,6 +105,34 @@ def torque_variation(tau: Float2D, dt: float) -> Float1D:
     return np.asarray(np.sqrt((np.diff(tau, axis=0) ** 2).mean(axis=0)) / dt)
 
 
-def absolute_energy(tau: Float2D, dq: Float2D, dt: float) -> Float1D:
-    """Return the work done and absorbed by every drive, integral of |tau dq| [J], shape (n,)."""
-    return np.asarray(np.abs(tau * dq).sum(axis=0) * dt)
+def step_work(tau: Float2D, q: Float2D) -> Float2D:
+    """Return the work of every drive from sample to sample [J], shape (N - 1, n).
+
+    The torque is held over a sample, so that torque times the change of position is exact.
+    """
+    return np.asarray(tau[:-1] * np.diff(q, axis=0))
+
+
+def absolute_energy(tau: Float2D, q: Float2D) -> Float1D:
+    """Return the work done and absorbed by every drive, integral of |tau dq| [J], shape (n,).
+
+    The energy of Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631, whose
+    figures can rise all along only with the absolute value.
+    """
+    return np.asarray(np.abs(step_work(tau, q)).sum(axis=0))
+
+
+def signed_energy(tau: Float2D, q: Float2D) -> Float1D:
+    """Return the net work of every drive, integral of tau dq [J], shape (n,)."""
+    return np.asarray(step_work(tau, q).sum(axis=0))
+
+
+def integral_absolute_error(error: Float, dt: float) -> Float:
+    """Return IAE, the integral of abs(error) over time, of every column."""
+    return np.asarray(np.abs(error).sum(axis=0) * dt)
+
+
+def integral_time_absolute_error(error: Float, dt: float) -> Float:
+    """Return ITAE, the integral of t abs(error) with t from the start of the run."""
+    t = np.arange(len(error)) * dt
+    return np.asarray((np.abs(error).T @ t) * dt)

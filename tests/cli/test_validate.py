@@ -65,10 +65,11 @@ def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, st
     assert written.pop("schema") == "robotid/validation/1"
     assert written == content
     assert (content["robot"], content["estimator"]) == ("2r", "consistent")
-    assert len(content["control"]) == 19
+    assert len(content["control"]) == 22
     assert [check["name"] for check in content["checks"]] == [
         "tracking_gap_left",
         "torque_mismatch_left",
+        "failed_loops",
     ]
     assert all(check["passed"] for check in content["checks"])
     assert len(content["error_bound"]) == 2
@@ -136,3 +137,39 @@ def test_a_folder_that_cannot_be_written_is_one_line(robotid, study, tmp_path):
 def test_impossible_full_parameters_are_one_line(robotid, study, tmp_path, values):
     path = changed(study, tmp_path, **values)
     one_line(validate(robotid, study, "--workers", "1", estimate=path))
+
+
+def test_controllers_tasks_scenarios_models_and_runs_can_be_chosen(robotid, study, tmp_path):
+    page = tmp_path / "page.html"
+    words = (
+        *("--controller", "super-twisting", "--controller", "pid"),
+        *("--task", "joint-step", "--scenario", "payload+feedback", "--model", "wls"),
+        *("--runs", "2", "--json", "--workers", "1", "--report", page),
+    )
+    done = validate(robotid, study, *words)
+    assert done.code == 0
+    runs = json.loads(done.out)["control"]
+    assert {run["controller"] for run in runs} >= {"super-twisting", "pid"}
+    assert {run["task"] for run in runs} == {"joint-step"}
+    assert {run["scenario"] for run in runs} == {"undisturbed", "payload+feedback"}
+    assert {run["model"] for run in runs} == {"true", "nominal", "identified", "wls"}
+    noisy = [run for run in runs if run["scenario"] == "payload+feedback"]
+    assert {run["run"] for run in noisy} == {0, 1}
+    assert all(run["rise_time_s"] > 0.0 for run in runs)
+    text = page.read_text()
+    assert "child r of the seed" in text
+    assert "payload+feedback" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--controller", "pd"), "unknown controller 'pd'; known: adaptive-sliding-mode"),
+        (("--task", "spiral"), "unknown task 'spiral'; known: circle, csv"),
+        (("--scenario", "payload+rain"), "unknown scenario 'rain'"),
+        (("--model", "pso"), "cannot compare the model 'pso'; known: estimates (ols, wls"),
+        (("--model", "published:table-2"), "2r"),
+    ],
+)
+def test_choices_that_do_not_exist_are_named(robotid, study, words, message):
+    one_line(validate(robotid, study, *words), message)

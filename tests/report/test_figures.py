@@ -7,11 +7,12 @@ import pytest
 
 from robotid_sim.report.chart import Chart, Line, Matrix, Panel, Points, Space
 from robotid_sim.report.figures.closed_loop import (
-    energies,
+    joint_energies,
     joint_errors,
     joint_torques,
     pareto,
     tool_errors,
+    torque_differences,
 )
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
@@ -142,17 +143,21 @@ def test_correlation_has_a_unit_diagonal_and_names_the_strongest_pair(study) -> 
 def test_closed_loop_figures_show_the_runs(study) -> None:
     names, units = study.plant.joint_names, study.plant.joint_units
     chart = joint_errors(study.loop, names, units)
-    run = study.loop.find("nominal", "disturbed", "circle-fast")
-    shown = marks(chart, "nominal")[1]  # joint 1: undisturbed, disturbed, joint 2 …
+    run = study.loop.find("nominal", "sinusoidal", "circle-fast")
+    shown = marks(chart, "nominal")[1]  # joint 1: undisturbed, sinusoidal, joint 2 …
     np.testing.assert_allclose(shown.y, 1e3 * run.trace.error[:, 0])
     assert np.abs(shown.y).max() == pytest.approx(1e3 * run.max_error[0], rel=0.01)
     assert len(joint_torques(study.loop, names, units).panels) == 2 * len(names)
     tip = marks(tool_errors(study.loop), "true")[0]
     assert tip.y.min() >= 0.0
-    energy = marks(energies(study.loop), "identified")[0]
+    energy = marks(joint_energies(study.loop, names), "identified")[0]
     assert (np.diff(energy.y) >= 0.0).all()
     found = study.loop.find("identified", "undisturbed", "circle-fast")
-    assert energy.y[-1] == pytest.approx(found.energy.sum(), rel=0.01)
+    assert energy.y[-1] == pytest.approx(found.energy[0], rel=0.01)
+    difference = marks(torque_differences(study.loop, names, units), "nominal")[0]
+    true = study.loop.find("true", "undisturbed", "circle-fast")
+    nominal = study.loop.find("nominal", "undisturbed", "circle-fast")
+    np.testing.assert_allclose(difference.y, (nominal.trace.tau - true.trace.tau)[:, 0])
 
 
 def test_pareto_has_a_point_for_every_run_of_the_fast_lap(study) -> None:

@@ -24,6 +24,7 @@ VERDICT = [
     *("limits_respected", "rank_full", "consistent_urdf_reloaded", "model_error_unseen"),
     *("residual_over_expected_noise", "no_saturation", "nees_in_band"),
     *("consistent_fit_over_least_squares", "tracking_gap_left", "torque_mismatch_left"),
+    "failed_loops",
 ]
 NO_CONTROL = {"enabled": False}
 

@@ -1,31 +1,37 @@
 """The closed loop: a nearly right model tracks nearly as well as the right one."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from robotid_sim.control import ComputedTorque, GravityPd, LoopGains, SlidingMode
+from robotid_sim.control import CONTROLLERS, LoopGains, ModelController
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, SimulationDiverged, UnknownNameError
+from robotid_sim.measurement import Log
 from robotid_sim.model.perturb import perturb
 from robotid_sim.trajectory.path import fastest_lap, tracking_path
-from robotid_sim.validation.closed_loop import DISTURBANCE, closed_loop, make_controller
+from robotid_sim.validation.closed_loop import DISTURBANCE, LoopPlan, closed_loop
 
 MODELS = ("true", "nominal", "identified")
 IDENTIFIED = 1e-3
 """Error of the parameters of an identified model; the pipeline's is of this order."""
 
+SHORT = LoopPlan(slow_lap=4.0)
 
-def compare(plant, seed, **options):
+
+def compare(plant, seed=0, plan=SHORT, **options):
     """Return the closed loop of a plant, a nominal and a model that is 0.1 % wrong."""
     nominal = perturb(plant, np.random.default_rng(1000 + seed))
     found = perturb(plant, np.random.default_rng(2000 + seed), scale=IDENTIFIED)
-    return closed_loop(plant, nominal, found, **options), nominal, found
+    rng = np.random.default_rng(seed)
+    return closed_loop(plant, nominal, {"identified": found}, rng, plan, **options), nominal, found
 
 
 def assert_acceptance(plant, loop):
     """Assert what identification shall buy in the loop, on every lap."""
+    assert loop.failures == ()
     assert loop.gap_left(plant.joint_units) <= 0.1
     assert loop.mismatch_left(plant.joint_units) <= 0.05
     for lap in loop.laps:
@@ -35,7 +41,7 @@ def assert_acceptance(plant, loop):
         for run in (true, found):
             assert (run.chattering_index <= 0.05).all()
             assert run.saturated == 0.0
-        true, nominal, found = (loop.find(model, "disturbed", lap) for model in MODELS)
+        true, nominal, found = (loop.find(model, "sinusoidal", lap) for model in MODELS)
         assert np.abs(found.rms_error / true.rms_error - 1.0).max() <= 0.02
         for run in (true, found):
             assert (run.max_error <= 1.5 * loop.gains.error_bound).all()
@@ -44,7 +50,7 @@ def assert_acceptance(plant, loop):
 @pytest.fixture(scope="module")
 def small(arm):
     """The loop of the small arm, a slow lap of 4 s."""
-    return compare(arm, 0, slow_lap=4.0)
+    return compare(arm)
 
 
 def test_a_nearly_right_model_closes_the_gap(arm, small):
@@ -56,7 +62,7 @@ def test_a_nearly_right_model_closes_the_gap(arm, small):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_nearly_right_model_closes_the_gap_on_six_and_seven_joints(request, name, seed):
     plant = request.getfixturevalue(name)
-    loop, _, _ = compare(plant, seed)
+    loop, _, _ = compare(plant, seed, LoopPlan(baselines=()), workers=2)
     assert loop.laps == ("circle-fast", "circle-slow")
     assert_acceptance(plant, loop)
 
@@ -64,28 +70,31 @@ def test_a_nearly_right_model_closes_the_gap_on_six_and_seven_joints(request, na
 def test_all_runs_are_there_once(small):
     runs = small[0].runs
     keys = {(r.controller, r.model, r.scenario, r.task) for r in runs}
-    assert len(keys) == len(runs) == 19
-    laps = ("joint-ellipse-fast", "joint-ellipse-slow")
+    laps = ("joint-ellipse-fast", "joint-ellipse-slow")  # the tip of this arm is its elbow
     assert small[0].laps == laps
+    assert small[0].models == MODELS
+    assert small[0].scenarios == ("undisturbed", "sinusoidal")
     wanted = {
-        *(("sliding-mode", m, s, lap) for m in MODELS for s in ("undisturbed", "disturbed")
-          for lap in laps),
+        *(("sliding-mode", m, s, task) for m in MODELS for s in ("undisturbed", "sinusoidal")
+          for task in (*laps, "joint-step")),
         *((c, "identified", s, laps[0]) for c in ("computed-torque", "gravity-pd")
-          for s in ("undisturbed", "disturbed")),
-        *(("sliding-mode", m, "undisturbed", "step") for m in MODELS),
+          for s in ("undisturbed", "sinusoidal")),
     }  # fmt: skip
     assert keys == wanted
+    assert len(runs) == len(wanted)
 
 
 def test_only_steps_have_step_metrics(arm, small):
     for run in small[0].runs:
-        assert (run.step is not None) == (run.task == "step")
-    step = small[0].find("true", "undisturbed", "step").step
+        assert (run.step is not None) == (run.task == "joint-step")
+        assert (run.tip.step is not None) == (run.task == "joint-step")
+    run = small[0].find("true", "undisturbed", "joint-step")
     bandwidth = small[0].gains.bandwidth
-    # Two poles at -lambda rise in 3.4 / lambda; outside the layer, reaching takes longer.
-    assert 3.0 / bandwidth < step.rise_time < step.settling_time < 1.5
-    assert step.steady_state_error < 1e-6
-    assert step.overshoot < 0.02
+    for step in (run.step, run.tip.step):
+        # Two poles at -lambda rise in 3.4 / lambda; outside the layer, reaching takes longer.
+        assert 3.0 / bandwidth < step.rise_time < step.settling_time < 1.5
+        assert step.steady_state_error < 1e-5
+        assert step.overshoot < 0.02
 
 
 def test_gains_come_from_the_nominal_model(small):
@@ -114,7 +123,7 @@ def test_true_model_has_no_mismatch_and_the_others_have_theirs(arm, small):
 def test_disturbance_raises_the_error_to_the_order_of_its_bound(small):
     loop = small[0]
     for lap in loop.laps:
-        quiet, shaken = (loop.find("true", s, lap) for s in ("undisturbed", "disturbed"))
+        quiet, shaken = (loop.find("true", s, lap) for s in ("undisturbed", "sinusoidal"))
         assert (shaken.rms_error > 10.0 * quiet.rms_error).all()
         assert (shaken.max_error > 0.2 * loop.gains.error_bound).all()
 
@@ -132,6 +141,8 @@ def test_gap_is_zero_for_the_true_and_one_for_the_nominal_model(small):
     assert with_identified("true").mismatch_left(units) == 0.0
     assert with_identified("nominal").gap_left(units) == 1.0
     assert with_identified("nominal").mismatch_left(units) == 1.0
+    runs = tuple(r for r in loop.runs if r.model != "identified")
+    assert replace(loop, runs=runs).gap_left(units) is None
 
 
 def test_radians_and_metres_are_never_averaged(small):
@@ -147,24 +158,90 @@ def test_radians_and_metres_are_never_averaged(small):
     assert other.mismatch_left(units) == pytest.approx(loop.mismatch_left(units), rel=1e-12)
 
 
-FIELDS = ("rms_error", "max_error", "energy", "torque_variation", "chattering_index", "peak_torque")
+# ------------------------------------------------------------- scenarios, models, runs
+
+BRIEF = LoopPlan(slow_lap=None, baselines=(), tasks={"joint-step": {"seconds": 0.5}})
+
+
+@pytest.fixture(scope="module")
+def repeated(arm):
+    """Three runs of a step, with a model that differs by run and one that does not."""
+    nominal = perturb(arm, np.random.default_rng(1000))
+    drawn = [perturb(arm, np.random.default_rng(k), scale=0.1) for k in range(3)]
+    plan = replace(BRIEF, runs=3, scenarios=("payload", "feedback"))
+    return closed_loop(arm, nominal, {"drawn": drawn}, np.random.default_rng(0), plan), drawn
+
+
+def test_only_what_is_drawn_is_repeated(repeated):
+    loop, _ = repeated
+    counts = {
+        (model, scenario): sum((r.model, r.scenario) == (model, scenario) for r in loop.runs)
+        for model in loop.models
+        for scenario in loop.scenarios
+    }
+    assert counts == {
+        ("true", "undisturbed"): 1, ("true", "payload"): 1, ("true", "feedback"): 3,
+        ("nominal", "undisturbed"): 1, ("nominal", "payload"): 1, ("nominal", "feedback"): 3,
+        ("drawn", "undisturbed"): 3, ("drawn", "payload"): 3, ("drawn", "feedback"): 3,
+    }  # fmt: skip
+
+
+def test_every_run_has_its_own_model_and_noise(repeated):
+    loop, drawn = repeated
+    runs = [r for r in loop.runs if (r.model, r.scenario) == ("drawn", "undisturbed")]
+    assert [run.run for run in runs] == [0, 1, 2]
+    assert len({run.torque_error.tobytes() for run in runs}) == len(drawn)
+    noisy = [r for r in loop.runs if (r.model, r.scenario) == ("true", "feedback")]
+    assert len({run.rms_error.tobytes() for run in noisy}) == 3
+    assert [run.trace is not None for run in noisy] == [True, False, False]
+
+
+def test_adding_a_scenario_or_a_controller_changes_no_other_run(arm):
+    alone, _, _ = compare(arm, plan=replace(BRIEF, scenarios=("sinusoidal",)))
+    more = replace(
+        BRIEF,
+        scenarios=("feedback", "sinusoidal", "friction"),
+        controllers=("sliding-mode", "computed-torque"),
+    )
+    among, _, _ = compare(arm, plan=more)
+    for run in alone.runs:
+        same = among.find(run.model, run.scenario, run.task)
+        assert same.rms_error.tobytes() == run.rms_error.tobytes()
+        assert same.torque_rms.tobytes() == run.torque_rms.tobytes()
+
+
+def test_payload_raises_the_error_of_the_true_model(arm):
+    heavy = {"payload": {"mass": 1.0}}
+    plan = replace(BRIEF, scenarios=("payload",), conditions=heavy)
+    loop, _, _ = compare(arm, plan=plan)
+    quiet, loaded = (loop.find("true", s, "joint-step") for s in ("undisturbed", "payload"))
+    assert (loaded.step.steady_state_error, 0.01) > (quiet.step.steady_state_error, 0.0)
+    assert loaded.step.steady_state_error > 100.0 * quiet.step.steady_state_error
 
 
 @pytest.mark.slow
-def test_workers_change_nothing_but_the_time(arm, small):
-    _, nominal, found = small
+def test_workers_change_nothing_but_the_time(arm):
     shares = {1: [], 2: []}
+    plan = LoopPlan(
+        slow_lap=9.0, rate=250.0, runs=2, scenarios=("undisturbed", "feedback+impulsive")
+    )
     loops = [
-        closed_loop(
-            arm, nominal, found, slow_lap=3.0, rate=250.0, workers=workers,
+        compare(
+            arm,
+            0,
+            plan,
+            workers=workers,
             progress=lambda stage, share, seen=seen: seen.append((stage, share)),
-        )
+        )[0]
         for workers, seen in shares.items()
-    ]  # fmt: skip
-    assert len(loops[0].runs) == len(loops[1].runs) == 19
+    ]
+    names = ("rms_error", "max_error", "energy", "torque_variation", "chattering_index", "itae")
+    assert len(loops[0].runs) == len(loops[1].runs)
     for one, two in zip(loops[0].runs, loops[1].runs, strict=True):
-        assert (one.controller, one.model, one.task) == (two.controller, two.model, two.task)
-        for name in FIELDS:
+        assert (one.controller, one.model, one.task, one.run) == (
+            *(two.controller, two.model, two.task, two.run),
+        )
+        for name in names:
             assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
         assert one.step == two.step
     for seen in shares.values():
@@ -174,20 +251,92 @@ def test_workers_change_nothing_but_the_time(arm, small):
         assert numbers[-1] == pytest.approx(1.0)
 
 
-def test_controllers_share_stiffness_and_damping(arm, small):
-    gains = small[0].gains
-    sliding, torque, pd = (
-        make_controller(name, arm, gains)
-        for name in ("sliding-mode", "computed-torque", "gravity-pd")
-    )
-    assert isinstance(sliding, SlidingMode)
-    assert isinstance(torque, ComputedTorque)
-    assert isinstance(pd, GravityPd)
-    assert (torque.kp, torque.kd) == (gains.bandwidth**2, 2.0 * gains.bandwidth)
-    np.testing.assert_allclose(pd.kp, gains.inertia * gains.bandwidth**2)
-    np.testing.assert_allclose(pd.kd, 2.0 * gains.inertia * gains.bandwidth)
+# --------------------------------------------------------------------------- failures
 
 
-def test_too_slow_a_lap_to_fit_its_ramps_is_refused(arm, small):
+class Broken(ModelController):
+    """A user's law that returns NaN for its second joint after a while."""
+
+    def __init__(self, model, after):
+        self.model, self.after = model, after
+
+    @classmethod
+    def from_gains(cls, model, gains, after=0.05):
+        del gains
+        return cls(model, after)
+
+    def __call__(self, t, q, dq, setpoint):
+        tau = np.zeros(q.size)
+        if t > self.after:
+            tau[1] = np.nan
+        return tau
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Register the law as the second controller."""
+    known = {name: CONTROLLERS[name] for name in CONTROLLERS}
+    monkeypatch.setattr(CONTROLLERS, "_entries", {**known, "broken": Broken})
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_run_that_fails_is_named_with_its_log_and_the_others_go_on(arm):
+    plan = replace(BRIEF, controllers=("sliding-mode", "broken"))
+    loop, _, _ = compare(arm, plan=plan)
+    assert {run.controller for run in loop.runs} == {"sliding-mode"}
+    assert len(loop.failures) == 6
+    failure = loop.failures[0]
+    assert (failure.controller, failure.task) == ("broken", "joint-step")
+    assert f"'{arm.joint_names[1]}'" in failure.message
+    assert "t = 0.051 s" in failure.message
+    assert "finite torques" in str(failure)
+    assert isinstance(failure.log, Log)
+    assert np.isfinite(failure.log.tau_cmd).all()
+    assert failure.log.t[-1] == pytest.approx(0.05)
+
+
+@pytest.mark.usefixtures("broken")
+def test_nothing_is_compared_if_the_loop_with_the_true_model_fails(arm):
+    with pytest.raises(SimulationDiverged, match="broken with the true model") as caught:
+        compare(arm, plan=replace(BRIEF, controllers=("broken",)))
+    assert isinstance(caught.value.log, Log)
+
+
+def test_a_model_that_is_no_robot_fails_alone(arm):
+    phi = arm.parameters()
+    phi[[4, 6, 9, 14, 16, 19]] = -1.0
+    impossible = arm.with_parameters(phi, formal=True)
+    plan = replace(BRIEF, scenarios=("feedback",))
+    nominal = perturb(arm, np.random.default_rng(1000))
+    loop = closed_loop(arm, nominal, {"bad": impossible}, np.random.default_rng(0), plan)
+    assert {failure.model for failure in loop.failures} == {"bad"}
+    assert any("positive definite" in failure.message for failure in loop.failures)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"runs": 0}, OptionError, "runs must be at least 1"),
+        ({"controllers": ()}, OptionError, "at least one of its controllers"),
+        ({"tasks": {}}, OptionError, "at least one of its tasks"),
+        ({"controllers": ("pdd",)}, UnknownNameError, "unknown controller 'pdd'"),
+        ({"baselines": ("pdd",)}, UnknownNameError, "unknown controller 'pdd'"),
+        ({"scenarios": ("wind",)}, UnknownNameError, "unknown scenario 'wind'"),
+    ],
+)
+def test_a_plan_that_cannot_run_is_refused_before_anything_runs(options, error, words):
+    with pytest.raises(error, match=words):
+        LoopPlan(**options)
+
+
+def test_unknown_tasks_and_their_options_are_named(arm):
+    run = partial(closed_loop, arm, arm, {}, np.random.default_rng(0))
+    with pytest.raises(UnknownNameError, match="unknown task 'square'"):
+        run(LoopPlan(tasks={"square": {}}))
+    with pytest.raises(OptionError, match="has no option 'radius'"):
+        run(LoopPlan(tasks={"circle": {"radius": 0.1}}))
+
+
+def test_too_slow_a_lap_to_fit_its_ramps_is_refused(arm):
     with pytest.raises(OptionError, match="too short"):
-        closed_loop(arm, small[1], small[2], slow_lap=1.5)
+        compare(arm, plan=LoopPlan(slow_lap=1.5))

@@ -1,108 +1,189 @@
-"""Figures of the closed loop: errors, torques and energy with three models, and the trade-off."""
+"""Figures of the closed loop: errors, torques, energy and path by model, and the trade-off."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
-from robotid_sim.report.chart import Chart, Line, Panel, Points, Style, Symbol
-from robotid_sim.validation.closed_loop import ClosedLoop, ControlRun, ModelName
-from robotid_sim.validation.prediction import rms
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.palette import HUES, joint_role
+from robotid_sim.report.chart import Chart, Line, Panel, Points, Space, Style, Symbol
+from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
+from robotid_sim.validation.control_run import ControlRun, Trace
+from robotid_sim.validation.summary import Interval, rms_of_unit, summarize
 
-MODELS: tuple[ModelName, ...] = ("nominal", "true", "identified")
-"""In the order of drawing: the identified model lies on top of the true one."""
+SYMBOLS: tuple[Symbol, ...] = ("circle", "square", "diamond", "cross")
+"""By controller, in the order of the comparison; the last one serves all further ones."""
 
-SCENARIOS = ("undisturbed", "disturbed")
-SYMBOLS: dict[str, Symbol] = {
-    "sliding-mode": "circle",
-    "computed-torque": "square",
-    "gravity-pd": "diamond",
-}
+FIRST_FREE_HUE = 2
+"""The hues before it are those of the identified and of the nominal model."""
+
+MOST_SCENARIOS = 2
+"""Scenarios that are drawn joint by joint."""
+
 MILLI = 1e3
 
 
-def _lap(loop: ClosedLoop) -> str:
-    """Return the lap that is drawn joint by joint: the fast one, where models matter most."""
-    return next((lap for lap in loop.laps if lap.endswith("fast")), loop.laps[0])
+def lap_drawn(loop: ClosedLoop) -> str:
+    """Return the task that is drawn joint by joint: a fast path, where models matter most."""
+    laps = loop.laps or tuple(dict.fromkeys(run.task for run in loop.runs))
+    return next((lap for lap in laps if lap.endswith("fast")), laps[0])
+
+
+def model_role(loop: ClosedLoop, model: str) -> str:
+    """Return the color role of a model."""
+    if model in (TRUE, NOMINAL, IDENTIFIED):
+        return model
+    others = [name for name in loop.models if name not in (TRUE, NOMINAL, IDENTIFIED)]
+    free = len(HUES) - FIRST_FREE_HUE
+    return joint_role(FIRST_FREE_HUE + others.index(model) % free)
 
 
 def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
-    """Return the tracking error of every joint with the three models, disturbed and not."""
+    """Return the tracking error of every joint by model, scenario by scenario."""
     return _by_joint(
         loop,
         joint_names,
-        lambda run, j: MILLI * run.trace.error[:, j],
+        lambda trace, j: MILLI * trace.error[:, j],
         [f"error [m{unit}]" for unit in units],
         name="joint-errors",
         title="Tracking error of the joints",
-        caption="Sliding mode on the fast lap, undisturbed (left) and under the disturbance "
-        "(right). Only the model inside the controller differs.",
+        caption=f"The {loop.controller} loop on the fast path, scenario by scenario. Only the "
+        "model inside the controller differs.",
     )
 
 
 def joint_torques(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
-    """Return the applied torque of every joint with the three models, disturbed and not."""
+    """Return the applied torque of every joint by model, scenario by scenario."""
     return _by_joint(
         loop,
         joint_names,
-        lambda run, j: run.trace.tau[:, j],
-        [f"torque [{'N' if unit == 'm' else 'N m'}]" for unit in units],
+        lambda trace, j: trace.tau[:, j],
+        [f"torque [{_torque_unit(unit)}]" for unit in units],
         name="joint-torques",
         title="Torque in the loop",
-        caption="Applied torques on the fast lap, undisturbed (left) and under the disturbance "
-        "(right): the plant decides them, so that all models need nearly the same.",
+        caption="Applied torques on the fast path, scenario by scenario: the plant decides them, "
+        "so that all models need nearly the same.",
+    )
+
+
+def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
+    """Return the applied torque of every model minus that of the true one."""
+    lap = lap_drawn(loop)
+    references = {
+        run.scenario: run.trace.tau
+        for run in loop.runs
+        if (run.model, run.task, run.controller) == (TRUE, lap, loop.controller) and run.trace
+    }
+    panels = []
+    for j, joint in enumerate(joint_names):
+        for scenario in _scenarios(loop):
+            marks = [
+                Line(trace.t, trace.tau[:, j] - references[scenario][:, j], run.model, role)
+                for run, trace, role in _traced(loop, lap, scenario)
+                if run.model != TRUE and scenario in references
+            ]
+            unit = f"difference [{_torque_unit(units[j])}]"
+            panels.append(_panel(marks, f"{joint}, {scenario}", unit, loop, scenario))
+    return Chart(
+        name="torque-differences",
+        title="Torque against that of the true model",
+        caption="Applied torque of every model minus that of the true model in the same loop: what "
+        "the error of the model makes the drives do.",
+        panels=tuple(panels),
+        columns=len(_scenarios(loop)),
+        panel_height=0.85,
+    )
+
+
+def joint_energies(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
+    """Return the energy that every drive exchanges with the arm, by model."""
+    return _by_joint(
+        loop,
+        joint_names,
+        lambda trace, j: trace.energy[:, j],
+        ["energy [J]"] * len(joint_names),
+        name="energy",
+        title="Energy",
+        caption="Integral of |torque x velocity| of every drive on the fast path; the absolute "
+        "value makes it rise all along.",
     )
 
 
 def tool_errors(loop: ClosedLoop) -> Chart:
-    """Return the distance of the tool from its path with the three models, lap by lap."""
-    return _by_lap(
-        loop,
-        lambda run: MILLI * run.trace.tip_error,
-        "tool error [mm]",
+    """Return the distance of the tool from its path by model, task by task."""
+    panels = []
+    laps = loop.laps or (lap_drawn(loop),)
+    for lap in laps:
+        for scenario in _scenarios(loop):
+            marks = [
+                _line(run, trace.t, MILLI * trace.tip_error, role)
+                for run, trace, role in _traced(loop, lap, scenario)
+            ]
+            panels.append(_panel(marks, f"{lap}, {scenario}", "tool error [mm]", loop, scenario))
+    return Chart(
         name="tool-errors",
         title="Tracking error of the tool",
-        caption="Distance of the tool from where it should be, for every lap.",
+        caption="Distance of the tool from where it should be, for every path.",
+        panels=tuple(panels),
+        columns=len(_scenarios(loop)),
+        panel_height=1.3,
     )
 
 
-def energies(loop: ClosedLoop) -> Chart:
-    """Return the energy that the drives exchange with the arm, lap by lap."""
-    return _by_lap(
-        loop,
-        lambda run: run.trace.energy,
-        "energy [J]",
-        name="energy",
-        title="Energy",
-        caption="Integral of |torque x velocity| over all joints, for every lap.",
+def driven_path(loop: ClosedLoop) -> Chart:
+    """Return the path of the tool in space by model, with its reference, errors enlarged."""
+    lap, panels = lap_drawn(loop), []
+    for scenario in _scenarios(loop):
+        curves: list[tuple[str, str, Float2D]] = []
+        factor = _enlargement(loop, lap, scenario)
+        for run, trace, role in _traced(loop, lap, scenario):
+            if not curves:
+                curves.append(("reference", "muted", trace.tip_reference))
+            shown = trace.tip_reference + factor * (trace.tip - trace.tip_reference)
+            curves.append((f"{run.model}, x {factor:g}", role, shown))
+        panels.append(Space(curves=tuple(curves), title=scenario))
+    return Chart(
+        name="driven-path",
+        title="Path of the tool in the loop",
+        caption=f"The tool on {lap} and its reference in gray. Deviations are enlarged as the "
+        "legend says, to be seen at all.",
+        panels=tuple(panels),
+        columns=len(panels),
+        panel_height=2.8,
     )
+
+
+def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
+    """Return the power of ten that makes the largest deviation a visible part of the path."""
+    traces = [trace for _, trace, _ in _traced(loop, lap, scenario)]
+    size = max(float(np.ptp(trace.tip_reference, axis=0).max()) for trace in traces)
+    largest = max(float(trace.tip_error.max()) for trace in traces)
+    return float(10.0 ** np.floor(np.log10(0.3 * size / max(largest, 1e-12))))
 
 
 def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
-    """Return tracking error against effort of every run on the fast lap."""
-    lap, panels = _lap(loop), []
-    unit = units[0]
-    kept = [u == unit for u in units]
-    for scenario in SCENARIOS:
+    """Return tracking error against effort of every controller and model on the fast path."""
+    lap, unit = lap_drawn(loop), units[0]
+    kept = np.array([u == unit for u in units])
+    quantities = {
+        "effort": lambda run: float(run.torque_variation[kept].mean()),
+        "error": rms_of_unit(units, unit),
+    }
+    rows = summarize((run for run in loop.runs if run.task == lap), quantities)
+    controllers = list(dict.fromkeys(row.case.controller for row in rows))
+    panels = []
+    for scenario in loop.scenarios:
         marks = []
-        for run in loop.runs:
-            if (run.task, run.scenario) == (lap, scenario):
-                effort = float(run.torque_variation[kept].mean())
-                error = MILLI * float(rms(run.rms_error[kept]))
-                marks.append(
-                    Points(
-                        np.array([effort]),
-                        np.array([error]),
-                        f"{run.controller}, {run.model}",
-                        run.model,
-                        symbol=SYMBOLS.get(run.controller, "circle"),
-                        size=6.0,
-                    )
-                )
+        for row in rows:
+            effort, error = row.values["effort"], row.values["error"]
+            if row.case.scenario != scenario or effort is None or error is None:
+                continue
+            index = min(controllers.index(row.case.controller), len(SYMBOLS) - 1)
+            marks.append(_point(loop, row.case.controller, row.case.model, effort, error, index))
         panels.append(
             Panel(
                 marks=tuple(marks),
-                x_label=f"mean RMS rate of torque [{'N' if unit == 'm' else 'N m'}/s]",
+                x_label=f"mean RMS rate of torque [{_torque_unit(unit)}/s]",
                 y_label=f"RMS error [m{unit}]",
                 y_scale="log",
                 title=scenario,
@@ -111,79 +192,82 @@ def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
     return Chart(
         name="pareto",
         title="Tracking against effort",
-        caption="Every controller and model on the fast lap: low is accurate, left is gentle on "
-        "the drives.",
+        caption="Every controller and model on the fast path: low is accurate, left is gentle on "
+        "the drives. Bars are 95 % intervals over the runs, where there are several.",
         panels=tuple(panels),
         columns=2,
         panel_height=2.2,
     )
 
 
+def _point(
+    loop: ClosedLoop, controller: str, model: str, effort: Interval, error: Interval, index: int
+) -> Points:
+    return Points(
+        np.array([effort.mean]),
+        np.array([MILLI * error.mean]),
+        f"{controller}, {model}",
+        model_role(loop, model),
+        x_error=np.array([effort.half_width]) if effort.half_width > 0.0 else None,
+        symbol=SYMBOLS[index],
+        size=6.0,
+    )
+
+
+def _scenarios(loop: ClosedLoop) -> tuple[str, ...]:
+    return loop.scenarios[:MOST_SCENARIOS]
+
+
+def _traced(loop: ClosedLoop, lap: str, scenario: str) -> list[tuple[ControlRun, Trace, str]]:
+    """Return the first runs of a task, the identified model last: it lies on top of the true."""
+    found = [loop.find(model, scenario, lap) for model in loop.models]
+    runs = [run for run in found if run is not None]
+    runs.sort(key=lambda run: {TRUE: 1, IDENTIFIED: 2}.get(run.model, 0))
+    return [(run, run.trace, model_role(loop, run.model)) for run in runs if run.trace is not None]
+
+
 def _by_joint(
     loop: ClosedLoop,
     joint_names: Sequence[str],
-    value: Callable[[ControlRun, int], Float1D],
+    value: Callable[[Trace, int], Float1D],
     labels: Sequence[str],
     *,
     name: str,
     title: str,
     caption: str,
 ) -> Chart:
-    lap = _lap(loop)
-    panels = []
+    lap, panels = lap_drawn(loop), []
     for j, joint in enumerate(joint_names):
-        for scenario in SCENARIOS:
-            runs = [loop.find(model, scenario, lap) for model in MODELS]
-            panels.append(
-                Panel(
-                    marks=tuple(_line(run, value(run, j)) for run in runs),
-                    x_label="time [s]",
-                    y_label=labels[j] if scenario == "undisturbed" else "",
-                    title=f"{joint}, {scenario}",
-                )
-            )
+        for scenario in _scenarios(loop):
+            marks = [
+                _line(run, trace.t, value(trace, j), role)
+                for run, trace, role in _traced(loop, lap, scenario)
+            ]
+            panels.append(_panel(marks, f"{joint}, {scenario}", labels[j], loop, scenario))
     return Chart(
         name=name,
         title=title,
         caption=caption,
         panels=tuple(panels),
-        columns=len(SCENARIOS),
+        columns=len(_scenarios(loop)),
         panel_height=0.85,
     )
 
 
-def _by_lap(
-    loop: ClosedLoop,
-    value: Callable[[ControlRun], Float1D],
-    label: str,
-    *,
-    name: str,
-    title: str,
-    caption: str,
-) -> Chart:
-    panels = []
-    for lap in loop.laps:
-        for scenario in SCENARIOS:
-            runs = [loop.find(model, scenario, lap) for model in MODELS]
-            panels.append(
-                Panel(
-                    marks=tuple(_line(run, value(run)) for run in runs),
-                    x_label="time [s]",
-                    y_label=label if scenario == "undisturbed" else "",
-                    title=f"{lap}, {scenario}",
-                )
-            )
-    return Chart(
-        name=name,
+def _panel(marks: Sequence[Line], title: str, label: str, loop: ClosedLoop, scenario: str) -> Panel:
+    return Panel(
+        marks=tuple(marks),
+        x_label="time [s]",
+        y_label=label if scenario == loop.scenarios[0] else "",
         title=title,
-        caption=caption,
-        panels=tuple(panels),
-        columns=len(SCENARIOS),
-        panel_height=1.3,
     )
 
 
-def _line(run: ControlRun, y: Float1D) -> Line:
-    style: Style = "dashed" if run.model == "true" else "solid"
-    width = 1.6 if run.model == "true" else 1.0
-    return Line(run.trace.t, y, run.model, run.model, style=style, width=width)
+def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Line:
+    style: Style = "dashed" if run.model == TRUE else "solid"
+    width = 1.6 if run.model == TRUE else 1.0
+    return Line(t, y, run.model, role, style=style, width=width)
+
+
+def _torque_unit(unit: str) -> str:
+    return "N" if unit == "m" else "N m"

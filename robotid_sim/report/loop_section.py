@@ -1,0 +1,204 @@
+"""The closed loop on a page: figures by model, and every case in numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from robotid_sim.model.robot import Robot
+from robotid_sim.report.figures.closed_loop import (
+    driven_path,
+    joint_energies,
+    joint_errors,
+    joint_torques,
+    pareto,
+    tool_errors,
+    torque_differences,
+)
+from robotid_sim.report.page import Section, Table
+from robotid_sim.report.wording import number
+from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.control_run import ControlRun
+from robotid_sim.validation.metrics import StepMetrics
+from robotid_sim.validation.summary import (
+    Interval,
+    Quantity,
+    largest_of_unit,
+    rms_of_unit,
+    summarize,
+)
+
+MILLI = 1e3
+SMALLEST_DECIMALS = 6
+"""Decimals beyond which an interval is printed with an exponent."""
+
+CASE = ("task", "scenario", "controller", "model")
+
+
+def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
+    """Return the closed loop: what was run, errors, torques and energy by model, all cases."""
+    names, units = plant.joint_names, plant.joint_units
+    tables = [tasks_table(loop), errors_table(loop, units), effort_table(loop)]
+    if any(run.step is not None for run in loop.runs):
+        tables.append(steps_table(loop))
+    return Section(
+        title="Closed loop",
+        text=_text(loop),
+        charts=(
+            joint_errors(loop, names, units),
+            tool_errors(loop),
+            *((driven_path(loop),) if loop.laps else ()),
+            joint_torques(loop, names, units),
+            torque_differences(loop, names, units),
+            joint_energies(loop, names),
+            pareto(loop, units),
+        ),
+        tables=tuple(tables),
+        notes=tuple(f"Ended before its time: {failure}" for failure in loop.failures),
+    )
+
+
+def _text(loop: ClosedLoop) -> str:
+    gains = loop.gains
+    bound = ", ".join(f"{MILLI * value:.3g}" for value in gains.error_bound)
+    text = (
+        f"Controllers in the engine on the true plant, bandwidth {gains.bandwidth:.4g} rad/s; "
+        f"under a torque of 40 % of the peak the gains promise {bound} mrad or mm."
+    )
+    if gains.limited:
+        text += f" That is more than wanted for {', '.join(gains.limited)}."
+    runs = 1 + max(run.run for run in loop.runs)
+    if runs > 1:
+        text += (
+            f" Run r of {runs} draws phases and times of disturbances, sensor noise and the seed "
+            "of swarm estimators from child r of the seed, the same for all models and "
+            "controllers; numbers are means over the runs with 95 % intervals (Student's t). "
+            "Where nothing is drawn, there is one run. Figures show the first run."
+        )
+    return text
+
+
+def tasks_table(loop: ClosedLoop) -> Table:
+    """Return the tasks with duration and singularity index."""
+    rows = []
+    for task in loop.tasks:
+        index = None if task.path is None else task.path.largest_index
+        worst = max(float(r.peak_ratio.max()) for r in loop.runs if r.task == task.name)
+        rows.append(
+            (
+                task.name,
+                f"{task.trajectory.duration:.4g}",
+                number(index, 3),
+                number(100.0 * worst, 3),
+            )
+        )
+    columns = ("task", "duration [s]", "largest κ(J)", "largest torque, any run [% of limit]")
+    return Table(columns=columns, rows=tuple(rows), title="Tasks")
+
+
+def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
+    """Return the tracking errors of every case, joints of one unit together and the tool."""
+    quantities: dict[str, Quantity] = {}
+    for unit in dict.fromkeys(units):
+        quantities[f"RMS error [m{unit}]"] = _milli(rms_of_unit(units, unit))
+        quantities[f"largest [m{unit}]"] = _milli(largest_of_unit(units, unit))
+    quantities |= {
+        "tool RMS [mm]": lambda run: MILLI * run.tip.rms,
+        "tool largest [mm]": lambda run: MILLI * run.tip.largest,
+        "joints IAE [10⁻³]": lambda run: MILLI * float(run.iae.sum()),
+        "joints ITAE [10⁻³]": lambda run: MILLI * float(run.itae.sum()),
+        "tool IAE [mm s]": lambda run: MILLI * run.tip.iae,
+        "tool ITAE [mm s²]": lambda run: MILLI * run.tip.itae,
+    }
+    return _table(loop, quantities, "Tracking errors of all cases")
+
+
+def effort_table(loop: ClosedLoop) -> Table:
+    """Return torque and energy of every case, all joints together."""
+    quantities: dict[str, Quantity] = {
+        "torque RMS": lambda run: float(np.linalg.norm(run.torque_rms)),
+        "torque rate RMS": lambda run: float(np.linalg.norm(run.torque_variation)),
+        "chattering": lambda run: float(run.chattering_index.max()),
+        "energy, absolute [J]": lambda run: float(run.energy.sum()),
+        "energy, net [J]": lambda run: float(run.energy_signed.sum()),
+        "peak [% of limit]": lambda run: 100.0 * float(run.peak_ratio.max()),
+        "clipped [s]": lambda run: run.saturated,
+    }
+    return _table(loop, quantities, "Torque and energy of all cases")
+
+
+def steps_table(loop: ClosedLoop) -> Table:
+    """Return how every case comes back from a start beside its reference: worst joint, tool."""
+    quantities: dict[str, Quantity] = {}
+    sides: Mapping[str, Callable[[ControlRun], StepMetrics | None]] = {
+        "": lambda run: run.step,
+        "tool ": lambda run: run.tip.step,
+    }
+    for side, step_of in sides.items():
+        quantities[f"{side}rise [s]"] = _of_step(step_of, lambda s: s.rise_time)
+        quantities[f"{side}settling [s]"] = _of_step(step_of, lambda s: s.settling_time)
+        quantities[f"{side}overshoot [%]"] = _of_step(step_of, lambda s: 100.0 * s.overshoot)
+        steady = _of_step(step_of, lambda s: 100.0 * s.steady_state_error)
+        quantities[f"{side}steady state [%]"] = steady
+    return _table(loop, quantities, "Step responses", steps=True)
+
+
+def _of_step(
+    step_of: Callable[[ControlRun], StepMetrics | None],
+    value: Callable[[StepMetrics], float | None],
+) -> Quantity:
+    def quantity(run: ControlRun) -> float | None:
+        step = step_of(run)
+        return None if step is None else value(step)
+
+    return quantity
+
+
+def _milli(quantity: Quantity) -> Quantity:
+    def scaled(run: ControlRun) -> float | None:
+        value = quantity(run)
+        return None if value is None else MILLI * value
+
+    return scaled
+
+
+def _table(
+    loop: ClosedLoop, quantities: Mapping[str, Quantity], title: str, *, steps: bool = False
+) -> Table:
+    runs = [run for run in loop.runs if run.step is not None or not steps]
+    runs.sort(key=lambda run: _place(loop, run))
+    rows = summarize(runs, quantities)
+    several = any(row.runs > 1 for row in rows)
+    texts = []
+    for row in rows:
+        case = row.case
+        lead = [case.task, case.scenario, case.controller, case.model]
+        if several:
+            lead.append(str(row.runs))
+        texts.append((*lead, *(_interval(row.values[name]) for name in quantities)))
+    columns = (*CASE, *(["runs"] if several else []), *quantities)
+    return Table(columns=columns, rows=tuple(texts), text_columns=len(CASE), title=title)
+
+
+def _place(loop: ClosedLoop, run: ControlRun) -> tuple[int, int, int, int]:
+    """Return where the case of a run stands: task, scenario, controller, model as compared."""
+    controllers = list(dict.fromkeys(r.controller for r in loop.runs))
+    tasks = [task.name for task in loop.tasks]
+    return (
+        tasks.index(run.task),
+        loop.scenarios.index(run.scenario),
+        controllers.index(run.controller),
+        loop.models.index(run.model),
+    )
+
+
+def _interval(value: Interval | None) -> str:
+    """Return a mean with its interval, to the digits that the interval leaves."""
+    if value is None:
+        return "-"
+    half = value.half_width
+    if value.count < 2 or not half > 0.0:
+        return number(value.mean)
+    decimals = max(0, 1 - int(np.floor(np.log10(half))))
+    if decimals > SMALLEST_DECIMALS:
+        return f"{number(value.mean)} ± {number(half, 2)}"
+    return f"{value.mean:.{decimals}f} ± {half:.{decimals}f}"

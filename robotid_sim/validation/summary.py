@@ -1,0 +1,92 @@
+"""Closed-loop runs in numbers: one row a case, with intervals over its runs."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from robotid_sim.validation.control_run import ControlRun
+from robotid_sim.validation.prediction import rms
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Mean over the runs of a case, and the half width of its confidence interval."""
+
+    mean: float
+    half_width: float
+    """Half width at 95 %, by Student's t; 0 for a single run, of which there is no spread."""
+    count: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Interval":
+        """Return the interval of the mean of `values`."""
+        count, mean = len(values), float(np.mean(values))
+        if count < 2:
+            return cls(mean, 0.0, count)
+        quantile = float(student.ppf(0.5 + 0.5 * CONFIDENCE, count - 1))
+        return cls(mean, quantile * float(np.std(values, ddof=1)) / count**0.5, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What all runs of a row have in common."""
+
+    task: str
+    scenario: str
+    controller: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case and its quantities; None where a run does not have one."""
+
+    case: Case
+    runs: int
+    values: Mapping[str, Interval | None]
+
+
+Quantity = Callable[[ControlRun], float | None]
+
+
+def summarize(runs: Iterable[ControlRun], quantities: Mapping[str, Quantity]) -> list[Row]:
+    """Return a row for every case, in the order in which the cases come.
+
+    Parameters
+    ----------
+    runs : iterable of ControlRun
+        All runs.
+    quantities : mapping of str to callable
+        What to average over the runs of a case, by name.
+    """
+    cases: dict[Case, list[ControlRun]] = {}
+    for run in runs:
+        case = Case(run.task, run.scenario, run.controller, run.model)
+        cases.setdefault(case, []).append(run)
+    rows = []
+    for case, members in cases.items():
+        values = {name: _interval(members, value) for name, value in quantities.items()}
+        rows.append(Row(case, len(members), values))
+    return rows
+
+
+def _interval(runs: Sequence[ControlRun], value: Quantity) -> Interval | None:
+    values = [value(run) for run in runs]
+    known = [v for v in values if v is not None]
+    return Interval.of(known) if len(known) == len(values) else None
+
+
+def rms_of_unit(units: Sequence[str], unit: str) -> Quantity:
+    """Return the quantity: RMS tracking error of all joints of one unit."""
+    kept = np.array([u == unit for u in units])
+    return lambda run: float(rms(run.rms_error[kept]))
+
+
+def largest_of_unit(units: Sequence[str], unit: str) -> Quantity:
+    """Return the quantity: largest tracking error among the joints of one unit."""
+    kept = np.array([u == unit for u in units])
+    return lambda run: float(run.max_error[kept].max())

@@ -1,0 +1,117 @@
+"""The models of a closed loop: estimates as they are, published sets, a swarm anew for every run."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.model.catalog import published_parameters, published_robot
+from robotid_sim.study.models import compared_models, require_models
+from robotid_sim.validation.closed_loop import LoopPlan, closed_loop
+
+BRIEF = {"evaluations": 2000}
+
+
+@pytest.fixture
+def models(quick_study):
+    """Return a function from names to the models of the quick study of irb140."""
+    study, _ = quick_study
+
+    def make(*names, runs=1, estimators=()):
+        config = study.config.with_estimators(estimators)
+        control = config.control.model_copy(update={"models": names, "runs": runs})
+        config = config.model_copy(update={"control": control})
+        found, rng = study.found, np.random.default_rng(0)
+        extra = [
+            estimator.fit(found.problem, rng)
+            for estimator in (ESTIMATORS.build(name, **BRIEF) for name in estimators)
+        ]
+        options = {name: BRIEF for name in estimators}
+        estimation = config.estimation.model_copy(update={"options": options})
+        config = config.model_copy(update={"estimation": estimation})
+        return compared_models(
+            study.plant,
+            study.nominal,
+            found.lift.robot,
+            [*found.estimates, *extra],
+            found.basis,
+            config,
+            found.problem,
+        )
+
+    return make
+
+
+def motion(robot, seed=0):
+    rng = np.random.default_rng(seed)
+    return tuple(rng.uniform(-1.0, 1.0, (20, robot.dof)) for _ in range(3))
+
+
+def test_an_estimate_is_taken_as_it_is(quick_study, models):
+    study, _ = quick_study
+    model = models("ols")["ols"]
+    ols = next(e for e in study.found.estimates if e.estimator == "ols")
+    np.testing.assert_allclose(study.found.basis.of(model.parameters()), ols.beta, atol=1e-9)
+
+
+def test_a_published_set_is_in_the_first_links_and_nowhere_else(quick_study, models):
+    study, _ = quick_study
+    model = models("published:table-3-pso")["published:table-3-pso"]
+    published = published_parameters("irb140", "table-3-pso")
+    np.testing.assert_array_equal(model.links[1].phi, published.phi[10:20])
+    np.testing.assert_array_equal(model.links[4].phi, study.plant.links[4].phi)
+    assert model.formal
+    q, dq, ddq = motion(study.plant)
+    difference = joint_torque(model, q, dq, ddq) - joint_torque(study.plant, q, dq, ddq)
+    assert np.abs(difference[:, :3]).max() > 0.1
+
+
+def test_the_reference_set_has_the_torques_of_the_plant(quick_study, models):
+    study, _ = quick_study
+    model = models("published:table-2")["published:table-2"]
+    state = motion(study.plant)
+    np.testing.assert_allclose(
+        joint_torque(model, *state), joint_torque(study.plant, *state), atol=1e-6
+    )
+
+
+def test_identified_is_always_there_and_a_swarm_fits_anew_for_every_run(models):
+    found = models("wls", "wls-pso", runs=3, estimators=("wls-pso",))
+    assert list(found) == ["identified", "wls", "wls-pso"]
+    assert len(found["wls-pso"]) == 3
+    values = {robot.parameters().tobytes() for robot in found["wls-pso"]}
+    assert len(values) == 3
+    again = models("wls-pso", runs=3, estimators=("wls-pso",))["wls-pso"]
+    assert [r.parameters().tobytes() for r in again] == [
+        r.parameters().tobytes() for r in found["wls-pso"]
+    ]
+
+
+def test_models_that_cannot_be_made_are_named(quick_study):
+    study, _ = quick_study
+    with pytest.raises(OptionError, match="cannot compare the model 'kalman'"):
+        require_models(study.plant, ["kalman"], ["wls"])
+    with pytest.raises(UnknownNameError, match="no published set 'table-9'"):
+        require_models(study.plant, ["published:table-9"], ["wls"])
+    require_models(study.plant, ["wls", "published:table-2"], ["wls"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["circle-fast", "circle-slow"])
+def test_published_estimates_of_the_quantum_swarm_are_nearer_to_the_reference(irb140, task):
+    """Table 3 of Fazilat, Zioui (2025) as formal controller models, plant = reference."""
+    sets = {"qpso": "table-3-qpso", "pso": "table-3-pso"}
+    models = {name: published_robot("irb140", key) for name, key in sets.items()}
+    plan = LoopPlan(baselines=(), tasks={"circle": {}})
+    rng = np.random.default_rng(0)
+    loop = closed_loop(irb140, irb140, models, rng, plan, workers=2)
+    for scenario in ("undisturbed", "sinusoidal"):
+        true = loop.find("true", scenario, task)
+        torque, energy = {}, {}
+        for name in sets:
+            run = loop.find(name, scenario, task)
+            torque[name] = np.sqrt(((run.trace.tau - true.trace.tau) ** 2).mean(axis=0))
+            energy[name] = abs(run.energy[1] - true.energy[1])
+        assert (torque["pso"] >= 3.0 * torque["qpso"]).all()
+        assert energy["pso"] >= 1.5 * energy["qpso"]
