@@ -49,8 +49,10 @@ from robotid_sim.trajectory.path import Lap, fastest_lap, tracking_path
 
 # These load the engine; `import robotid_sim` alone must not.
 _WITH_ENGINE = {
+    "LoopPlan": "robotid_sim.validation.closed_loop",
     "Plant": "robotid_sim.engine.plant",
     "Scenario": "robotid_sim.experiment.scenario",
+    "Sinusoidal": "robotid_sim.experiment.disturbance",
     "closed_loop": "robotid_sim.validation.closed_loop",
     "rollout": "robotid_sim.experiment.rollout",
     "run_study": "robotid_sim.study.study",
@@ -72,6 +74,7 @@ __all__ = [
     "LinearProblem",
     "Log",
     "LoopGains",
+    "LoopPlan",
     "Motion",
     "OrdinaryLeastSquares",
     "Plant",
@@ -80,6 +83,7 @@ __all__ = [
     "RobotIdError",
     "RtsSmoother",
     "Scenario",
+    "Sinusoidal",
     "SlidingMode",
     "TorqueDelay",
     "TorqueNoise",

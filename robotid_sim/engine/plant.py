@@ -131,6 +131,7 @@ class Plant:
         self.substeps = substeps
         self._passes = LEAPFROG_PASSES if leapfrog else 0
         self._indices = list(range(robot.dof))
+        self._shape = (robot.dof,)
         self._model = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
         self._fastest = DIVERGED * robot.limits.velocity
         self._client = pybullet.connect(pybullet.DIRECT)
@@ -217,8 +218,9 @@ class Plant:
             )
             pybullet.stepSimulation(physicsClientId=self._client)
             self.q, self.dq = self._state()
-        bad = ~(np.abs(self.dq) < self._fastest) | ~np.isfinite(self.q)
-        if bad.any():
+        sound = (np.abs(self.dq) < self._fastest).all() and np.isfinite(self.q @ self.q)
+        if not sound:
+            bad = ~(np.abs(self.dq) < self._fastest) | ~np.isfinite(self.q)
             joint = self.robot.joint_names[int(bad.argmax())]
             raise SimulationDiverged(
                 f"the simulation diverged at t = {self.t:.3f} s: joint '{joint}' left every "
@@ -239,7 +241,7 @@ class Plant:
 
     def _checked(self, value: Float1D, name: str) -> Float1D:
         array = np.asarray(value, dtype=float)
-        if array.shape != (self.robot.dof,) or not np.isfinite(array).all():
+        if array.shape != self._shape or not np.isfinite(array).all():
             joint = ""
             if array.shape == (self.robot.dof,):
                 joint = f" (joint '{self.robot.joint_names[int(np.isfinite(array).argmin())]}')"
@@ -251,7 +253,10 @@ class Plant:
 
     def _state(self) -> tuple[Float1D, Float1D]:
         states = pybullet.getJointStates(self._body, self._indices, physicsClientId=self._client)
-        return np.array([s[0] for s in states]), np.array([s[1] for s in states])
+        q, dq = np.empty(len(states)), np.empty(len(states))
+        for j, state in enumerate(states):  # faster than arrays of two lists
+            q[j], dq[j] = state[0], state[1]
+        return q, dq
 
     def _load(self, text: str) -> int:
         client, robot = self._client, self.robot

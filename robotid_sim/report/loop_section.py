@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from robotid_sim.experiment.conditions import JOINER
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures.closed_loop import (
     driven_path,
@@ -16,7 +17,7 @@ from robotid_sim.report.figures.closed_loop import (
 )
 from robotid_sim.report.page import Section, Table
 from robotid_sim.report.wording import number
-from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.closed_loop import UNDISTURBED, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun
 from robotid_sim.validation.metrics import StepMetrics
 from robotid_sim.validation.summary import (
@@ -30,6 +31,9 @@ from robotid_sim.validation.summary import (
 MILLI = 1e3
 SMALLEST_DECIMALS = 6
 """Decimals beyond which an interval is printed with an exponent."""
+
+PEAK_RATIO = 1.2
+"""Peak torque with sensors in the loop over that without, above which the page says why."""
 
 CASE = ("task", "scenario", "controller", "model")
 
@@ -53,7 +57,10 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
             pareto(loop, units),
         ),
         tables=tuple(tables),
-        notes=tuple(f"Ended before its time: {failure}" for failure in loop.failures),
+        notes=(
+            *(f"Ended before its time: {failure}" for failure in loop.failures),
+            *feedback_notes(loop, names),
+        ),
     )
 
 
@@ -140,6 +147,35 @@ def steps_table(loop: ClosedLoop) -> Table:
         steady = _of_step(step_of, lambda s: 100.0 * s.steady_state_error)
         quantities[f"{side}steady state [%]"] = steady
     return _table(loop, quantities, "Step responses", steps=True)
+
+
+def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
+    """Return why sensors in the loop raise peak torques, where they do by more than a fifth."""
+    notes = []
+    for run in loop.runs:
+        clean = loop.find(run.model, _without_feedback(run.scenario), run.task, run.controller)
+        if clean is None or clean is run or run.run > 0 or run.model == "nominal":
+            continue
+        ratio = run.peak_torque / np.maximum(clean.peak_torque, np.finfo(float).tiny)
+        raised = [
+            f"{name} ({r:.2g} x {peak:.3g})"
+            for name, r, peak in zip(joint_names, ratio, clean.peak_torque, strict=True)
+            if r > PEAK_RATIO
+        ]
+        if raised:
+            notes.append(
+                f"{run.task}, {run.scenario}, {run.controller}, {run.model} model: sensors in the "
+                f"loop raise the peak torque [N m or N] of {', '.join(raised)}. The observer leaves "
+                "a velocity noise that the loop multiplies by twice its bandwidth and the inertia; "
+                "against the small torque that such a joint needs, it shows."
+            )
+    return notes
+
+
+def _without_feedback(scenario: str) -> str:
+    """Return the scenario without sensors in the loop."""
+    parts = [part for part in scenario.split(JOINER) if part != "feedback"]
+    return JOINER.join(parts) or UNDISTURBED
 
 
 def _of_step(
