@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
 from robotid_sim.errors import OptionError, RankDeficientError
@@ -48,7 +48,8 @@ class VelocityObserver:
     """Pole omega of the error [rad/s]."""
     _gains: tuple[float, float, float] = field(init=False, repr=False)
     _substeps: int = field(init=False, repr=False)
-    _phi: Float1D = field(init=False, repr=False)
+    _known: tuple[Float2D, Float1D, Float1D, Float1D] = field(init=False, repr=False)
+    """What the kernels know of the model."""
     _q: Float1D = field(init=False, repr=False)
     _dq: Float1D = field(init=False, repr=False)
     _missed: Float1D = field(init=False, repr=False)
@@ -65,7 +66,8 @@ class VelocityObserver:
             1.5 * self.rate * (1.0 - z**2) * (1.0 - z),
             self.rate**2 * (1.0 - z) ** 3,
         )
-        self._phi = self.model.parameters()
+        model = self.model
+        self._known = (model.geometry, model.gravity, model.parameters(), model.eps)
         self._substeps = _stable_steps(self.model, 1.0 / self.rate)
         self.reset(self.model.home, np.zeros(self.model.dof))
 
@@ -92,22 +94,14 @@ class VelocityObserver:
         RankDeficientError
             If the model's mass matrix is not positive definite.
         """
-        model = self.model
-        self._q, self._dq, ok = kernels.free_motion(
-            model.geometry,
-            model.gravity,
-            self._phi,
-            model.eps,
-            self._q,
-            self._dq,
-            tau,
-            self._missed,
-            1.0 / self.rate / self._substeps,
-            self._substeps,
-            LEAPFROG_PASSES,
-        )
-        if not ok:
-            raise RankDeficientError(not_positive_definite(model))
+        dt = 1.0 / self.rate / self._substeps
+        for _ in range(self._substeps):
+            step = kernels.plant_step(*self._known, self._q, self._dq, tau, dt, LEAPFROG_PASSES)
+            _, ddq, _, sound = step
+            if not sound:
+                raise RankDeficientError(not_positive_definite(self.model))
+            self._dq = self._dq + dt * (ddq + self._missed)
+            self._q = self._q + dt * self._dq
 
 
 def _stable_steps(model: Robot, dt: float) -> int:
