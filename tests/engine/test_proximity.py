@@ -1,0 +1,85 @@
+"""Distances to itself and to the floor: values, gradients, pairs."""
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from robotid_sim.engine.proximity import CUTOFF, MARGIN, Proximity
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+
+ARMS = ("irb140", "rocr6", "iiwa")
+
+
+@pytest.fixture(scope="module", params=ARMS)
+def proximity(request):
+    robot = Robot.from_urdf(urdf_path(request.param))
+    with Proximity(robot, floor=0.0) as made:
+        yield made
+
+
+def slopes(function, q, j, step=5e-4):
+    """Return the derivative along joint j, and how much it differs to the left and to the right."""
+    shift = step * np.eye(q.size)[j]
+    here, ahead, behind = function(q), function(q + shift), function(q - shift)
+    return (ahead - behind) / (2.0 * step), np.abs(ahead - 2.0 * here + behind) / step
+
+
+def test_gradients_are_the_slopes_away_from_changes_of_the_feature(proximity):
+    rng = np.random.default_rng(0)
+    limits, checked = proximity.robot.limits, 0
+    for _ in range(6):
+        q = rng.uniform(limits.lower, limits.upper)
+        distance, gradient = proximity(q)
+        for j in range(q.size):
+            slope, bend = slopes(lambda x: proximity(x)[0], q, j)
+            # Within a feature the two sides differ by curvature alone; facets of a mesh are small.
+            smooth = (bend < 3e-4) & (distance > 0.01) & (distance < 0.9 * CUTOFF)
+            checked += int(smooth.sum())
+            np.testing.assert_allclose(gradient[smooth, j], slope[smooth], atol=1e-4)
+    assert checked > 20
+
+
+def test_neighbors_and_links_that_always_touch_are_no_pairs(proximity):
+    chain = [proximity.robot.base, *(link.name for link in proximity.robot.links)]
+    for pair in proximity.pairs:
+        if pair.second in chain:
+            assert abs(chain.index(pair.first) - chain.index(pair.second)) >= 2
+        assert (pair.first, pair.second) != (chain[1], "floor")
+    assert any(pair.second == "floor" for pair in proximity.pairs)
+
+
+def test_home_is_free_and_a_folded_arm_is_not(irb140):
+    with Proximity(irb140, floor=0.0) as proximity:
+        assert proximity(irb140.home)[0].min() > 0.0
+        down = irb140.home.copy()
+        down[1], down[2] = irb140.limits.upper[1], irb140.limits.upper[2]
+        distance, _ = proximity(down)
+        worst = proximity.pairs[int(distance.argmin())]
+        assert distance.min() < 0.0
+        assert str(worst) == "link_5 and base_link"
+
+
+def test_distance_to_the_floor_is_the_height_of_the_lowest_corner(irb140):
+    q = irb140.home
+    with Proximity(irb140, floor=-0.1) as low, Proximity(irb140, floor=0.0) as high:
+        names = [pair.first for pair in high.pairs if pair.second == "floor"]
+        at_low = dict(zip(low.pairs, low(q)[0], strict=True))
+        at_high = dict(zip(high.pairs, high(q)[0], strict=True))
+    assert names
+    for pair, distance in at_high.items():
+        if pair.second == "floor" and distance < CUTOFF - 0.1:
+            assert at_low[pair] - distance == pytest.approx(0.1, abs=2.0 * MARGIN)
+
+
+def test_a_robot_without_geometry_is_refused():
+    arm = Robot.from_urdf(urdf_path("2r"))
+    with pytest.raises(OptionError, match="no geometry that the engine can read"):
+        Proximity(arm)
+
+
+def test_same_configuration_same_bits(irb140):
+    q = irb140.limits.middle
+    with Proximity(irb140) as one, Proximity(irb140) as two:
+        one(q + 0.5)
+        assert one(q)[0].tobytes() == two(q)[0].tobytes()
