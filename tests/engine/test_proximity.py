@@ -18,7 +18,7 @@ def proximity(request):
         yield made
 
 
-def slopes(function, q, j, step=5e-4):
+def slopes(function, q, j, step=1e-5):
     """Return the derivative along joint j, and how much it differs to the left and to the right."""
     shift = step * np.eye(q.size)[j]
     here, ahead, behind = function(q), function(q + shift), function(q - shift)
@@ -34,7 +34,7 @@ def test_gradients_are_the_slopes_away_from_changes_of_the_feature(proximity):
         for j in range(q.size):
             slope, bend = slopes(lambda x: proximity(x)[0], q, j)
             # Within a feature the two sides differ by curvature alone; facets of a mesh are small.
-            smooth = (bend < 3e-4) & (distance > 0.01) & (distance < 0.9 * CUTOFF)
+            smooth = (bend < 1e-4) & (distance > 0.01) & (distance < 0.9 * CUTOFF)
             checked += int(smooth.sum())
             np.testing.assert_allclose(gradient[smooth, j], slope[smooth], atol=1e-4)
     assert checked > 20
