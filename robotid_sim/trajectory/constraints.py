@@ -1,0 +1,331 @@
+"""What an excitation must keep beside kinematic limits: torque, workspace, clearance."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, readonly
+from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.sensitivity import Motion, regressor_sensitivity, torque_sensitivity
+
+Slopes = tuple[Float, Float, Float]
+"""Derivatives of values, shape (N, m), by position, velocity, acceleration, each (N, m, n)."""
+
+Distances = Callable[[Float2D], tuple[Float2D, Float]]
+"""From positions (N, n) to distances (N, P) and their gradients (N, P, n)."""
+
+
+class MotionConstraint(ABC):
+    """Values along a motion that must stay within bounds; about 1 where they meet them."""
+
+    samples: int = 80
+    """Points of a run on which the solver imposes it."""
+
+    slack: float = 0.02
+    """Share of the room that the solver leaves unused, for the sake of the times between."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[Float1D, Float1D]:
+        """Lower and upper bound of every value, shape (m,)."""
+
+    @abstractmethod
+    def values(self, motion: Motion) -> Float2D:
+        """Return the values at every sample, shape (N, m)."""
+
+    @abstractmethod
+    def slopes(self, motion: Motion) -> Slopes:
+        """Return their derivatives by the motion."""
+
+    @abstractmethod
+    def label(self, k: int) -> str:
+        """Return what value `k` is, for messages."""
+
+    def excess(self, motion: Motion) -> Float2D:
+        """Return by how much the bounds are violated, shape (N, m); not positive where kept."""
+        lower, upper = self.bounds
+        values = self.values(motion)
+        return np.maximum(values - upper, lower - values)
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueLimit(MotionConstraint):
+    r"""Torque limits under a model, and under an uncertainty of it.
+
+    .. math:: |\tau_j| + u \sqrt{\textstyle\sum_k (Y_{jk} \phi_k)^2} \le \rho\, \bar\tau_j
+
+    The root is the standard deviation of the torque if every parameter is off by the relative
+    amount u on its own; friction and rotor parameters count like the others.
+    """
+
+    robot: Robot
+    """The nominal model."""
+    ratio: float = 0.75
+    """Share rho of the limits."""
+    uncertainty: float = 0.0
+    """Relative uncertainty u of every parameter."""
+    joints: Int1D = field(init=False, repr=False)
+    """Indices of the joints that have a limit."""
+
+    def __post_init__(self) -> None:
+        if not (self.ratio > 0.0 and 0.0 <= self.uncertainty < np.inf):
+            raise OptionError(
+                f"torque ratio {self.ratio} must be positive, uncertainty {self.uncertainty} not "
+                "negative"
+            )
+        limited = np.flatnonzero(np.isfinite(self.robot.limits.effort))
+        object.__setattr__(self, "joints", limited)
+
+    @property
+    def _allowance(self) -> Float1D:
+        return np.asarray(self.ratio * self.robot.limits.effort[self.joints])
+
+    @property
+    def bounds(self) -> tuple[Float1D, Float1D]:
+        """Return -1 and 1; with an uncertainty one side each for the two edges of the band."""
+        ones, free = np.ones(self.joints.size), np.full(self.joints.size, np.inf)
+        if self.uncertainty == 0.0:
+            return -ones, ones
+        return np.concatenate([-free, -ones]), np.concatenate([ones, free])
+
+    def values(self, motion: Motion) -> Float2D:
+        """Return torque over allowance, or the upper and the lower edge of its band."""
+        tau = joint_torque(self.robot, *motion)[:, self.joints] / self._allowance
+        if self.uncertainty == 0.0:
+            return np.asarray(tau)
+        spread = self._spread(motion)[:, self.joints] / self._allowance
+        return np.hstack([tau + spread, tau - spread])
+
+    def slopes(self, motion: Motion) -> Slopes:
+        """Return derivatives; exact."""
+        scale = self._allowance[None, :, None]
+        # From (joint that moves, sample, joint whose torque changes) to (sample, value, joint).
+        nominal = [
+            np.moveaxis(part, 0, 2)[:, self.joints] / scale
+            for part in torque_sensitivity(self.robot, motion)
+        ]
+        if self.uncertainty == 0.0:
+            return nominal[0], nominal[1], nominal[2]
+        spread = [part / scale for part in self._spread_slopes(motion)]
+        both = [np.hstack([t + s, t - s]) for t, s in zip(nominal, spread, strict=True)]
+        return both[0], both[1], both[2]
+
+    def label(self, k: int) -> str:
+        """Return the joint's name."""
+        joint = self.robot.joint_names[int(self.joints[k % self.joints.size])]
+        return f"torque of joint '{joint}'"
+
+    def _contributions(self, motion: Motion) -> Float:
+        """Return the torque that every parameter contributes, shape (N, n, p)."""
+        columns = np.arange(self.robot.parameters().size)
+        return np.asarray(torque_regressor(self.robot, *motion, columns) * self.robot.parameters())
+
+    def _spread(self, motion: Motion) -> Float2D:
+        return np.asarray(self.uncertainty * np.linalg.norm(self._contributions(motion), axis=2))
+
+    def _spread_slopes(self, motion: Motion) -> list[Float]:
+        phi, parts = self.robot.parameters(), self._contributions(motion)
+        size = np.linalg.norm(parts, axis=2, keepdims=True)
+        weights = self.uncertainty * parts * phi / np.maximum(size, np.finfo(float).tiny)
+        columns = np.arange(phi.size)
+        slopes = []
+        for j in self.joints:
+            only = np.zeros_like(weights)
+            only[:, j] = weights[:, j]
+            slopes.append(regressor_sensitivity(self.robot, columns, motion, only))
+        return [np.stack([s[i] for s in slopes], axis=1) for i in range(3)]
+
+
+@dataclass(frozen=True, eq=False)
+class TipBox(MotionConstraint):
+    """The tip stays within a box of the root frame."""
+
+    robot: Robot
+    lower: Float1D
+    """Corner [m], shape (3,); -inf for an open side."""
+    upper: Float1D
+    """Corner [m], shape (3,)."""
+
+    def __post_init__(self) -> None:
+        lower, upper = (np.array(getattr(self, name), dtype=float) for name in ("lower", "upper"))
+        if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
+            raise OptionError(
+                f"a box needs three lower bounds below three upper ones, got {lower.tolist()} and "
+                f"{upper.tolist()}"
+            )
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    @property
+    def bounds(self) -> tuple[Float1D, Float1D]:
+        """Return the box, in meters over SCALE."""
+        return self.lower / SCALE, self.upper / SCALE
+
+    def values(self, motion: Motion) -> Float2D:
+        """Return the position of the tip over SCALE."""
+        return tip_states(self.robot, motion[0])[0] / SCALE
+
+    def slopes(self, motion: Motion) -> Slopes:
+        """Return the Jacobian of the tip over SCALE."""
+        return _of_position(tip_states(self.robot, motion[0])[1] / SCALE)
+
+    def label(self, k: int) -> str:
+        """Return the coordinate's name."""
+        return f"{'xyz'[k]} of the tip"
+
+
+@dataclass(frozen=True, eq=False)
+class TipPlane(MotionConstraint):
+    """The tip stays on one side of a plane, ``normal @ position <= offset``."""
+
+    robot: Robot
+    normal: Float1D
+    """Shape (3,); need not be of unit length."""
+    offset: float
+    """[m], if the normal is of unit length."""
+
+    def __post_init__(self) -> None:
+        normal = readonly(self.normal, shape=(3,), name="normal of a plane")
+        if not np.linalg.norm(normal) > 0.0:
+            raise OptionError("the normal of a plane must not be zero")
+        object.__setattr__(self, "normal", normal)
+
+    @property
+    def bounds(self) -> tuple[Float1D, Float1D]:
+        """Return the offset over SCALE as upper bound."""
+        return np.array([-np.inf]), np.array([self.offset / SCALE])
+
+    def values(self, motion: Motion) -> Float2D:
+        """Return the height over the plane over SCALE."""
+        return (tip_states(self.robot, motion[0])[0] @ self.normal)[:, None] / SCALE
+
+    def slopes(self, motion: Motion) -> Slopes:
+        """Return its derivative."""
+        J = tip_states(self.robot, motion[0])[1]
+        return _of_position(np.einsum("i,tij->tj", self.normal, J)[:, None] / SCALE)
+
+    def label(self, k: int) -> str:
+        """Return the plane."""
+        del k
+        n = ", ".join(f"{value:g}" for value in self.normal)
+        return f"tip beyond the plane ({n}) . p = {self.offset:g} m"
+
+
+@dataclass(frozen=True, eq=False)
+class Clearance(MotionConstraint):
+    """Links keep their distance to one another and to the floor.
+
+    The distances come from outside, because only the engine knows the geometry: see
+    `robotid_sim.engine.proximity.Proximity.along`.
+    """
+
+    distances: Distances
+    names: tuple[str, ...]
+    """What every distance is between, shape (P,)."""
+    clearance: float = 0.02
+    """Smallest distance [m]."""
+    samples: int = 60
+    slack: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.clearance < np.inf:
+            raise OptionError(f"the clearance must not be negative, got {self.clearance}")
+
+    @property
+    def bounds(self) -> tuple[Float1D, Float1D]:
+        """Return the clearance over SCALE as lower bound."""
+        low = np.full(len(self.names), self.clearance / SCALE)
+        return low, np.full(len(self.names), np.inf)
+
+    def values(self, motion: Motion) -> Float2D:
+        """Return the distances over SCALE."""
+        return np.asarray(self.distances(motion[0])[0] / SCALE)
+
+    def slopes(self, motion: Motion) -> Slopes:
+        """Return their gradients over SCALE."""
+        return _of_position(self.distances(motion[0])[1] / SCALE)
+
+    def label(self, k: int) -> str:
+        """Return the pair."""
+        return f"distance of {self.names[k]}"
+
+
+SCALE = 0.1
+"""Length that constraints in space are measured in [m], to be about as large as the others."""
+
+
+def tip_states(robot: Robot, q: Float2D) -> tuple[Float2D, Float]:
+    """Return positions of the tip, shape (N, 3), and velocity Jacobians, shape (N, 3, n)."""
+    point = np.ascontiguousarray(robot.T_last_tip[:3, 3])
+    positions, jacobians = [], []
+    for sample in np.ascontiguousarray(q):
+        last = kernels.link_poses(robot.geometry, sample)[-1]
+        positions.append(last[:3, :3] @ point + last[:3, 3])
+        jacobians.append(kernels.jacobian(robot.geometry, sample, point)[:3])
+    return np.array(positions), np.array(jacobians)
+
+
+def _of_position(by_q: Float) -> Slopes:
+    return by_q, np.zeros_like(by_q), np.zeros_like(by_q)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A bound that a motion does not keep."""
+
+    what: str
+    t: float
+    """When it is worst [s]."""
+    value: float
+    """What it is there."""
+    bound: float
+    """What it may be."""
+    unit: str
+
+    def __str__(self) -> str:
+        beyond = "above" if self.value > self.bound else "below"
+        return (
+            f"{self.what} is {self.value:.4g} {self.unit}, {beyond} {self.bound:.4g} {self.unit}, "
+            f"at t = {self.t:.3f} s"
+        )
+
+
+def violations(
+    constraints: Sequence[MotionConstraint], t: Float1D, motion: Motion, tolerance: float = 1e-9
+) -> list[Violation]:
+    """Return every bound that a motion violates, at its worst time.
+
+    Parameters
+    ----------
+    constraints : sequence of MotionConstraint
+        What must be kept.
+    t : ndarray, shape (N,)
+        Times [s].
+    motion : tuple of ndarray, shape (N, n)
+        Position, velocity, acceleration there.
+    tolerance : float
+        Violation that is rounding, in the constraint's own scale.
+    """
+    found = []
+    for constraint in constraints:
+        excess, values = constraint.excess(motion), constraint.values(motion)
+        lower, upper = constraint.bounds
+        for k in np.flatnonzero(excess.max(axis=0) > tolerance).tolist():
+            when = int(excess[:, k].argmax())
+            above = values[when, k] > upper[k]
+            unit, scale = ("m", SCALE) if not isinstance(constraint, TorqueLimit) else ("", 1.0)
+            found.append(
+                Violation(
+                    constraint.label(k),
+                    float(t[when]),
+                    float(values[when, k] * scale),
+                    float((upper if above else lower)[k] * scale),
+                    unit or "of the allowance",
+                )
+            )
+    return found
