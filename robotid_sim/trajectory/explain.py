@@ -1,0 +1,226 @@
+"""Why an excitation sees some parameters well and others badly."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import RankDeficientError
+
+POOR = 0.1
+"""Expected standard deviation over the nominal value above which a parameter is poorly excited."""
+
+CONFOUNDED = 3.0
+"""Confounding factor above which others are to blame rather than a weak signal."""
+
+PARTNER = 0.6
+"""Correlation above which a parameter is named as one that another is confounded with."""
+
+MOST_PARTNERS = 3
+WINDOWS = 10
+"""Parts of a run that are compared."""
+
+LEADING = 0.3
+"""Weight in the worst direction, over the largest, above which a parameter is named in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterView:
+    """How one base parameter is seen."""
+
+    name: str
+    nominal: float
+    std: float
+    """Expected standard deviation, in the unit of the parameter."""
+    alone: float
+    """What it would be if all other parameters were known."""
+    factor: float
+    """Confounding factor, `std` over `alone`, at least 1."""
+    partners: tuple[tuple[str, float], ...]
+    """Parameters whose errors go with its error, and the correlation."""
+    joint: str
+    """Joint whose torque tells most about it."""
+    joint_share: float
+    """Share of that joint in what determines it."""
+
+    @property
+    def relative(self) -> float:
+        """Expected standard deviation over the size of the nominal value; infinite at zero."""
+        return self.std / abs(self.nominal) if self.nominal else np.inf
+
+    @property
+    def poor(self) -> bool:
+        """Whether it is poorly excited, as far as its nominal value tells."""
+        return self.relative > POOR
+
+    def __str__(self) -> str:
+        text = f"{self.name}: expected to {100.0 * self.relative:.2g} %"
+        if not np.isfinite(self.relative):
+            text = f"{self.name}: expected to {self.std:.2g}, nominally zero"
+        if self.factor > CONFOUNDED and self.partners:
+            with_whom = ", ".join(f"{name} ({c:+.2f})" for name, c in self.partners)
+            return (
+                f"{text}; confounded {self.factor:.3g}-fold with {with_whom}: motions that tell "
+                f"them apart are missing; {self.joint} says most about it"
+            )
+        return (
+            f"{text}; weak signal: even with all others known {100.0 * self._alone_share:.2g} % of "
+            f"its value; only stronger motion helps, of what moves {self.joint}"
+        )
+
+    @property
+    def _alone_share(self) -> float:
+        return self.alone / abs(self.nominal) if self.nominal else np.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """How an excitation sees the parameters, worst first."""
+
+    parameters: tuple[ParameterView, ...]
+    joint_names: tuple[str, ...]
+    joint_shares: Float1D
+    """Share of every joint's torque in the whole of the information, shape (n,); sums to one."""
+    window_shares: Float1D
+    """Share of every tenth of a run, shape (10,); sums to one."""
+    worst_direction: tuple[tuple[str, float], ...]
+    """Combination that is seen worst: parameters, in units of their columns, and weights."""
+    worst_ratio: float
+    """Standard deviation along it over that of the direction seen best."""
+
+    @property
+    def poor(self) -> tuple[ParameterView, ...]:
+        """Parameters that stay poorly excited, worst first."""
+        return tuple(view for view in self.parameters if view.poor)
+
+    def sentences(self) -> list[str]:
+        """Return the explanation in words."""
+        poor, count = self.poor, len(self.parameters)
+        told = [f"{len(poor)} of {count} base parameters are expected worse than {POOR:.0%}."]
+        told += [f"{view}." for view in poor]
+        parts = " ".join(f"{weight:+.2f} {name}" for name, weight in self.worst_direction)
+        told.append(
+            f"The direction seen worst, {self.worst_ratio:.3g} times worse than the best, is "
+            f"{parts} (columns of unit length)."
+        )
+        order = np.argsort(-self.joint_shares)
+        shares = ", ".join(
+            f"{self.joint_names[j]} {100.0 * self.joint_shares[j]:.0f} %" for j in order
+        )
+        told.append(f"Share of the information by the torque of each joint: {shares}.")
+        best, least = int(self.window_shares.argmax()), int(self.window_shares.argmin())
+        told.append(
+            f"By time: most in the {_ordinal(best)} tenth of a run "
+            f"({100.0 * self.window_shares[best]:.0f} %), least in the {_ordinal(least)} "
+            f"({100.0 * self.window_shares[least]:.0f} %)."
+        )
+        return told
+
+
+def explain(
+    W: Float,
+    noise_std: Float1D,
+    basis: BaseParameters,
+    nominal: Float1D,
+    joint_names: Sequence[str],
+    samples: float | None = None,
+) -> Explanation:
+    r"""Return how a regressor sees the base parameters.
+
+    The expected covariance is :math:`F^{-1}` with :math:`F = W^T \Sigma^{-1} W`. Parameter k alone
+    would have the standard deviation :math:`1 / \|\tilde w_k\|` of its weighted column; the
+    confounding factor is how much worse it is for the others being unknown. The error of parameter
+    k is :math:`p_k^T \tilde\varepsilon` with row k of :math:`F^{-1} \tilde W^T`; the squares of
+    that row, by joint, say whose torque determines it. The leverage of the rows, by joint and by
+    time, says where the information as a whole comes from.
+
+    Parameters
+    ----------
+    W : ndarray, shape (N, n, b)
+        Base regressor at equidistant times of one run.
+    noise_std : ndarray, shape (n,)
+        Torque noise of every joint [N m].
+    basis : BaseParameters
+        Names of the parameters.
+    nominal : ndarray, shape (b,)
+        Nominal base parameters.
+    joint_names : sequence of str
+        Names of the joints.
+    samples : float, optional
+        Samples that a log will have; by default N.
+
+    Raises
+    ------
+    RankDeficientError
+        If the motion does not determine the parameters.
+    """
+    N, n, b = W.shape
+    weight = np.sqrt((samples or N) / N)
+    flat = (weight * W / np.asarray(noise_std)[:, None]).reshape(-1, b)
+    norms = np.linalg.norm(flat, axis=0)
+    Q, R = np.linalg.qr(flat / np.where(norms > 0.0, norms, 1.0))
+    size = np.abs(np.diag(R))
+    if not size.min() > np.finfo(float).eps * size.max() * b:
+        lost = basis.names[int(size.argmin())]
+        raise RankDeficientError(f"the motion does not determine '{lost}'; move more joints")
+    inverse = np.linalg.inv(R)
+    std = np.linalg.norm(inverse, axis=1) / norms
+    correlation = (inverse @ inverse.T) / np.outer(std * norms, std * norms)
+    influence = ((Q @ inverse.T) ** 2).reshape(N, n, b).sum(axis=0) / (std * norms) ** 2
+    leverage = (Q**2).sum(axis=1).reshape(N, n) / b
+    views = [
+        _view(k, basis.names, nominal, std, norms, correlation, influence, joint_names)
+        for k in range(b)
+    ]
+    direction, ratio = _worst(R, basis.names)
+    return Explanation(
+        parameters=tuple(sorted(views, key=lambda view: -view.relative)),
+        joint_names=tuple(joint_names),
+        joint_shares=leverage.sum(axis=0),
+        window_shares=np.array([p.sum() for p in np.array_split(leverage.sum(axis=1), WINDOWS)]),
+        worst_direction=direction,
+        worst_ratio=ratio,
+    )
+
+
+def _view(
+    k: int,
+    names: Sequence[str],
+    nominal: Float1D,
+    std: Float1D,
+    norms: Float1D,
+    correlation: Float2D,
+    influence: Float2D,
+    joint_names: Sequence[str],
+) -> ParameterView:
+    others = [m for m in np.argsort(-np.abs(correlation[k])) if m != k]
+    partners = [m for m in others[:MOST_PARTNERS] if abs(correlation[k, m]) > PARTNER]
+    joint = int(influence[:, k].argmax())
+    return ParameterView(
+        name=names[k],
+        nominal=float(nominal[k]),
+        std=float(std[k]),
+        alone=float(1.0 / norms[k]),
+        factor=float(std[k] * norms[k]),
+        partners=tuple((names[m], float(correlation[k, m])) for m in partners),
+        joint=joint_names[joint],
+        joint_share=float(influence[joint, k]),
+    )
+
+
+def _worst(R: Float2D, names: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], float]:
+    """Return the direction of the smallest singular value in words, and the spread."""
+    _, s, Vt = np.linalg.svd(R)
+    v = Vt[-1] * np.sign(Vt[-1][np.abs(Vt[-1]).argmax()])
+    order = np.argsort(-np.abs(v))
+    named = [k for k in order if abs(v[k]) > LEADING * np.abs(v).max()]
+    return tuple((names[k], float(v[k])) for k in named), float(s[0] / s[-1])
+
+
+def _ordinal(index: int) -> str:
+    """Return a position from zero in words."""
+    names = ("first", "second", "third", "fourth", "fifth")
+    more = ("sixth", "seventh", "eighth", "ninth", "last")
+    return (*names, *more)[index]
