@@ -165,9 +165,9 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
         if raised:
             notes.append(
                 f"{run.task}, {run.scenario}, {run.controller}, {run.model} model: sensors in the "
-                f"loop raise the peak torque [N m or N] of {', '.join(raised)}. The observer leaves "
-                "a velocity noise that the loop multiplies by twice its bandwidth and the inertia; "
-                "against the small torque that such a joint needs, it shows."
+                f"loop raise the peak torque [N m or N] of {', '.join(raised)}. The observer "
+                "leaves a velocity noise that the loop multiplies by twice its bandwidth and the "
+                "inertia; against the small torque that such a joint needs, it shows."
             )
     return notes
 

@@ -1,4 +1,4 @@
-"""The models of a closed loop: estimates as they are, published sets, a swarm anew for every run."""
+"""The models of a closed loop: estimates as they are, published sets, swarms anew by run."""
 
 import numpy as np
 import pytest
