@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +10,7 @@ from PIL import Image, ImageDraw
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.engine import marks, palette
 from robotid_sim.engine.camera import Camera, Margins
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.extent import drawable, motion_points, with_masses
 from robotid_sim.engine.figure import reach
 from robotid_sim.engine.hud import Panel
@@ -52,7 +51,7 @@ class _Actor:
         return found
 
 
-class Film:
+class Film(Closing):
     """Takes frames of a playback without a display; use it in a ``with`` block.
 
     Parameters
@@ -137,17 +136,6 @@ class Film:
     def close(self) -> None:
         """Disconnect from the engine."""
         self._renderer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _notes(self, playbacks: Sequence[Playback]) -> list[tuple[str, Rgb]]:
         notes = []

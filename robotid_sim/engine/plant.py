@@ -2,14 +2,14 @@
 
 import tempfile
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import effective_inertia, mass_matrix, not_positive_definite
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import (
@@ -97,7 +97,7 @@ def _require_inertia(robot: Robot) -> None:
         )
 
 
-class Plant:
+class Plant(Closing):
     """A robot in its own PyBullet client; use it in a ``with`` block.
 
     The engine integrates rigid bodies without friction and rotors by semi-implicit Euler. At every
@@ -155,17 +155,6 @@ class Plant:
         if self._client >= 0:
             pybullet.disconnect(physicsClientId=self._client)
             self._client = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Put the robot into a state, time zero."""

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics import kernels
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.figure import base_shapes
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError, OptionError
@@ -47,7 +46,7 @@ class Pair:
         return f"{self.first} and {self.second}"
 
 
-class Proximity:
+class Proximity(Closing):
     """Smallest distances between the links of a robot, and to the floor; use in a ``with`` block.
 
     Links are the convex hulls of their collision shapes, or of their visual ones. Neighbors in the
@@ -81,17 +80,6 @@ class Proximity:
         if self._client >= 0:
             pybullet.disconnect(physicsClientId=self._client)
             self._client = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __call__(self, q: Float1D) -> tuple[Float1D, Float2D]:
         r"""Return the distance of every pair and its gradient.

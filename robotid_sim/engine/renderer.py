@@ -5,14 +5,14 @@ import re
 import subprocess
 import sys
 from contextlib import nullcontext
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.engine.camera import Camera
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import OptionError
 
@@ -64,7 +64,7 @@ class Shot(NamedTuple):
         return np.where(inside, self.depth[cell[..., 1], cell[..., 0]], np.inf)
 
 
-class Renderer:
+class Renderer(Closing):
     """A PyBullet client that takes pictures; use it in a ``with`` block.
 
     Parameters
@@ -131,17 +131,6 @@ class Renderer:
             with captured_output():
                 pybullet.disconnect(physicsClientId=self.client)
             self.client = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:

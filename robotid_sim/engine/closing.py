@@ -1,0 +1,24 @@
+"""Things that hold an engine client: they are closed at the end of a ``with`` block."""
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+
+class Closing(ABC):
+    """Something that must be closed; use it in a ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Disconnect from the engine; a client that stays open costs 28 MB."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
