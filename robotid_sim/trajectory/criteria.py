@@ -1,24 +1,98 @@
-"""What makes an excitation good: functions of the regressor with their exact gradients."""
+r"""What makes an excitation good: functions of the information with their exact gradients.
+
+Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, handed
+over as its triangular root. Here are the weighing of the rows, data from before and D-optimality.
+"""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D
+from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.errors import OptionError
 
 SOFT_POWER = 3.0
 """Exponent of the smooth stage; 8 and more end in worse local minima."""
 
+NOISE_SHARE = 0.01
+"""Assumed torque noise over the RMS torque."""
 
+FLOOR = 1.0
+"""Default noise of a joint without torque over that at its torque scale."""
+
+
+class Slope(NamedTuple):
+    r"""Value and derivative, :math:`\partial f / \partial M = F \operatorname{diag}(a) F^T`.
+
+    As factors, for the derivative itself would lose half of the digits.
+    """
+
+    value: float
+    F: Float2D
+    """Shape (b, m)."""
+    a: Float1D
+    """Shape (m,)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Criterion(ABC):
-    """A smooth function of the base regressor; smaller is better."""
+    r"""A function of the information about the base parameters; smaller is better.
+
+    The rows of a joint count by the inverse of its noise. The noise of torque sensors grows with
+    the torque: without that, motions of large torque would look better than they are. So the
+    variance of a joint is its mean squared nominal torque on the motion itself, above a floor,
+
+    .. math:: s_j^2 = \tfrac1N \sum_k (W_{kj} \beta_0)^2 + (\rho\, \tau_j)^2,
+
+    and gradients have a second term through it. Without nominal parameters it is the square of the
+    torque scale; `noise_std` replaces it. Data from before add rows that no motion changes.
+    """
 
     symbol: ClassVar[str]
     """The function, as tables show it."""
 
+    floor: float | None = FLOOR
+    """Noise of a joint without torque over that at its torque scale, rho; a small one would reward
+    motions that load a joint so little that its encoder noise dominates. None: all rows count
+    alike."""
+    noise_std: Float1D | None = field(default=None, repr=False)
+    """Torque noise of every joint [N m], shape (n,); None for noise by the torque."""
+    beta: Float1D | None = field(default=None, repr=False)
+    """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
+    prior: Float2D | None = field(default=None, repr=False)
+    """Root of the information from before, over the number of new samples; see `given`."""
+    motions: int = field(default=1, repr=False)
+    """Number of motions of equal length that W holds one after the other, each with its noise."""
+
+    def __post_init__(self) -> None:
+        shapes: dict[str, tuple[None, ...]] = {
+            "noise_std": (None,),
+            "beta": (None,),
+            "prior": (None, None),
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name) is not None:
+                array = readonly(getattr(self, name), shape=shape, name=name)
+                object.__setattr__(self, name, array)
+        if self.noise_std is not None and not (self.noise_std > 0.0).all():
+            raise OptionError(f"noise_std must be positive for every joint, got {self.noise_std}")
+        if self.floor is not None and not self.floor > 0.0:
+            raise OptionError(f"the criterion's floor must be positive, got {self.floor}")
+
     @abstractmethod
+    def of_root(self, R: Float2D, count: int) -> Slope:
+        """Return the value and its derivative with respect to the information ``R' R``.
+
+        Parameters
+        ----------
+        R : ndarray, shape (b, b)
+            Upper triangular, without a zero on its diagonal.
+        count : int
+            Number of samples N that W has.
+        """
+
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
         """Return the value and its gradient with respect to W.
 
@@ -32,21 +106,88 @@ class Criterion(ABC):
         Returns
         -------
         value : float
-            Infinite if W lacks rank.
+            Infinite if W and the prior lack rank.
         gradient : ndarray, shape (N, n, b)
         """
+        variance, tau = self._variance(W, torque_scale)
+        each = len(W) // self.motions
+        deviation = np.repeat(np.sqrt(variance), each, axis=0)[:, :, None]
+        flat = (W / deviation).reshape(-1, W.shape[-1])
+        R = self._root(flat, len(W))
+        if not np.abs(np.diag(R)).min() > 0.0:
+            return np.inf, np.zeros_like(W)
+        value, F, a = self.of_root(R, len(W))
+        half = (flat @ F).reshape(*W.shape[:2], -1)
+        gradient = 2.0 * ((half * a) @ F.T) / deviation
+        if tau is not None and self.beta is not None:
+            # minus half of what the value changes by if a joint's rows grow by their own size
+            parts = (half**2 * -a).reshape(self.motions, each, *half.shape[1:])
+            share = 2.0 / each * parts.sum(axis=(1, 3)) / variance
+            gradient += (np.repeat(share, each, axis=0) * tau)[:, :, None] * self.beta
+        return float(value), gradient
 
     def stages(self) -> tuple["Criterion", ...]:
         """Return the functions to minimize one after the other; the last is the criterion."""
         return (self,)
 
-    def informed(self, beta: Float1D) -> "Criterion":
+    def informed(self, beta: Float1D) -> Self:
         """Return the criterion for a model with nominal base parameters `beta`, shape (b,)."""
-        del beta
-        return self
+        return replace(self, beta=beta)
+
+    def given(
+        self,
+        *,
+        noise_std: Float1D | None = None,
+        prior: Float2D | None = None,
+        samples: float = 1.0,
+        motions: int = 1,
+    ) -> Self:
+        r"""Return the criterion for known noise, or for motions that add to existing data.
+
+        The information per new sample is then :math:`M = \tfrac1N W^T S^{-1} W +
+        \tfrac1m R_0^T R_0`. A prior counts rows in units of their noise, so that new rows do so
+        too, even if the criterion by itself does not weigh joints.
+
+        Parameters
+        ----------
+        noise_std : ndarray, shape (n,), optional
+            Torque noise of every joint [N m]; default that of the criterion.
+        prior : ndarray, shape (b, b), optional
+            Root of the information of existing data, in inverse units of the base parameters.
+        samples : float
+            Number of samples m that the logs of the new motions will have.
+        motions : int
+            Number of new motions.
+        """
+        noise = self.noise_std if noise_std is None else noise_std
+        root, floor = None, self.floor
+        if prior is not None:
+            floor = floor or FLOOR
+            root = prior * ((NOISE_SHARE if noise is None else 1.0) / np.sqrt(samples))
+        return replace(self, noise_std=noise, prior=root, floor=floor, motions=motions)
+
+    def _variance(self, W: Float, torque_scale: Float1D) -> tuple[Float2D, Float2D | None]:
+        """Return noise variances, (motions, n), and the torques if those depend on them."""
+        shape = (self.motions, W.shape[1])
+        if self.noise_std is not None:
+            return np.broadcast_to(self.noise_std**2, shape), None
+        if self.floor is None:
+            return np.ones(shape), None
+        variance = torque_scale**2
+        if self.beta is None:
+            return np.broadcast_to(variance, shape), None
+        tau = W @ self.beta
+        by_motion = tau.reshape(self.motions, -1, W.shape[1])
+        return (by_motion**2).mean(axis=1) + self.floor**2 * variance, tau
+
+    def _root(self, rows: Float2D, count: int) -> Float2D:
+        """Return the triangular root of the information of the rows and the prior."""
+        if self.prior is not None:
+            rows = np.vstack([rows, np.sqrt(count) * self.prior])
+        return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DOptimality(Criterion):
     r"""Negative log determinant of the information per sample: the confidence ellipsoid's volume.
 
@@ -54,13 +195,7 @@ class DOptimality(Criterion):
         \frac{\partial f}{\partial W} = -2\, S^{-1} W (W^T S^{-1} W)^{-1} + \dots
 
     with the noise variances of the joints on the diagonal of S. It does not depend on the choice of
-    base parameters, their units or their scaling, but for a constant. The noise of torque sensors
-    grows with the torque: without that, motions of large torque would look better than they are. So
-    the variance of a joint is its mean squared nominal torque on the motion itself, above a floor,
-
-    .. math:: s_j^2 = \tfrac1N \sum_k (W_{kj} \beta_0)^2 + (\rho\, \tau_j)^2,
-
-    and the gradient has a second term through it. Without nominal parameters it is constant.
+    base parameters, their units or their scaling, but for a constant.
 
     References
     ----------
@@ -70,77 +205,7 @@ class DOptimality(Criterion):
 
     symbol: ClassVar[str] = "-log det(W' S^-1 W / N)"
 
-    floor: float = 1.0
-    """Noise of a joint without torque over that at its torque scale, rho; a small one would reward
-    motions that load a joint so little that its encoder noise dominates."""
-    beta: Float1D | None = None
-    """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
-
-    def informed(self, beta: Float1D) -> "DOptimality":
-        """Return the criterion with noise by the nominal torque on the motion."""
-        return replace(self, beta=beta)
-
-    def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
-        """Return value and gradient; see `Criterion`."""
-        count, tau = len(W), None
-        variance = torque_scale**2
-        if self.beta is not None:
-            tau = W @ self.beta
-            variance = (tau**2).mean(axis=0) + self.floor**2 * variance
-        weighted = W / np.sqrt(variance)[:, None]
-        flat = weighted.reshape(-1, W.shape[-1])
-        R = np.linalg.qr(flat, mode="r")
-        diagonal = np.abs(np.diag(R))
-        if not diagonal.min() > 0.0:
-            return np.inf, np.zeros_like(W)
-        inverse = np.linalg.inv(R)
-        half = (flat @ inverse).reshape(W.shape)
-        gradient = -2.0 * (half @ inverse.T) / np.sqrt(variance)[:, None]
-        if tau is not None:
-            share = (half**2).sum(axis=(0, 2))  # of the information that each joint carries
-            gradient += (2.0 / count * share / variance * tau)[:, :, None] * self.beta
-        value = -2.0 * np.log(diagonal).sum() + W.shape[-1] * np.log(count)
-        return float(value), gradient
-
-
-@dataclass(frozen=True)
-class ConditionNumber(Criterion):
-    r"""Logarithm of the condition number of the base regressor, raw, in SI units.
-
-    .. math:: f = \log\frac{s_1}{s_b}, \qquad \frac{\partial f}{\partial W}
-        = \frac{u_1 v_1^T}{s_1} - \frac{u_b v_b^T}{s_b}
-
-    with the singular values s. It depends on the choice of base parameters and on their units.
-    Where singular values cross it has a kink, so that a p-norm is minimized before:
-    :math:`f_p = \tfrac1{2p} \log \sum_i s_i^{2p} \sum_i s_i^{-2p}`.
-
-    References
-    ----------
-    .. [1] Gautier, Khalil (1992), "Exciting trajectories for the identification of base inertial
-       parameters of robots", Int. J. Robotics Research, doi:10.1177/027836499201100408.
-    """
-
-    symbol: ClassVar[str] = "log cond(W)"
-
-    p: float = np.inf
-    """Exponent of the norm over the eigenvalues of the information; infinite for the extremes."""
-
-    def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
-        """Return value and gradient; see `Criterion`. The joints are not weighed."""
-        del torque_scale
-        U, s, Vt = np.linalg.svd(W.reshape(-1, W.shape[-1]), full_matrices=False)
-        if not s[-1] > 0.0:
-            return np.inf, np.zeros_like(W)
-        if np.isinf(self.p):
-            slope = np.zeros_like(s)
-            slope[0], slope[-1] = 1.0, -1.0
-            value = np.log(s[0] / s[-1])
-        else:
-            large, small = (s / s[0]) ** (2.0 * self.p), (s[-1] / s) ** (2.0 * self.p)
-            value = np.log(s[0] / s[-1]) + np.log(large.sum() * small.sum()) / (2.0 * self.p)
-            slope = large / large.sum() - small / small.sum()
-        return float(value), ((U * (slope / s)) @ Vt).reshape(W.shape)
-
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norm, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
+    def of_root(self, R: Float2D, count: int) -> Slope:
+        """Return value and derivative; see `Criterion`."""
+        value = -2.0 * np.log(np.abs(np.diag(R))).sum() + len(R) * np.log(count)
+        return Slope(float(value), np.linalg.inv(R), np.full(len(R), -1.0))

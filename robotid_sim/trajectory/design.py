@@ -5,20 +5,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.criteria import Criterion, DOptimality
-from robotid_sim.trajectory.fourier import FourierTrajectory, fourier_basis, rest_basis
-from robotid_sim.trajectory.quintic import approach_duration
+from robotid_sim.trajectory.fourier import (
+    FourierTrajectory,
+    fourier_basis,
+    fourier_jerk_basis,
+    rest_basis,
+)
+from robotid_sim.trajectory.fourier_space import FourierOptions as FourierOptions
+from robotid_sim.trajectory.fourier_space import with_approach
 from robotid_sim.trajectory.reference import Trajectory
 
 Progress = Callable[[str, float], None]
-
-APPROACH_SHARE = 0.5
-"""Share of velocity and acceleration limits that the approach uses."""
 
 SHRINK = 0.85
 TRIES = 16
@@ -34,33 +37,6 @@ with it: its reversals are shorter than a sample.
 
 def silent(stage: str, share: float) -> None:
     """Report progress to nobody."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FourierOptions:
-    """What a Fourier excitation may use."""
-
-    harmonics: int = 5
-    """Number of harmonics; at least 2."""
-    period: float = 10.0
-    """Base period [s]."""
-    periods: int = 3
-    """Number of periods; the first is discarded by preprocessing."""
-    margin: float = 0.9
-    """Share of the position, velocity and acceleration limits that the reference uses."""
-    torque_ratio: float = 0.75
-    """Share of the torque limits that the nominal model may need."""
-    amplitude: float = 1.0
-    """Extra scale of the motion about its offsets; below 1 for a robot that must move little."""
-
-    def __post_init__(self) -> None:
-        if self.harmonics < 2 or self.periods < 1:
-            raise OptionError("a design needs at least 2 harmonics and 1 period")
-        for name in ("period", "margin", "torque_ratio", "amplitude"):
-            if not getattr(self, name) > 0.0:
-                raise OptionError(f"design option '{name}' must be positive")
-        if self.margin > 1.0 or self.amplitude > 1.0:
-            raise OptionError("design options 'margin' and 'amplitude' must not exceed 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,22 +230,13 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
         ],
         axis=0,
     )
+    if options.jerk is not None:
+        jerk = fourier_jerk_basis(t, H, options.period) @ coefficients
+        scale = np.minimum(scale, options.margin * options.jerk / (bound * np.abs(jerk).max(0)))
     slack = np.maximum(room - scale * half, 0.0)
     q0 = limits.middle + rng.uniform(-1.0, 1.0, robot.dof) * slack - scale * middle
     a, b = np.split((coefficients * scale).T, 2, axis=1)
     return with_approach(robot, q0, a, b, options)
-
-
-def with_approach(
-    robot: Robot, q0: Float1D, a: Float2D, b: Float2D, options: FourierOptions
-) -> FourierTrajectory:
-    """Return a Fourier series with an approach from home that is slow enough."""
-    bare = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
-    first = bare(np.zeros(1)).q[0]
-    lead = approach_duration(robot.limits, robot.home, first, APPROACH_SHARE)
-    return FourierTrajectory(
-        robot.joint_names, q0, a, b, options.period, options.periods, robot.home, lead
-    )
 
 
 def _shrunk(robot: Robot, trajectory: FourierTrajectory) -> FourierTrajectory:

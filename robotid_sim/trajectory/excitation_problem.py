@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
-from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.model.robot import Robot
@@ -18,8 +19,9 @@ from robotid_sim.trajectory.design import (
     torque_ratios,
     torque_scale,
 )
+from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.fourier_space import FourierGrid, FourierSpace
-from robotid_sim.trajectory.sensitivity import regressor_sensitivity, torque_sensitivity
+from robotid_sim.trajectory.sensitivity import Motion, regressor_sensitivity, torque_sensitivity
 
 TORQUE_SAMPLES = 80
 """Points of a period on which the torque limits are imposed."""
@@ -42,7 +44,11 @@ Constraints = Sequence[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExcitationProblem:
-    """Minimize a criterion over the series that start from rest and keep the limits."""
+    """Minimize a criterion over the series that start from rest and keep the limits.
+
+    Coordinates x are those of `FourierSpace`; if the criterion is one of several motions, those of
+    one motion after the other, and limits hold for each.
+    """
 
     nominal: Robot
     basis: BaseParameters
@@ -54,7 +60,7 @@ class ExcitationProblem:
     """The samples that the criterion sees."""
     torque_grid: FourierGrid = field(init=False)
     limits: Float2D = field(init=False)
-    """A such that ``|A x| <= 1`` keeps the kinematic limits."""
+    """A such that ``|A x| <= 1`` keeps the kinematic limits of one motion."""
 
     def __post_init__(self) -> None:
         space = FourierSpace(self.nominal, self.options)
@@ -66,18 +72,44 @@ class ExcitationProblem:
         object.__setattr__(self, "torque_grid", space.on_grid(TORQUE_SAMPLES))
         object.__setattr__(self, "limits", space.limit_matrix())
 
+    def regressor(self, x: Float1D) -> Float:
+        """Return the base regressor that the criterion sees, one motion after the other."""
+        return torque_regressor(self.nominal, *self._motion(self.grid, x), self.basis.columns)
+
     def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
         """Return the criterion, or a stage of it."""
-        W = torque_regressor(self.nominal, *self.grid.motion(x), self.basis.columns)
-        return (criterion or self.criterion)(W, self.torque_scale)[0]
+        return (criterion or self.criterion)(self.regressor(x), self.torque_scale)[0]
 
     def gradient(self, x: Float1D, criterion: Criterion | None = None) -> Float1D:
         """Return the gradient of the criterion, or of a stage of it, in the coordinates."""
-        motion, columns = self.grid.motion(x), self.basis.columns
+        motion, columns = self._motion(self.grid, x), self.basis.columns
         W = torque_regressor(self.nominal, *motion, columns)
         _, G = (criterion or self.criterion)(W, self.torque_scale)
         slopes = regressor_sensitivity(self.nominal, columns, motion, G)
-        return self.grid.pull_back(*slopes)
+        by_motion = (np.split(slope, self.motions) for slope in slopes)
+        return np.concatenate([self.grid.pull_back(*part) for part in zip(*by_motion, strict=True)])
+
+    @property
+    def motions(self) -> int:
+        """Number of motions that are designed together."""
+        return self.criterion.motions
+
+    def each(self, x: Float1D) -> list[Float1D]:
+        """Return the coordinates of every motion."""
+        return np.split(x, self.motions)
+
+    def trajectories(self, x: Float1D) -> tuple[FourierTrajectory, ...]:
+        """Return the series with the given coordinates, one a motion."""
+        return tuple(self.space.trajectory(part) for part in self.each(x))
+
+    def coordinates(self, trajectories: Sequence[FourierTrajectory]) -> Float1D:
+        """Return the coordinates of as many series as there are motions."""
+        return np.concatenate([self.space.coordinates(series) for series in trajectories])
+
+    def _motion(self, grid: FourierGrid, x: Float1D) -> Motion:
+        """Return all motions one after the other, each array of shape (motions N, n)."""
+        q, dq, ddq = zip(*(grid.motion(part) for part in self.each(x)), strict=True)
+        return np.concatenate(q), np.concatenate(dq), np.concatenate(ddq)
 
     @property
     def limited_joints(self) -> Int1D:
@@ -92,11 +124,15 @@ class ExcitationProblem:
 
     def torque_use(self, x: Float1D) -> Float1D:
         """Return torques over what is allowed, sample-major, for the joints that have a limit."""
-        tau = joint_torque(self.nominal, *self.torque_grid.motion(x))
+        tau = joint_torque(self.nominal, *self._motion(self.torque_grid, x))
         return np.asarray((tau[:, self.limited_joints] / self.torque_allowance).ravel())
 
     def torque_use_jacobian(self, x: Float1D) -> Float2D:
         """Return the derivative of `torque_use`, one column a coordinate."""
+        return np.asarray(block_diag(*(self._torque_use_jacobian(part) for part in self.each(x))))
+
+    def _torque_use_jacobian(self, x: Float1D) -> Float2D:
+        """Return the derivative of `torque_use` for one motion."""
         grid, joints = self.torque_grid, self.limited_joints
         by_q, by_dq, by_ddq = torque_sensitivity(self.nominal, grid.motion(x))
         by_x = (
@@ -109,16 +145,20 @@ class ExcitationProblem:
 
     def keeps_torque(self, x: Float1D) -> bool:
         """Return whether the nominal torque stays within its share, approach included."""
-        ratios = torque_ratios(self.nominal, self.space.trajectory(x), DENSE_SAMPLES)
-        return bool(ratios.max() <= self.options.torque_ratio)
+        return all(
+            torque_ratios(self.nominal, trajectory, DENSE_SAMPLES).max()
+            <= self.options.torque_ratio
+            for trajectory in self.trajectories(x)
+        )
 
     def within_limits(self, x: Float1D) -> Float1D:
         """Return x, scaled toward rest at mid-range if it violates a kinematic limit."""
-        return np.asarray(x / max(1.0, float(np.abs(self.limits @ x).max())))
+        scaled = [part / max(1.0, float(np.abs(self.limits @ part).max())) for part in self.each(x)]
+        return np.concatenate(scaled)
 
     def kinematic_constraint(self) -> LinearConstraint:
         """Return the limits of position, velocity and acceleration."""
-        return LinearConstraint(self.limits, -1.0, 1.0)
+        return LinearConstraint(block_diag(*[self.limits] * self.motions), -1.0, 1.0)
 
     def torque_constraint(self) -> NonlinearConstraint:
         """Return the limits of the nominal torque on the torque grid."""

@@ -1,8 +1,9 @@
 """Finite Fourier series with zero boundary velocity and acceleration: the excitation family."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import null_space
@@ -109,18 +110,29 @@ class FourierTrajectory:
         q, dq, ddq = (part @ coefficients for part in basis)
         return q + self.q0, dq, ddq
 
-    def save(self, path: str | Path) -> None:
-        """Write the trajectory as JSON; all bits are kept."""
+    def content(self) -> dict[str, Any]:
+        """Return what the JSON form holds."""
         content: dict[str, Any] = {"family": "fourier", "joint_names": list(self.joint_names)}
         for name in ("q0", "a", "b", "home"):
             value = getattr(self, name)
             content[name] = None if value is None else value.tolist()
         for name in ("base_period", "periods", "approach"):
             content[name] = getattr(self, name)
-        write_json(path, "trajectory", SCHEMA_VERSION, content)
+        return content
 
     @classmethod
-    def load(cls, path: str | Path) -> "FourierTrajectory":
+    def of_content(cls, content: Mapping[str, Any]) -> Self:
+        """Return the series that `content` describes, without its key ``family``."""
+        values = dict(content)
+        names = tuple(str(name) for name in values.pop("joint_names"))
+        return cls(joint_names=names, **values)
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory as JSON; all bits are kept."""
+        write_json(path, "trajectory", SCHEMA_VERSION, self.content())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
         """Read a trajectory written by `save`.
 
         Raises
@@ -133,8 +145,7 @@ class FourierTrajectory:
         if family != "fourier":
             raise FileFormatError(f"{path}: unknown trajectory family '{family}'; known: fourier")
         try:
-            names = tuple(str(name) for name in content.pop("joint_names"))
-            return cls(joint_names=names, **content)
+            return cls.of_content(content)
         except (KeyError, TypeError, RobotIdError) as error:
             raise FileFormatError(f"{path} is not a usable trajectory: {error}") from error
 
@@ -158,6 +169,23 @@ def fourier_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Flo
     kw = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
     s, c = np.sin(np.outer(t, kw)), np.cos(np.outer(t, kw))
     return np.hstack([s / kw, -c / kw]), np.hstack([c, s]), np.hstack([-s * kw, c * kw])
+
+
+def fourier_jerk_basis(t: Float1D, harmonics: int, period: float) -> Float2D:
+    """Return the matrix from coefficients (a, b) to the jerk, shape (N, 2 H); see `fourier_basis`.
+
+    Parameters
+    ----------
+    t : ndarray, shape (N,)
+        Times [s].
+    harmonics : int
+        Number of harmonics H.
+    period : float
+        Base period [s].
+    """
+    kw = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
+    s, c = np.sin(np.outer(t, kw)), np.cos(np.outer(t, kw))
+    return np.hstack([-c * kw**2, -s * kw**2])
 
 
 def rest_basis(harmonics: int) -> Float2D:

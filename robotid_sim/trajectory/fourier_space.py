@@ -19,37 +19,65 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.design import FourierOptions, with_approach
-from robotid_sim.trajectory.fourier import FourierTrajectory, fourier_basis, rest_basis
-from robotid_sim.trajectory.sensitivity import Motion
+from robotid_sim.trajectory.excitation_space import LinearGrid, joint_blocks, random_in_limits
+from robotid_sim.trajectory.fourier import (
+    FourierTrajectory,
+    fourier_basis,
+    fourier_jerk_basis,
+    rest_basis,
+)
+from robotid_sim.trajectory.quintic import approach_duration
 
 LIMIT_SAMPLES = 16
 """Grid points per harmonic on which limits are imposed; the tightening is then 2 %."""
 
+APPROACH_SHARE = 0.5
+"""Share of velocity and acceleration limits that the approach uses."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FourierGrid:
-    """The linear map from coordinates to the motion on a grid of equidistant times."""
+FourierGrid = LinearGrid
+"""The grid of this family is that of all linear ones."""
 
-    position: Float2D
-    """Shape (N, d), with d coordinates a joint."""
-    velocity: Float2D
-    acceleration: Float2D
-    middle: Float1D
-    """Middle of the position range, shape (n,)."""
-    unit: Float2D
-    """Units of the coordinates, shape (d, n)."""
 
-    def motion(self, x: Float1D) -> Motion:
-        """Return position, velocity and acceleration, each of shape (N, n)."""
-        X = x.reshape(self.unit.shape[::-1]).T * self.unit
-        return self.middle + self.position @ X, self.velocity @ X, self.acceleration @ X
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FourierOptions:
+    """Finite Fourier series whose coefficients let every period start and end at rest.
 
-    def pull_back(self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D) -> Float1D:
-        """Return a gradient with respect to the coordinates from that to the motion, (N, n)."""
-        X = self.position.T @ by_q + self.velocity.T @ by_dq + self.acceleration.T @ by_ddq
-        return np.asarray((X * self.unit).T.ravel())
+    References
+    ----------
+    .. [1] Swevers, Ganseman, Tukel, De Schutter, Van Brussel (1997), "Optimal robot excitation and
+       identification", IEEE Trans. Robotics and Automation, doi:10.1109/70.631234, eq. (9).
+    """
+
+    harmonics: int = 5
+    """Number of harmonics; at least 2."""
+    period: float = 10.0
+    """Base period [s]."""
+    periods: int = 3
+    """Number of periods; the first is discarded by preprocessing."""
+    margin: float = 0.9
+    """Share of the position, velocity and acceleration limits that the reference uses."""
+    torque_ratio: float = 0.75
+    """Share of the torque limits that the nominal model may need."""
+    amplitude: float = 1.0
+    """Extra scale of the motion about its offsets; below 1 for a robot that must move little."""
+    jerk: float | None = None
+    """Jerk limit of every joint [rad/s^3 or m/s^3]; None for no limit."""
+
+    def __post_init__(self) -> None:
+        if self.harmonics < 2 or self.periods < 1:
+            raise OptionError("a design needs at least 2 harmonics and 1 period")
+        for name in ("period", "margin", "torque_ratio", "amplitude", "jerk"):
+            value = getattr(self, name)
+            if value is not None and not value > 0.0:
+                raise OptionError(f"design option '{name}' must be positive")
+        if self.margin > 1.0 or self.amplitude > 1.0:
+            raise OptionError("design options 'margin' and 'amplitude' must not exceed 1")
+
+    def space(self, robot: Robot) -> "FourierSpace":
+        """Return the space of these series for a robot."""
+        return FourierSpace(robot, self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,13 +96,18 @@ class FourierSpace:
         count = 2 * self.options.harmonics - 2
         object.__setattr__(self, "unit", np.vstack([limits.half_range, *[slope] * count]))
 
-    def on_grid(self, samples: int) -> FourierGrid:
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return self.unit.size
+
+    def on_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one period."""
         H, T = self.options.harmonics, self.options.period
-        t = np.arange(samples) * T / samples
+        t = self._times(samples)
         parts = [part @ rest_basis(H) for part in fourier_basis(t, H, T)]
         offset, nothing = np.ones((samples, 1)), np.zeros((samples, 1))
-        return FourierGrid(
+        return LinearGrid(
             position=np.hstack([offset, parts[0]]),
             velocity=np.hstack([nothing, parts[1]]),
             acceleration=np.hstack([nothing, parts[2]]),
@@ -84,25 +117,40 @@ class FourierSpace:
 
     def limit_matrix(self) -> Float2D:
         """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
+        return joint_blocks(self._joint_limits())
+
+    def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
+        """Return random coordinates that use `margin` of what the kinematic limits allow."""
+        return random_in_limits(self._joint_limits(), rng, margin)
+
+    def _joint_limits(self) -> list[Float2D]:
+        """Return the matrix of the limits of every joint."""
         H, options, limits = self.options.harmonics, self.options, self.robot.limits
         samples = LIMIT_SAMPLES * H
         grid = self.on_grid(samples)
         share = options.margin * np.cos(np.pi * H / samples)
         bernstein = 2.0 * np.pi / options.period * H  # |p'| <= H omega max |p|
-        d, n = self.unit.shape
         blocks = []
-        for j in range(n):
+        for j in range(self.robot.dof):
             swing = options.amplitude * limits.velocity[j]
             rows = [grid.position / limits.half_range[j], grid.velocity / swing]
             if bernstein * limits.velocity[j] > limits.acceleration[j]:
                 rows.append(grid.acceleration / (options.amplitude * limits.acceleration[j]))
             if options.amplitude < 1.0:
-                centred = grid.position - np.eye(1, d)
+                centred = grid.position - np.eye(1, len(self.unit))
                 rows.append(centred / (options.amplitude * limits.half_range[j]))
-            block = np.zeros((samples * len(rows), n, d))
-            block[:, j] = np.vstack(rows) * self.unit[:, j] / share
-            blocks.append(block.reshape(-1, n * d))
-        return np.vstack(blocks)
+            if options.jerk is not None:
+                rows.append(self._jerk(samples) / options.jerk)
+            blocks.append(np.vstack(rows) * self.unit[:, j] / share)
+        return blocks
+
+    def _times(self, samples: int) -> Float1D:
+        return np.asarray(np.arange(samples) * self.options.period / samples)
+
+    def _jerk(self, samples: int) -> Float2D:
+        H, T = self.options.harmonics, self.options.period
+        jerk = fourier_jerk_basis(self._times(samples), H, T) @ rest_basis(H)
+        return np.hstack([np.zeros((samples, 1)), jerk])
 
     def trajectory(self, x: Float1D) -> FourierTrajectory:
         """Return the series with the given coordinates, with its approach from home."""
@@ -116,3 +164,15 @@ class FourierSpace:
         offset = trajectory.q0 - self.robot.limits.middle
         X = np.vstack([offset, series.T])
         return np.asarray((X / self.unit).T.ravel())
+
+
+def with_approach(
+    robot: Robot, q0: Float1D, a: Float2D, b: Float2D, options: FourierOptions
+) -> FourierTrajectory:
+    """Return a Fourier series with an approach from home that is slow enough."""
+    bare = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
+    first = bare(np.zeros(1)).q[0]
+    lead = approach_duration(robot.limits, robot.home, first, APPROACH_SHARE)
+    return FourierTrajectory(
+        robot.joint_names, q0, a, b, options.period, options.periods, robot.home, lead
+    )

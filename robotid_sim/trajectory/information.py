@@ -1,16 +1,17 @@
 """What an excitation promises: the accuracy of the parameters before any measurement."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.design import base_regressor
+from robotid_sim.trajectory.criteria import FLOOR, NOISE_SHARE
+from robotid_sim.trajectory.design import FourierOptions, base_regressor, torque_scale
 from robotid_sim.trajectory.fourier import FourierTrajectory
-
-NOISE_SHARE = 0.01
-"""Assumed torque noise over the RMS torque."""
+from robotid_sim.trajectory.prior import Prior
 
 SAMPLES = 500
 """Points of a period that the information is averaged over."""
@@ -18,11 +19,66 @@ SAMPLES = 500
 
 def assumed_noise(nominal: Robot, trajectory: FourierTrajectory) -> Float1D:
     """Return 1 % of the RMS of the nominal torques on a trajectory [N m], shape (n,)."""
-    reference = trajectory(_one_period(trajectory))
-    tau = joint_torque(nominal, reference.q, reference.dq, reference.ddq)
-    rms = np.sqrt((tau**2).mean(axis=0))
+    rms = np.sqrt(_mean_squared_torque(nominal, trajectory))
     floor = 1e-3 * max(float(rms.max()), np.finfo(float).tiny)  # of a joint that needs no torque
     return np.asarray(NOISE_SHARE * np.maximum(rms, floor))
+
+
+def design_noise(nominal: Robot, trajectory: FourierTrajectory, floor: float = FLOOR) -> Float1D:
+    """Return the torque noise that criteria assume on a trajectory [N m], shape (n,).
+
+    One percent of the root of the mean squared nominal torque plus that of the joint's torque scale
+    times `floor`: see `Criterion`. It is larger than `assumed_noise`, which has no such floor.
+    """
+    variance = _mean_squared_torque(nominal, trajectory) + (floor * torque_scale(nominal)) ** 2
+    return np.asarray(NOISE_SHARE * np.sqrt(variance))
+
+
+def log_samples(options: FourierOptions | FourierTrajectory, dt: float) -> float:
+    """Return how many samples of a log are used: all periods but the first, or the only one.
+
+    Preprocessing discards the first period. `options` may be the trajectory itself.
+    """
+    period = options.base_period if isinstance(options, FourierTrajectory) else options.period
+    return max(options.periods - 1, 1) * period / dt
+
+
+def planned_information(
+    nominal: Robot,
+    basis: BaseParameters,
+    trajectories: Sequence[FourierTrajectory],
+    *,
+    noise_std: Float1D | None = None,
+    floor: float = FLOOR,
+    dt: float = 1e-3,
+) -> Prior:
+    r"""Return the information that the logs of trajectories have: :math:`\sum W^T \Sigma^{-1} W`.
+
+    For exactly known motion and white torque noise, over `log_samples` samples of each trajectory.
+    It is the prior for the design of the next one.
+
+    Parameters
+    ----------
+    nominal : Robot
+        Model that gives the regressor.
+    basis : BaseParameters
+        The parameters.
+    trajectories : sequence of FourierTrajectory
+        The excitations; none gives a prior of no data.
+    noise_std : ndarray, shape (n,), optional
+        Torque noise of every joint [N m]; default `design_noise` of each trajectory.
+    floor : float
+        Of `design_noise`.
+    dt : float
+        Time between the samples of the logs [s].
+    """
+    rows = [np.zeros((1, basis.rank))]
+    for trajectory in trajectories:
+        noise = design_noise(nominal, trajectory, floor) if noise_std is None else noise_std
+        W = base_regressor(nominal, basis, trajectory, _one_period(trajectory))
+        each = np.sqrt(log_samples(trajectory, dt) / SAMPLES)
+        rows.append((each * W / np.asarray(noise)[:, None]).reshape(-1, basis.rank))
+    return Prior.of_rows(np.vstack(rows), np.ones(1))
 
 
 def expected_std(
@@ -34,9 +90,8 @@ def expected_std(
 ) -> Float1D:
     r"""Return the standard deviation that every base parameter will have, shape (b,).
 
-    The Cramér-Rao bound :math:`\sqrt{\operatorname{diag} (W^T \Sigma^{-1} W)^{-1}}` for exactly
-    known motion and white torque noise, over all periods but the first, which preprocessing
-    discards, or over the only one.
+    The Cramér-Rao bound :math:`\sqrt{\operatorname{diag} (W^T \Sigma^{-1} W)^{-1}}` of
+    `planned_information`.
 
     Parameters
     ----------
@@ -56,15 +111,14 @@ def expected_std(
     std : ndarray, shape (b,)
         In the units of the base parameters; infinite if the motion does not determine them.
     """
-    noise = assumed_noise(nominal, trajectory) if noise_std is None else np.asarray(noise_std)
-    W = base_regressor(nominal, basis, trajectory, _one_period(trajectory)) / noise[:, None]
-    R = np.linalg.qr(W.reshape(-1, basis.rank), mode="r")
-    size = np.abs(np.diag(R))
-    if not size.min() > np.finfo(float).eps * size.max():
-        return np.full(basis.rank, np.inf)
-    samples = max(trajectory.periods - 1, 1) * trajectory.base_period / dt
-    per_sample = np.linalg.norm(np.linalg.inv(R), axis=1) * np.sqrt(SAMPLES)
-    return np.asarray(per_sample / np.sqrt(samples))
+    noise = assumed_noise(nominal, trajectory) if noise_std is None else noise_std
+    return planned_information(nominal, basis, [trajectory], noise_std=noise, dt=dt).std
+
+
+def _mean_squared_torque(nominal: Robot, trajectory: FourierTrajectory) -> Float1D:
+    reference = trajectory(_one_period(trajectory))
+    tau = joint_torque(nominal, reference.q, reference.dq, reference.ddq)
+    return np.asarray((tau**2).mean(axis=0))
 
 
 def _one_period(trajectory: FourierTrajectory) -> Float1D:

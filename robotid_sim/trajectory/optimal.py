@@ -20,6 +20,8 @@ from robotid_sim.trajectory.design import (
 )
 from robotid_sim.trajectory.excitation_problem import Constraints, ExcitationProblem
 from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.information import log_samples
+from robotid_sim.trajectory.prior import Prior
 
 DRAW_SHARE = 0.2
 """Share of the progress that belongs to the random draws."""
@@ -62,6 +64,9 @@ def optimal_design(
     *,
     options: FourierOptions | None = None,
     criterion: Criterion | None = None,
+    noise_std: Float1D | None = None,
+    prior: Prior | None = None,
+    dt: float = 1e-3,
     starts: int = 2,
     candidates: int = 200,
     iterations: int = 200,
@@ -87,6 +92,12 @@ def optimal_design(
         The family and its limits.
     criterion : Criterion, optional
         What to minimize; default D-optimality.
+    noise_std : ndarray, shape (n,), optional
+        Torque noise of every joint [N m], by which its rows count; default by the criterion.
+    prior : Prior, optional
+        Existing data: the criterion is then that of these and the new motion's log together.
+    dt : float
+        Time between the samples of that log [s]; counts only against a prior.
     starts : int
         Number of draws to start from; with none the best draw is the result.
     candidates : int
@@ -112,7 +123,8 @@ def optimal_design(
     """
     if starts < 0:
         raise OptionError(f"the number of starts must not be negative, got {starts}")
-    options, criterion = options or FourierOptions(), criterion or DOptimality()
+    options = options or FourierOptions()
+    criterion = given(criterion or DOptimality(), options, noise_std, prior, dt)
     draw_share = DRAW_SHARE if starts else 1.0
     drawn = random_designs(
         nominal,
@@ -136,6 +148,23 @@ def optimal_design(
         arrivals = interrupt.results
         return _best(problem, drawn[0], arrivals, interrupted=True)
     return _best(problem, drawn[0], arrivals)
+
+
+def given(
+    criterion: Criterion,
+    options: FourierOptions,
+    noise_std: Float1D | None,
+    prior: Prior | None,
+    dt: float,
+    motions: int = 1,
+) -> Criterion:
+    """Return a criterion for new motions that add to existing data; see `Criterion.given`."""
+    return criterion.given(
+        noise_std=noise_std,
+        prior=None if prior is None or prior.empty else prior.root,
+        samples=motions * log_samples(options, dt),
+        motions=motions,
+    )
 
 
 def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.arrays import Float, Float1D, readonly
 from robotid_sim.errors import OptionError
 from robotid_sim.model.joint import Limits
 from robotid_sim.trajectory.reference import Reference
@@ -17,6 +17,9 @@ APPROACH_STEP = 0.5
 
 PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 """Largest second derivative of the unit quintic."""
+
+PEAK_JERK = 60.0
+"""Largest third derivative of the unit quintic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,12 +48,25 @@ class PointToPoint:
         T = self.duration - self.start
         s = np.clip((np.asarray(t)[:, None] - self.start) / T, 0.0, 1.0)
         delta = self.q_end - self.q_start
-        position = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-        velocity = 30.0 * s**2 * (1.0 - s) ** 2 / T
-        acceleration = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / T**2
+        position = unit_quintic(s)
+        velocity = unit_quintic(s, 1) / T
+        acceleration = unit_quintic(s, 2) / T**2
         return Reference(
             q=self.q_start + delta * position, dq=delta * velocity, ddq=delta * acceleration
         )
+
+
+def unit_quintic(s: Float, order: int = 0) -> Float:
+    """Return a derivative, order 0 to 3, of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
+    if order == 0:
+        value = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    elif order == 1:
+        value = 30.0 * s**2 * (1.0 - s) ** 2
+    elif order == 2:
+        value = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
+    else:
+        value = 60.0 - 360.0 * s + 360.0 * s**2
+    return np.asarray(value)
 
 
 def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: float) -> float:

@@ -192,11 +192,11 @@ class Impatient(Criterion):
     patience: int
     calls: list[int] = field(default_factory=lambda: [0])
 
-    def __call__(self, W, torque_scale):
+    def of_root(self, R, count):
         self.calls[0] += 1
         if self.calls[0] == self.patience:
             raise KeyboardInterrupt
-        return DOptimality()(W, torque_scale)
+        return DOptimality().of_root(R, count)
 
 
 def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):

@@ -1,0 +1,232 @@
+"""The Cartesian family: its options, and coordinates in units of what the limits allow."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import InfeasibleError, OptionError, PathError
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.carried_point import CarriedPoint
+from robotid_sim.trajectory.carriers import Follow, carried_point
+from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis
+from robotid_sim.trajectory.cartesian_grid import CartesianGrid
+from robotid_sim.trajectory.fourier import rest_basis
+from robotid_sim.trajectory.homing import HomedTrajectory, approached
+
+LIMIT_SAMPLES = 200
+"""Points of a run on which the limits are imposed."""
+
+LIMIT_SHARE = 0.98
+"""Share of the limits that is used there, for the sake of the times between."""
+
+LEAST_RADIUS = 1e-4
+"""Radius [m] below which a circle is none."""
+
+SHRINK = 0.85
+TRIES = 40
+"""A draw outside the limits is scaled by SHRINK up to TRIES times."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CartesianFourierOptions:
+    """Circle and Fourier series of a point in space, followed by inverse kinematics.
+
+    References
+    ----------
+    .. [1] Umar et al. (2021), Nigerian Journal of Technology 40(4), doi:10.4314/njt.v40i4.14,
+       eq. (45) to (48).
+    """
+
+    harmonics: int = 3
+    """Number of harmonics; at least 2."""
+    period: float = 10.0
+    """Time of one run [s]."""
+    periods: int = 3
+    """Number of runs; with more than one, preprocessing discards the first."""
+    margin: float = 0.9
+    """Share of the position, velocity and acceleration limits that the reference uses."""
+    torque_ratio: float = 0.75
+    """Share of the torque limits that the nominal model may need."""
+    follow: Follow = "wrist"
+    """What follows the path: ``wrist`` by three joints, or ``tip`` by six with its orientation."""
+    center: tuple[float, float, float] | None = None
+    """Center in the root frame [m]; None for that of the best conditioned configuration."""
+    point: tuple[float, float, float] | None = None
+    """Point in the frame of the third moving body, or of the tip [m]; None for the wrist center."""
+    home: tuple[float, ...] | None = None
+    """Where the approach starts [rad or m]; None for the home pose of the robot."""
+
+    def __post_init__(self) -> None:
+        if self.harmonics < 2:
+            raise OptionError("a Cartesian excitation needs at least 2 harmonics")
+        for name in ("period", "periods", "margin", "torque_ratio"):
+            if not getattr(self, name) > 0.0:
+                raise OptionError(f"design option '{name}' must be positive")
+        if self.margin > 1.0:
+            raise OptionError("design option 'margin' must not exceed 1")
+        if self.follow not in ("wrist", "tip"):
+            raise OptionError(f"'follow' is wrist or tip, got {self.follow!r}")
+
+    def space(self, robot: Robot) -> "CartesianFourierSpace":
+        """Return the space of the family for a robot.
+
+        Raises
+        ------
+        PathError
+            If no three or six joints can follow a path, or the center is out of reach.
+        InfeasibleError
+            If the period is too short for any motion within the limits.
+        """
+        return CartesianFourierSpace(robot, self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CartesianFourierSpace:
+    """All Cartesian Fourier series of one robot and one choice of options that rest at both ends.
+
+    Coordinates are the H radii and 2 H - 2 coefficients of the null space of the rest conditions,
+    in units of the largest circle that the limits allow about the center.
+    """
+
+    robot: Robot
+    options: CartesianFourierOptions
+    carrier: CarriedPoint = field(init=False)
+    radius: float = field(init=False)
+    """Unit of length: radius of the largest circle [m]."""
+    limit_grid: CartesianGrid = field(init=False)
+
+    def __post_init__(self) -> None:
+        options = self.options
+        carrier = carried_point(self.robot, options.follow, options.point, options.center)
+        object.__setattr__(self, "carrier", carrier)
+        object.__setattr__(self, "radius", 1.0)
+        object.__setattr__(self, "limit_grid", self.on_grid(LIMIT_SAMPLES))
+        object.__setattr__(self, "radius", self._largest_circle())
+        object.__setattr__(self, "limit_grid", self.on_grid(LIMIT_SAMPLES))
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return 3 * self.options.harmonics - 2
+
+    @property
+    def center(self) -> Float1D:
+        """Center in the root frame [m], shape (3,)."""
+        if self.options.center is None:
+            return self.carrier.position
+        return np.array(self.options.center)
+
+    def on_grid(self, samples: int) -> CartesianGrid:
+        """Return the map to the motion at `samples` equidistant times of one run."""
+        H, T = self.options.harmonics, self.options.period
+        t = np.arange(samples) * T / samples
+        p, v, a = (part @ self._coefficients() for part in cartesian_basis(t, H, T))
+        return CartesianGrid(self.carrier, self.center, p, v, a)
+
+    def limit_values(self, x: Float1D) -> Float1D:
+        """Return the use of position, velocity and acceleration limits, which must not exceed one.
+
+        On a grid; infinite everywhere if the arm cannot follow.
+        """
+        limits, moved = self.robot.limits, self.carrier.moved
+        try:
+            q, dq, ddq = self.limit_grid.motion(x)
+        except PathError:
+            return np.full(3 * LIMIT_SAMPLES * moved.size, np.inf)
+        use = [
+            np.abs(q - limits.middle) / limits.half_range,
+            np.abs(dq) / limits.velocity,
+            np.abs(ddq) / limits.acceleration,
+        ]
+        share = LIMIT_SHARE * self.options.margin
+        return np.concatenate([(part[:, moved] / share).ravel() for part in use])
+
+    def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
+        """Return random coordinates that go `margin` of the way to where the limits end.
+
+        Raises
+        ------
+        InfeasibleError
+            If even a small motion leaves the limits.
+        """
+        x = rng.standard_normal(self.size)
+        for _ in range(TRIES):
+            if self.limit_values(x).max() <= 1.0 and self.limit_values(margin * x).max() <= 1.0:
+                return margin * x
+            x *= SHRINK
+        raise InfeasibleError(self._obstacle(x))
+
+    def trajectory(self, x: Float1D) -> HomedTrajectory:
+        """Return the runs with the given coordinates, with their approach from home.
+
+        Raises
+        ------
+        PathError
+            If the arm cannot follow.
+        InfeasibleError
+            If home, or the start, is outside the limits.
+        """
+        options = self.options
+        a, b, c = np.split(self._coefficients() @ x, 3)
+        run = CartesianFourierTrajectory(
+            self.robot.joint_names,
+            self.carrier,
+            self.center,
+            a,
+            b,
+            c,
+            options.period,
+            options.periods,
+        )
+        return approached(self.robot, run, options.home)
+
+    def coordinates(self, trajectory: HomedTrajectory | CartesianFourierTrajectory) -> Float1D:
+        """Return the coordinates of runs of this space."""
+        run = trajectory.motion if isinstance(trajectory, HomedTrajectory) else trajectory
+        if not isinstance(run, CartesianFourierTrajectory) or 3 * run.a.size - 2 != self.size:
+            raise OptionError(f"no Cartesian series of {self.options.harmonics} harmonics")
+        values = np.concatenate([run.a, run.b, run.c])
+        return np.asarray(np.linalg.pinv(self._coefficients()) @ values)
+
+    def _coefficients(self) -> Float2D:
+        """Return the matrix from coordinates to (a, b, c), shape (3 H, d)."""
+        H = self.options.harmonics
+        matrix = np.zeros((3 * H, self.size))
+        matrix[:H, :H] = self.radius * np.eye(H)
+        omega = 2.0 * np.pi / self.options.period
+        matrix[H:, H:] = self.radius * omega * rest_basis(H)
+        return matrix
+
+    def _largest_circle(self) -> float:
+        """Return the radius of the largest circle that the limits allow [m].
+
+        Raises
+        ------
+        InfeasibleError
+            If there is none.
+        """
+        circle = np.eye(1, self.size)[0]
+        low, high = 0.0, 2.0  # [m], in units of one meter
+        while high - low > 0.01 * high and high > LEAST_RADIUS:
+            middle = 0.5 * (low + high)
+            low, high = (
+                (middle, high) if self.limit_values(middle * circle).max() <= 1.0 else (low, middle)
+            )
+        if low > 0.0:
+            return low
+        raise InfeasibleError(self._obstacle(LEAST_RADIUS * circle))
+
+    def _obstacle(self, x: Float1D) -> str:
+        """Return which joint and limit stand in the way of a motion, with the remedy."""
+        center = np.round(self.center, 4).tolist()
+        values = self.limit_values(x).reshape(3, LIMIT_SAMPLES, -1)
+        if not np.isfinite(values).all():
+            return f"the arm cannot leave the center {center} m; choose another 'center'"
+        kind, _, k = np.unravel_index(values.argmax(), values.shape)
+        joint = self.robot.joint_names[self.carrier.moved[k]]
+        which, remedy = ("position", "velocity", "acceleration")[kind], "choose another 'center'"
+        if kind > 0:  # of a derivative of order m, the m-th root
+            factor = max(values[m].max() ** (1.0 / m) for m in (1, 2))
+            remedy = f"raise 'period' to {1.01 * factor * self.options.period:.3g} s or more"
+        return f"joint '{joint}' exceeds its {which} limit even close to {center} m; {remedy}"

@@ -1,0 +1,185 @@
+r"""Criteria of the singular values of the base regressor: condition numbers.
+
+By definition they do not weigh joints: one newton meter counts alike everywhere. With ``floor`` or
+``noise_std`` they do, and with data from before they must (see `Criterion.given`).
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError
+from robotid_sim.trajectory.criteria import SOFT_POWER, Criterion, Slope
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConditionNumber(Criterion):
+    r"""Logarithm of the condition number of the base regressor, raw, in SI units.
+
+    .. math:: f = \log\frac{s_1}{s_b}, \qquad \frac{\partial f}{\partial W}
+        = \frac{u_1 v_1^T}{s_1} - \frac{u_b v_b^T}{s_b}
+
+    with the singular values s. It depends on the choice of base parameters and on their units.
+    Where singular values cross it has a kink, so that a p-norm is minimized before:
+    :math:`f_p = \tfrac1{2p} \log \sum_i s_i^{2p} \sum_i s_i^{-2p}`.
+
+    References
+    ----------
+    .. [1] Gautier, Khalil (1992), "Exciting trajectories for the identification of base inertial
+       parameters of robots", Int. J. Robotics Research, doi:10.1177/027836499201100408.
+    """
+
+    symbol: ClassVar[str] = "log cond(W)"
+
+    floor: float | None = None
+    p: float = np.inf
+    """Exponent of the norm over the eigenvalues of the information; infinite for the extremes."""
+
+    def of_root(self, R: Float2D, count: int) -> Slope:
+        """Return value and derivative; see `Criterion`."""
+        del count
+        _, s, Vt = np.linalg.svd(R)
+        ends = extremes(s, self.p)
+        return Slope(ends.log_large - ends.log_small, Vt.T, (ends.large - ends.small) / (2 * s**2))
+
+    def stages(self) -> tuple[Criterion, ...]:
+        """Return the p-norm, then the criterion."""
+        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NormalizedConditionNumber(Criterion):
+    r"""Logarithm of the condition number of the base regressor with columns of unit length.
+
+    .. math:: f = \log \operatorname{cond}(W_n), \quad W_n = W \operatorname{diag}(c)^{-1}, \qquad
+        \frac{\partial f}{\partial W} = \bigl(G - W_n \operatorname{diag}(1^T (G \circ W_n))\bigr)
+        \operatorname{diag}(c)^{-1}
+
+    with the lengths c of the columns and the gradient G with respect to :math:`W_n`. It does not
+    depend on the units of the parameters, and so not on the size of the motion either: its optimum
+    may leave a joint nearly at rest. It is a number to report, and seldom the one to minimize.
+
+    References
+    ----------
+    .. [1] van der Sluis (1969), "Condition numbers and equilibration of matrices", Numerische
+       Mathematik 14, doi:10.1007/BF02165096: within sqrt(b) of the best scaling of columns.
+    """
+
+    symbol: ClassVar[str] = "log cond(W, unit columns)"
+
+    floor: float | None = None
+    p: float = np.inf
+    """As that of `ConditionNumber`."""
+
+    def of_root(self, R: Float2D, count: int) -> Slope:
+        """Return value and derivative; see `Criterion`."""
+        del count
+        s, V, length = _unit_columns(R)
+        ends = extremes(s, self.p)
+        F, a = _through_unit_columns(s, V, length, ends.large - ends.small)
+        return Slope(ends.log_large - ends.log_small, F, a)
+
+    def stages(self) -> tuple[Criterion, ...]:
+        """Return the p-norm, then the criterion."""
+        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CombinedCondition(Criterion):
+    r"""Logarithm of a condition number plus both ends of the spectrum, weighted.
+
+    .. math:: f = \log\Bigl( \frac{s_1}{s_b} + \frac{y_1}{s_b} + y_2 s_1 \Bigr)
+
+    after [1]_, eq. (44), which prints :math:`\operatorname{cond} + 1/\varphi_{\min}(y) +
+    \varphi_{\max} y` and calls y a weighting factor. We read a weight on each of the two terms. The
+    singular values are those of :math:`W / \sqrt N`, so that weights do not depend on the number of
+    samples; the logarithm changes no minimum. The term :math:`y_2 s_1` punishes strong excitation.
+
+    References
+    ----------
+    .. [1] Umar et al. (2021), Nigerian Journal of Technology 40(4), doi:10.4314/njt.v40i4.14.
+    """
+
+    symbol: ClassVar[str] = "log(cond(W) + y1/s_min + y2 s_max)"
+
+    floor: float | None = None
+    y1: float = 1.0
+    """Weight of the inverse of the smallest singular value."""
+    y2: float = 1.0
+    """Weight of the largest singular value."""
+    columns: str = "raw"
+    """``raw`` in SI units, as the paper has it, or ``unit`` for columns of unit length."""
+    p: float = np.inf
+    """As that of `ConditionNumber`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.columns not in ("raw", "unit"):
+            raise OptionError(f"unknown columns '{self.columns}'; known: raw, unit")
+        if not (self.y1 >= 0.0 and self.y2 >= 0.0):
+            raise OptionError(f"weights must not be negative, got y1={self.y1}, y2={self.y2}")
+
+    def of_root(self, R: Float2D, count: int) -> Slope:
+        """Return value and derivative; see `Criterion`."""
+        if self.columns == "unit":
+            s, V, length = _unit_columns(R)
+        else:
+            _, s, Vt = np.linalg.svd(R)
+            V, length = Vt.T, None
+        # the factor sqrt(N) belongs to raw singular values; unit columns have their size already
+        root_count = 1.0 if length is not None else np.sqrt(count)
+        ends = extremes(s / root_count, self.p)
+        top, bottom = np.exp(ends.log_large), np.exp(-ends.log_small)
+        total = top * bottom + self.y1 * bottom + self.y2 * top  # [1] eq. (44)
+        by_top, by_bottom = top * (bottom + self.y2), bottom * (top + self.y1)
+        slope = (by_top * ends.large - by_bottom * ends.small) / total
+        if length is None:
+            return Slope(float(np.log(total)), V, slope / (2 * s**2))
+        return Slope(float(np.log(total)), *_through_unit_columns(s, V, length, slope))
+
+    def stages(self) -> tuple[Criterion, ...]:
+        """Return the p-norms, then the criterion."""
+        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
+
+
+class Extremes(NamedTuple):
+    """The largest and the smallest singular value, or p-norms in their place."""
+
+    log_large: float
+    """Logarithm of the largest one, or of the norm of all."""
+    log_small: float
+    """Logarithm of the smallest one, or of the inverse of the norm of the inverses."""
+    large: Float1D
+    """Derivative of `log_large` by the logarithms of the singular values, shape (b,)."""
+    small: Float1D
+    """Derivative of `log_small`."""
+
+
+def extremes(s: Float1D, p: float) -> Extremes:
+    """Return the ends of a spectrum in falling order; p is the exponent for the squares of s."""
+    log_large, log_small = float(np.log(s[0])), float(np.log(s[-1]))
+    if np.isinf(p):
+        unit = np.eye(len(s))
+        return Extremes(log_large, log_small, unit[0], unit[-1])
+    large, small = (s / s[0]) ** (2.0 * p), (s[-1] / s) ** (2.0 * p)
+    log_large += float(np.log(large.sum())) / (2.0 * p)
+    log_small -= float(np.log(small.sum())) / (2.0 * p)
+    return Extremes(log_large, log_small, large / large.sum(), small / small.sum())
+
+
+def _unit_columns(R: Float2D) -> tuple[Float1D, Float2D, Float1D]:
+    """Return singular values and right vectors of R with unit columns, and their lengths."""
+    length = np.linalg.norm(R, axis=0)
+    _, s, Vt = np.linalg.svd(R / length)
+    return s, Vt.T, length
+
+
+def _through_unit_columns(
+    s: Float1D, V: Float2D, length: Float1D, slope: Float1D
+) -> tuple[Float2D, Float1D]:
+    """Return the factors of the derivative from that by the logarithms of the singular values."""
+    by_length = 0.5 * V**2 @ slope  # what a longer column changes by being made shorter
+    F = np.hstack([V, np.eye(len(V))]) / length[:, None]
+    return F, np.concatenate([slope / (2 * s**2), -by_length])

@@ -1,0 +1,213 @@
+r"""What a family of excitations is: coordinates whose unit is what the limits allow.
+
+A family is a record of options. On a robot it gives a space: a map from coordinates x, shape (d,),
+to trajectories, on which a search or a descent can work without knowing the family. At x = 0 the
+robot rests; scaling a point toward zero makes the motion smaller.
+
+A linear space keeps its limits by ``|A x| <= 1`` with a constant matrix, a nonlinear one by
+values that must not exceed one.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.trajectory.sensitivity import Motion
+
+
+class Excitation(Trajectory, Protocol):
+    """A trajectory that can be written to a file."""
+
+    def content(self) -> dict[str, Any]:
+        """Return what the JSON form holds; `robotid_sim.trajectory.trajectory_files` writes it."""
+        ...
+
+
+class ExcitationGrid(Protocol):
+    """The map from coordinates to the motion at equidistant times of one run."""
+
+    def motion(self, x: Float1D) -> Motion:
+        """Return position, velocity and acceleration, each of shape (N, n)."""
+        ...
+
+    def pull_back(
+        self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
+    ) -> Float1D:
+        """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
+
+        A linear map does not need to know where it is, so that `x` may be left out there.
+        """
+        ...
+
+    def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:
+        """Return the derivatives of position, velocity, acceleration by x, each (N, n, d)."""
+        ...
+
+
+class ExcitationSpace(Protocol):
+    """All trajectories of a family for one robot."""
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates d."""
+        ...
+
+    def on_grid(self, samples: int) -> ExcitationGrid:
+        """Return the map to the motion at `samples` equidistant times of one run, from zero on."""
+        ...
+
+    def trajectory(self, x: Float1D) -> Excitation:
+        """Return the trajectory with the given coordinates, with its approach from home."""
+        ...
+
+    def coordinates(self, trajectory: Any) -> Float1D:
+        """Return the coordinates of a trajectory of this space."""
+        ...
+
+    def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
+        """Return random coordinates that use `margin` of what the kinematic limits allow."""
+        ...
+
+
+@runtime_checkable
+class LinearSpace(ExcitationSpace, Protocol):
+    """A space whose motion is affine in the coordinates."""
+
+    def limit_matrix(self) -> Float2D:
+        """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
+        ...
+
+
+@runtime_checkable
+class NonlinearSpace(ExcitationSpace, Protocol):
+    """A space whose motion is not."""
+
+    def limit_values(self, x: Float1D) -> Float1D:
+        """Return what must not exceed one; infinite where there is no motion with these x."""
+        ...
+
+
+class ExcitationFamily(Protocol):
+    """Options of a family."""
+
+    @property
+    def period(self) -> float:
+        """Time of one run [s]."""
+        ...
+
+    @property
+    def periods(self) -> int:
+        """Number of runs."""
+        ...
+
+    @property
+    def margin(self) -> float:
+        """Share of the position, velocity and acceleration limits that the reference uses."""
+        ...
+
+    @property
+    def torque_ratio(self) -> float:
+        """Share of the torque limits that the nominal model may need."""
+        ...
+
+    def space(self, robot: Robot) -> ExcitationSpace:
+        """Return the space of the family for a robot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearGrid:
+    """The linear map from coordinates to the motion on a grid of equidistant times."""
+
+    position: Float2D
+    """Shape (N, d), with d coordinates a joint."""
+    velocity: Float2D
+    acceleration: Float2D
+    middle: Float1D
+    """Middle of the position range, shape (n,)."""
+    unit: Float2D
+    """Units of the coordinates, shape (d, n)."""
+
+    def motion(self, x: Float1D) -> Motion:
+        """Return position, velocity and acceleration, each of shape (N, n)."""
+        X = x.reshape(self.unit.shape[::-1]).T * self.unit
+        return self.middle + self.position @ X, self.velocity @ X, self.acceleration @ X
+
+    def pull_back(
+        self,
+        by_q: Float2D,
+        by_dq: Float2D,
+        by_ddq: Float2D,
+        x: Float1D | None = None,  # noqa: ARG002 - the map is the same everywhere
+    ) -> Float1D:
+        """Return a gradient with respect to the coordinates from that to the motion, (N, n)."""
+        X = self.position.T @ by_q + self.velocity.T @ by_dq + self.acceleration.T @ by_ddq
+        return np.asarray((X * self.unit).T.ravel())
+
+    def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:
+        """Return the derivatives of the motion by the coordinates, each (N, n, n d)."""
+        return tuple(self._spread(part, x.size) for part in self._parts)  # type: ignore[return-value]
+
+    @property
+    def _parts(self) -> tuple[Float2D, Float2D, Float2D]:
+        return self.position, self.velocity, self.acceleration
+
+    def _spread(self, part: Float2D, size: int) -> Float:
+        d, n = self.unit.shape
+        by_x = np.zeros((len(part), n, n, d))
+        for j in range(n):
+            by_x[:, j, j] = part * self.unit[:, j]
+        return by_x.reshape(len(part), n, size)
+
+
+def joint_blocks(blocks: list[Float2D]) -> Float2D:
+    """Return the block-diagonal matrix of the limits of single joints, each (R_j, d)."""
+    n, d = len(blocks), blocks[0].shape[1]
+    rows = []
+    for j, block in enumerate(blocks):
+        spread = np.zeros((len(block), n, d))
+        spread[:, j] = block
+        rows.append(spread.reshape(-1, n * d))
+    return np.vstack(rows)
+
+
+def random_in_limits(
+    blocks: list[Float2D], rng: np.random.Generator, margin: float = 1.0
+) -> Float1D:
+    """Return random coordinates of a linear space that use `margin` of the limits of every joint.
+
+    The shape is normally distributed and as large as it may be; the first coordinate of a joint is
+    its offset, which is uniform over the room that is left.
+
+    Parameters
+    ----------
+    blocks : list of ndarray, shape (R_j, d)
+        Limits of every joint: ``|A_j x_j| <= 1``.
+    rng : numpy.random.Generator
+        Source of randomness.
+    margin : float
+        Share of them that is used.
+    """
+    x = []
+    for A in blocks:
+        shape = rng.standard_normal(A.shape[1] - 1)
+        use = A[:, 1:] @ shape
+        moved = A[:, 0] != 0.0  # positions, of which only the range counts for the shape
+        half = 0.5 * np.ptp(use[moved])
+        shape *= margin / max(half, float(np.abs(use[~moved]).max()))
+        use = A[moved, 1:] @ shape
+        # |use + slope * offset| <= margin, with one slope for all positions
+        slope = float(A[moved, 0][0])
+        low, high = (-margin - use.min()) / slope, (margin - use.max()) / slope
+        offset = 0.5 * (low + high) + 0.5 * max(high - low, 0.0) * rng.uniform(-1.0, 1.0)
+        x.append(np.append(offset, shape))
+    return np.concatenate(x)

@@ -1,0 +1,143 @@
+"""The ways from home to a motion and back: quintics, slow enough for half of the limits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.dynamics.inverse_kinematics import beyond_limits
+from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.files import write_json
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.excitation_space import Excitation
+from robotid_sim.trajectory.fourier import SCHEMA_VERSION
+from robotid_sim.trajectory.fourier_space import APPROACH_SHARE
+from robotid_sim.trajectory.quintic import PointToPoint, approach_duration
+from robotid_sim.trajectory.reference import Reference
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HomedTrajectory:
+    """A motion with an approach from home before it, a way back home after it, or both.
+
+    The motion keeps its own time, so that the approach takes times before its start.
+    """
+
+    motion: Excitation
+    home: Float1D
+    """Where the approach starts and the way back ends [rad or m], shape (n,)."""
+    approach: float = 0.0
+    """Duration of the approach [s]; zero for none."""
+    back: float = 0.0
+    """Duration of the way back [s]; zero for none."""
+
+    def __post_init__(self) -> None:
+        home = readonly(self.home, shape=(len(self.motion.joint_names),), name="home")
+        object.__setattr__(self, "home", home)
+        times = np.array([self.approach, self.back])
+        if not np.isfinite(times).all() or times.min() < 0.0:
+            raise OptionError(
+                f"ways from home and back must take no negative time, got {self.approach} s and "
+                f"{self.back} s"
+            )
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, base to tip."""
+        return self.motion.joint_names
+
+    @property
+    def start(self) -> float:
+        """First time [s]."""
+        return self.motion.start - self.approach
+
+    @property
+    def duration(self) -> float:
+        """Last time [s]."""
+        return self.motion.duration + self.back
+
+    @property
+    def period(self) -> float | None:
+        """Period [s] of the motion, or None."""
+        return self.motion.period
+
+    def __call__(self, t: Float1D) -> Reference:
+        """Return the reference at times `t` [s]; before and after it the robot rests."""
+        times = np.asarray(t, dtype=float)
+        first, last = self.motion.start, self.motion.duration
+        reference = self.motion(np.clip(times, first, last))
+        parts = [np.array(part) for part in (reference.q, reference.dq, reference.ddq)]
+        ends = self.motion(np.array([first, last])).q
+        for beyond, way in (
+            (times < first, self._way(self.home, ends[0], self.start, first)),
+            (times > last, self._way(ends[1], self.home, last, self.duration)),
+        ):
+            if not beyond.any():
+                continue
+            taken = way(times[beyond])
+            for part, values in zip(parts, (taken.q, taken.dq, taken.ddq), strict=True):
+                part[beyond] = values
+        return Reference(*parts)
+
+    def _way(self, q_start: Float1D, q_end: Float1D, start: float, end: float) -> PointToPoint:
+        if end > start:
+            return PointToPoint(self.joint_names, q_start, q_end, start, end)
+        rest = q_end if start == self.motion.start else q_start
+        return PointToPoint(self.joint_names, rest, rest, start, start + 1.0)
+
+    def content(self) -> dict[str, Any]:
+        """Return what the JSON form holds."""
+        return {
+            "family": "homed",
+            "home": self.home.tolist(),
+            "approach": self.approach,
+            "back": self.back,
+            "motion": self.motion.content(),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory as JSON; all bits are kept."""
+        write_json(path, "trajectory", SCHEMA_VERSION, self.content())
+
+
+def approached(
+    robot: Robot, motion: Excitation, home: Sequence[float] | Float1D | None = None
+) -> HomedTrajectory:
+    """Return a motion with an approach from home, by default that of the robot.
+
+    Raises
+    ------
+    InfeasibleError
+        If home, or the pose where the motion starts, is outside the limits.
+    """
+    pose = robot.home if home is None else readonly(home, shape=(robot.dof,), name="home")
+    _require_inside(robot, pose, "the pose 'home'", "choose another one")
+    first = motion(np.array([motion.start])).q[0]
+    _require_inside(robot, first, "the start of the motion", "choose smaller coordinates")
+    time = approach_duration(robot.limits, pose, first, APPROACH_SHARE)
+    return HomedTrajectory(motion, pose, approach=time)
+
+
+def returned(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
+    """Return a trajectory that ends where it starts, by a way back after its motion.
+
+    Raises
+    ------
+    InfeasibleError
+        If the motion ends outside the limits.
+    """
+    ends = trajectory(np.array([trajectory.start, trajectory.duration])).q
+    _require_inside(robot, ends[1], "the end of the motion", "choose smaller coordinates")
+    time = approach_duration(robot.limits, ends[1], ends[0], APPROACH_SHARE)
+    if isinstance(trajectory, HomedTrajectory):
+        return trajectory if trajectory.back > 0.0 else replace(trajectory, back=time)
+    return HomedTrajectory(trajectory, ends[0], back=time)
+
+
+def _require_inside(robot: Robot, q: Float1D, what: str, remedy: str) -> None:
+    reason = beyond_limits(robot, q)
+    if reason is not None:
+        raise InfeasibleError(f"{what} of '{robot.name}' {reason}; {remedy}")

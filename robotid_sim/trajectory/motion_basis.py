@@ -1,0 +1,216 @@
+r"""Functions of time of which a run from rest to rest is a combination.
+
+One joint of a run moves as :math:`q(t) = \sum_k c_k f_k(t)` for times from 0 to T. The first
+function is one: its coefficient is the pose in which the run starts and ends. The others vanish at
+both ends with their first two derivatives.
+
+Every basis has a `duration` T [s], a `size` d, ``derivative(t, m)`` of shape (N, d) for orders m
+from 0 to 3, and ``bounds(m)``, rows B with :math:`\max_t |q^{(m)}(t)| \le \max |B c|`: so limits
+are linear and hold at all times, not only on a grid.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import BPoly, BSpline
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.trajectory.quintic import PEAK_ACCELERATION, PEAK_JERK, PEAK_VELOCITY, unit_quintic
+
+PIECES_PER_INTERVAL = 4
+"""Pieces of a knot interval that have control points of their own; the hull is tight to 3 %."""
+
+PIECES_PER_HARMONIC = 5
+PIECE_DEGREE = 4
+REMAINDER = 1e-3
+"""Share of limits kept for the interpolation of a piece: off by 5e-5 of the fastest harmonic."""
+
+
+@dataclass(frozen=True, slots=True)
+class FourierQuinticBasis:
+    r"""Sines and cosines, each with the quintic that brings it to rest at both ends.
+
+    .. math:: q(t) = c_0 + \sum_{k=1}^{H} \frac{a_k}{k\omega} \sin k\omega t
+        - \frac{b_k}{k\omega} \cos k\omega t + P(t)
+
+    The published polynomial [1]_ has six coefficients that follow from position, velocity and
+    acceleration at both ends. As those of the series are the same at both, with s = t / T,
+
+    .. math:: P = p + v T (s - 10 s^3 + 15 s^4 - 6 s^5) + \tfrac{1}{2} \alpha T^2 s^2 (1 - s)^2,
+
+    where p, v and :math:`\alpha` are what the series lacks there. Unlike the coefficients of the
+    plain series, all 2 H are free.
+
+    References
+    ----------
+    .. [1] Wu, Zhu, Wang, Liu (2012), "Closed-loop dynamic parameter identification of robot
+       manipulators using modified Fourier series", Int. J. Advanced Robotic Systems,
+       doi:10.5772/45818.
+    """
+
+    duration: float
+    harmonics: int
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return 2 * self.harmonics + 1
+
+    def derivative(self, t: Float1D, order: int) -> Float2D:
+        """Return a derivative of all functions at times within the run, (N, d)."""
+        T = self.duration
+        kw = 2.0 * np.pi / T * np.arange(1, self.harmonics + 1)
+        phase = np.outer(t, kw) + 0.5 * np.pi * order
+        series = np.hstack([np.sin(phase), -np.cos(phase)]) * np.tile(kw, 2) ** (order - 1.0)
+        none = np.zeros_like(kw)
+        p, v, alpha = np.r_[none, 1.0 / kw], np.r_[none - 1.0, none], np.r_[none, -kw]
+        s = t / T
+        slope = [s - unit_quintic(s), 1.0 - unit_quintic(s, 1)]
+        slope += [-unit_quintic(s, 2), -unit_quintic(s, 3)]
+        bend = [s**2 * (1.0 - s) ** 2, 2.0 * s * (1.0 - s) * (1.0 - 2.0 * s)]
+        bend += [2.0 - 12.0 * s + 12.0 * s**2, 24.0 * s - 12.0]
+        polynomial = np.outer(slope[order] * T ** (1 - order), v)
+        polynomial += np.outer(0.5 * bend[order] * T ** (2 - order), alpha)
+        if order == 0:
+            polynomial += p
+        first = np.ones if order == 0 else np.zeros
+        return np.hstack([first((len(t), 1)), series + polynomial])
+
+    def bounds(self, order: int) -> Float2D:
+        """Return rows that bound a derivative at all times: control points of short pieces."""
+        edges = np.linspace(0.0, self.duration, PIECES_PER_HARMONIC * self.harmonics + 1)
+        rows = control_points(lambda t: self.derivative(t, order), edges, PIECE_DEGREE)
+        return rows / (1.0 - REMAINDER)
+
+
+@dataclass(frozen=True, slots=True)
+class BSplineBasis:
+    r"""Cubic B-splines over equal intervals, clamped at both ends.
+
+    With the first three control points alike, and the last three, velocity and acceleration vanish
+    at both ends; the control points between are free. Limits bound the control points of the
+    derivatives in Bezier form on quarters of the knot intervals, in whose convex hull they run:
+    more rows than B-spline control points, but within 3 % of the extrema.
+
+    A cubic spline has two continuous derivatives. So accelerations and torques have corners, and
+    the jerk jumps at every knot, at the start from rest too: what the drives are asked for is
+    continuous, but elastic joints ring at each jump, and a jerk limit bounds the steps between.
+
+    References
+    ----------
+    .. [1] Rackl, Lampariello, Hirzinger (2012), "Robot excitation trajectories for dynamic
+       parameter identification using optimized B-splines", IEEE ICRA,
+       doi:10.1109/ICRA.2012.6225279.
+    .. [2] de Boor (1978), "A practical guide to splines", Springer, ch. IX to XI.
+    """
+
+    duration: float
+    points: int
+    """Number of free control points."""
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return self.points + 1
+
+    @property
+    def knots(self) -> Float1D:
+        """Different knots [s]; there are three more intervals than free control points."""
+        return np.linspace(0.0, self.duration, self.points + 4)
+
+    def derivative(self, t: Float1D, order: int) -> Float2D:
+        """Return a derivative of all functions at times within the run, (N, d)."""
+        edges = self.knots
+        knots = np.r_[[edges[0]] * 3, edges, [edges[-1]] * 3]
+        control = np.zeros((self.points + 6, self.size))
+        control[:, 0] = 1.0
+        control[3:-3, 1:] = np.eye(self.points)
+        return np.asarray(BSpline(knots, control, 3)(t, nu=order))
+
+    def bounds(self, order: int) -> Float2D:
+        """Return rows that bound a derivative at all times: Bezier control points."""
+        pieces = (PIECES_PER_INTERVAL, PIECES_PER_INTERVAL, 1, 1)[order]
+        edges = np.linspace(0.0, self.duration, pieces * (self.points + 3) + 1)
+        return control_points(lambda t: self.derivative(t, order), edges, 3 - order)
+
+
+@dataclass(frozen=True, slots=True)
+class QuinticBasis:
+    r"""Quintics from pose to pose, at rest in each; equal times for all ways.
+
+    Published designs choose velocities and accelerations at the poses too [1]_. Here they vanish:
+    then every way is monotone and its extrema are known exactly: :math:`\frac{15}{8} \delta / h`,
+    :math:`\frac{10}{\sqrt 3} \delta / h^2` and :math:`60\, \delta / h^3` for a way :math:`\delta`
+    in a time h. The jerk jumps at every pose.
+
+    References
+    ----------
+    .. [1] Gautier, Khalil (1992), "Exciting trajectories for the identification of base inertial
+       parameters of robots", Int. J. Robotics Research, doi:10.1177/027836499201100408.
+    """
+
+    duration: float
+    poses: int
+    """Number of free poses; the run leaves from another one and returns to it."""
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return self.poses + 1
+
+    def derivative(self, t: Float1D, order: int) -> Float2D:
+        """Return a derivative of all functions at times within the run, (N, d)."""
+        h = self.duration / self.size
+        s = t[:, None] / h - np.arange(self.size)
+        way = np.where((s >= 0.0) & (s < 1.0), unit_quintic(np.clip(s, 0.0, 1.0), order), 0.0)
+        if order == 0:
+            way[s >= 1.0] = 1.0
+        first = np.ones if order == 0 else np.zeros
+        return np.hstack([first((len(t), 1)), (way[:, :-1] - way[:, 1:]) / h**order])
+
+    def bounds(self, order: int) -> Float2D:
+        """Return rows whose largest value is that of a derivative."""
+        poses = np.eye(self.size)
+        poses[:, 0] = 1.0
+        if order == 0:
+            return poses
+        peak = (PEAK_VELOCITY, PEAK_ACCELERATION, PEAK_JERK)[order - 1]
+        ways = np.diff(np.vstack([poses, poses[:1]]), axis=0)
+        return np.asarray(peak * (self.size / self.duration) ** order * ways)
+
+
+MotionBasis = FourierQuinticBasis | BSplineBasis | QuinticBasis
+"""Functions of time for one joint."""
+
+
+def control_points(function: Callable[[Float1D], Float2D], edges: Float1D, degree: int) -> Float2D:
+    """Return Bernstein coefficients of a function on every piece between edges.
+
+    Exact for piecewise polynomials of the degree; others are interpolated at Chebyshev points.
+
+    Parameters
+    ----------
+    function : callable
+        From times (N,) to values (N, d); continuous if the degree is not zero.
+    edges : ndarray, shape (M + 1,)
+        Ends of the pieces.
+    degree : int
+        Degree of the polynomials.
+
+    Returns
+    -------
+    rows : ndarray, shape (M degree + 1, d)
+        The coefficients in whose convex hull the function runs; for degree zero (M, d).
+    """
+    if degree == 0:
+        return function(0.5 * (edges[1:] + edges[:-1]))
+    # Inside the pieces: at their ends a derivative may be that of the neighbor.
+    s = 0.5 - 0.5 * np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    bernstein = np.stack(
+        [BPoly(np.eye(degree + 1)[:, k, None], [0.0, 1.0])(s) for k in range(degree + 1)], axis=1
+    )
+    t = edges[:-1, None] + np.diff(edges)[:, None] * s
+    values = function(t.ravel()).reshape(len(t), degree + 1, -1)
+    rows = np.linalg.solve(bernstein, values)
+    return np.vstack([rows[0, :1], *rows[:, 1:]])

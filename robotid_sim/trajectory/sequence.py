@@ -1,0 +1,222 @@
+"""Several excitations of one robot: each designed given those before it, or all together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.parallel import Interrupted, map_tasks
+from robotid_sim.trajectory.criteria import FLOOR, Criterion, DOptimality
+from robotid_sim.trajectory.design import FourierOptions, Progress, silent
+from robotid_sim.trajectory.excitation_problem import ExcitationProblem
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.information import planned_information
+from robotid_sim.trajectory.optimal import DesignResult, given, improved, optimal_design
+from robotid_sim.trajectory.prior import Prior
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SequenceResult:
+    """Excitations that complement each other, and how they came about."""
+
+    trajectories: tuple[FourierTrajectory, ...]
+    """As many as were asked for; fewer after Ctrl-C."""
+    log_dets: tuple[float, ...]
+    """log det of the information of the prior and the logs up to and with each trajectory."""
+    designs: tuple[DesignResult, ...]
+    """The designs one after the other, from which a joint design starts."""
+    value_in_sequence: float
+    """The criterion of all logs and the prior per new sample, for the trajectories of `designs`."""
+    value: float
+    """The same for `trajectories`: at most that."""
+    success: bool
+    """True if all designs, and the joint one, have converged."""
+    message: str
+    interrupted: bool = False
+    """True if it is the best so far at Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """What all designs of a sequence have in common."""
+
+    nominal: Robot
+    basis: BaseParameters
+    options: FourierOptions
+    criterion: Criterion
+    prior: Prior
+    dt: float
+
+    def known(self, trajectories: Sequence[FourierTrajectory]) -> Prior:
+        """Return the information of the prior and the logs of trajectories."""
+        planned = planned_information(
+            self.nominal,
+            self.basis,
+            trajectories,
+            noise_std=self.criterion.noise_std,
+            floor=self.criterion.floor or FLOOR,
+            dt=self.dt,
+        )
+        return self.prior + planned
+
+    def log_dets(self, trajectories: Sequence[FourierTrajectory]) -> tuple[float, ...]:
+        """Return log det of what is known after each trajectory."""
+        return tuple(self.known(trajectories[: k + 1]).log_det for k in range(len(trajectories)))
+
+    def problem(self, count: int) -> ExcitationProblem:
+        """Return the program of all motions together."""
+        criterion = given(self.criterion, self.options, None, self.prior, self.dt, count)
+        return ExcitationProblem(self.nominal, self.basis, self.options, criterion)
+
+
+def optimal_sequence(
+    nominal: Robot,
+    basis: BaseParameters,
+    rng: np.random.Generator,
+    count: int,
+    *,
+    jointly: bool = False,
+    options: FourierOptions | None = None,
+    criterion: Criterion | None = None,
+    noise_std: Float1D | None = None,
+    prior: Prior | None = None,
+    dt: float = 1e-3,
+    starts: int = 2,
+    candidates: int = 200,
+    iterations: int = 200,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> SequenceResult:
+    """Return excitations whose logs together minimize a criterion within all limits.
+
+    Each is designed given the prior and the logs of those before it. All together are one program
+    with `count` times the unknowns, which starts from that sequence and so is never worse; the
+    order of its trajectories has no meaning. Rows count by their noise, whatever the criterion. At
+    Ctrl-C the result is what there is so far; before the first design there is nothing.
+
+    Parameters
+    ----------
+    nominal, basis, rng
+        As for `optimal_design`.
+    count : int
+        Number of trajectories.
+    jointly : bool
+        Whether to improve all together in the end.
+    options, criterion, noise_std
+        As for `optimal_design`.
+    prior : Prior, optional
+        Data that exist before the first trajectory.
+    dt : float
+        Time between the samples of the logs [s].
+    starts, candidates, iterations, workers
+        As for `optimal_design`, for each trajectory; the joint program has one start.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    InfeasibleError, OptionError
+        As by `optimal_design`.
+    KeyboardInterrupt
+        At Ctrl-C before there is any design.
+    """
+    if count < 1:
+        raise OptionError(f"a sequence needs at least 1 trajectory, got {count}")
+    chosen = (criterion or DOptimality()).given(noise_std=noise_std)
+    if chosen.floor is None:  # sums of information need rows in units of noise
+        chosen = replace(chosen, floor=FLOOR)
+    prior = prior or Prior.none(basis.rank)
+    setting = Setting(nominal, basis, options or FourierOptions(), chosen, prior, dt)
+    design = partial(
+        optimal_design,
+        *(nominal, basis, rng),
+        starts=starts,
+        candidates=candidates,
+        iterations=iterations,
+        workers=workers,
+    )
+    share = 0.5 if jointly else 1.0
+    designs = _one_after_another(
+        setting, design, count, lambda stage, done: progress(stage, share * done)
+    )
+    result = _in_sequence(setting, designs, interrupted=len(designs) < count)
+    if not jointly or result.interrupted:
+        return result
+    together = _together(setting, result, iterations)
+    progress("design", 1.0)
+    return together
+
+
+def _one_after_another(
+    setting: Setting,
+    design: Callable[..., DesignResult],
+    count: int,
+    progress: Progress,
+) -> list[DesignResult]:
+    """Return the designs, each given those before; fewer after Ctrl-C."""
+    designs: list[DesignResult] = []
+    for k in range(count):
+        try:
+            result = design(
+                options=setting.options,
+                criterion=setting.criterion,
+                prior=setting.known([done.trajectory for done in designs]),
+                dt=setting.dt,
+                progress=lambda stage, done, k=k: progress(stage, (k + done) / count),
+            )
+        except KeyboardInterrupt:
+            if not designs:
+                raise
+            break
+        designs.append(result)
+        if result.interrupted:
+            break
+    return designs
+
+
+def _in_sequence(
+    setting: Setting, designs: list[DesignResult], *, interrupted: bool
+) -> SequenceResult:
+    """Return the result of a sequence."""
+    trajectories = [design.trajectory for design in designs]
+    problem = setting.problem(len(designs))
+    value = problem.value(problem.coordinates(trajectories))
+    interrupted = interrupted or designs[-1].interrupted
+    return SequenceResult(
+        trajectories=tuple(trajectories),
+        log_dets=setting.log_dets(trajectories),
+        designs=tuple(designs),
+        value_in_sequence=value,
+        value=value,
+        success=not interrupted and all(design.success for design in designs),
+        message=f"{len(designs)} in sequence: {designs[-1].message}",
+        interrupted=interrupted,
+    )
+
+
+def _together(setting: Setting, start: SequenceResult, iterations: int) -> SequenceResult:
+    """Return the joint improvement of a sequence, or the sequence where there is none."""
+    problem = setting.problem(len(start.trajectories))
+    x = problem.coordinates(start.trajectories)
+    interrupted = False
+    try:
+        arrivals = map_tasks(partial(improved, problem, iterations), [x])
+    except Interrupted as interrupt:
+        arrivals, interrupted = interrupt.results, True
+    better = bool(arrivals) and arrivals[0].value < start.value
+    trajectories = problem.trajectories(arrivals[0].x) if better else start.trajectories
+    message = arrivals[0].message if arrivals else "interrupted"
+    return replace(
+        start,
+        trajectories=trajectories,
+        log_dets=setting.log_dets(trajectories),
+        value=arrivals[0].value if better else start.value,
+        success=not interrupted and start.success and arrivals[0].success,
+        message=f"{len(trajectories)} together: {message}",
+        interrupted=interrupted,
+    )

@@ -1,0 +1,41 @@
+"""What tests of excitation design share: small robots, starts, priors, differences."""
+
+from dataclasses import replace
+
+import numpy as np
+from robots import urdf_path
+
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.design import random_feasible
+
+
+def first_joints(name, count):
+    """Return the first joints of a robot under test and the links that they move."""
+    robot = Robot.from_urdf(urdf_path(name))
+    return replace(robot, links=robot.links[:count], joints=robot.joints[:count], document=None)
+
+
+def richardson(function, x, direction, step=4e-3, order=6):
+    """Return the derivative along a direction by extrapolated central differences."""
+    table = []
+    for k in range(order):
+        h = step / 2.0**k
+        row = [(function(x + h * direction) - function(x - h * direction)) / (2.0 * h)]
+        for m, above in enumerate(table[-1] if table else [], 1):
+            row.append(row[-1] + (row[-1] - above) / (4.0**m - 1.0))
+        table.append(row)
+    diagonal = np.array([row[-1] for row in table])
+    best = np.argmin([np.abs(np.diff(diagonal[k : k + 2])).max() for k in range(order - 1)])
+    return diagonal[best + 1]
+
+
+def start_of(problem, seed=0):
+    """Return the coordinates of random feasible motions, as many as the problem has."""
+    rng = np.random.default_rng(seed)
+    draws = [random_feasible(problem.nominal, rng, problem.options) for _ in range(problem.motions)]
+    return problem.coordinates(draws)
+
+
+def random_root(rank, rng):
+    """Return the root of a random information matrix of full rank."""
+    return np.linalg.qr(rng.standard_normal((2 * rank, rank)), mode="r")
