@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.figure import base_shapes
@@ -31,8 +32,24 @@ MARGIN = 1e-3
 PROBES = 60
 """Random configurations that tell pairs of links that always touch."""
 
-CUTOFF = 0.25
+CUTOFF = 0.15
 """Distances above this are this [m]: what is far away does not matter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hull:
+    """One convex body in the engine."""
+
+    body: int
+    """The engine's number."""
+    link: int
+    """Index of the link that carries it; -1 for what stands still."""
+    T_link_hull: Float2D
+    """Placement in the frame of the link, shape (4, 4)."""
+    center: Float1D
+    """Center of a sphere around it, in its own frame [m], shape (3,)."""
+    radius: float
+    """Radius of that sphere [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +68,7 @@ class Proximity(Closing):
 
     Links are the convex hulls of their collision shapes, or of their visual ones. Neighbors in the
     chain are left out, and so are links that touch in every one of PROBES random configurations.
+    It can be sent to another process, which opens a client of its own.
 
     Parameters
     ----------
@@ -66,14 +84,19 @@ class Proximity(Closing):
     """
 
     def __init__(self, robot: Robot, *, floor: float | None = None) -> None:
-        self.robot = robot
+        self.robot, self.floor = robot, floor
+        self._prismatic = np.array(robot.prismatic)
+        self._last: tuple[bytes, Float2D, Float] | None = None
         self._client = pybullet.connect(pybullet.DIRECT)
         try:
-            self._bodies = self._load(floor)
-            self.pairs = self._possible_pairs()
+            self._hulls = self._load()
+            self.pairs, self._candidates = self._possible_pairs()
         except BaseException:
             self.close()
             raise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self.robot, self.floor)
 
     def close(self) -> None:
         """Disconnect from the engine."""
@@ -99,112 +122,161 @@ class Proximity(Closing):
         gradient : ndarray, shape (P, n)
             Zero where the distance is cut off.
         """
-        T = self._place(q)
+        T = kernels.link_poses(self.robot.geometry, np.asarray(q, dtype=float))
+        axes = np.array([T[j, :3, :3] @ joint.axis for j, joint in enumerate(self.robot.joints)])
         distance = np.full(len(self.pairs), CUTOFF)
         gradient = np.zeros((len(self.pairs), self.robot.dof))
-        for k, pair in enumerate(self.pairs):
-            closest = self._closest(pair, CUTOFF)
-            if closest is None:
-                continue
-            distance[k] = closest[8]
-            on_first, on_second, normal = (np.array(closest[i]) for i in (5, 6, 7))
-            moved = self._jacobian(T, pair.first, on_first)
-            moved -= self._jacobian(T, pair.second, on_second)
+        for k, (first, second, point) in self._nearest(T).items():
+            distance[k] = point[8]
+            on_first, on_second, normal = (np.array(point[i]) for i in (5, 6, 7))
+            moved = self._jacobian(T, axes, first.link, on_first)
+            moved -= self._jacobian(T, axes, second.link, on_second)
             gradient[k] = normal @ moved
         return distance, gradient
 
     def along(self, q: Float2D) -> tuple[Float2D, Float]:
-        """Return distances, shape (N, P), and gradients, shape (N, P, n), along a path."""
-        both = [self(sample) for sample in q]
-        return np.array([d for d, _ in both]), np.array([g for _, g in both])
+        """Return distances, shape (N, P), and gradients, shape (N, P, n), along a path.
 
-    def _closest(self, pair: Pair, cutoff: float) -> tuple[object, ...] | None:
-        """Return the engine's closest points of a pair within the cutoff."""
-        found = [
-            point
-            for a in self._bodies[pair.first]
-            for b in self._bodies[pair.second]
+        The last answer is kept: solvers ask for values and for slopes of the same path.
+        """
+        key = np.asarray(q).tobytes()
+        if self._last is None or self._last[0] != key:
+            both = [self(sample) for sample in q]
+            self._last = key, np.array([d for d, _ in both]), np.array([g for _, g in both])
+        return self._last[1], self._last[2]
+
+    def _nearest(self, T: Float) -> dict[int, tuple[Hull, Hull, tuple[Any, ...]]]:
+        """Return the engine's closest points of every pair that is within the cutoff.
+
+        Spheres around the hulls tell most of those that are not, at once.
+        """
+        centers = self._place(T)
+        first, second = self._candidates[:, 0], self._candidates[:, 1]
+        gap = np.linalg.norm(centers[first] - centers[second], axis=1)
+        near = gap - self._radii[first] - self._radii[second] < CUTOFF
+        found: dict[int, tuple[Hull, Hull, tuple[Any, ...]]] = {}
+        for a, b, k in self._candidates[near].tolist():
+            one, other = self._hulls[a], self._hulls[b]
             for point in pybullet.getClosestPoints(
-                a, b, distance=cutoff, physicsClientId=self._client
-            )
-        ]
-        return min(found, key=lambda point: point[8], default=None)
+                one.body, other.body, distance=CUTOFF, physicsClientId=self._client
+            ):
+                if k not in found or point[8] < found[k][2][8]:
+                    found[k] = one, other, point
+        return found
 
-    def _jacobian(self, T: Float, link: str, point: Float1D) -> Float2D:
+    def _jacobian(self, T: Float, axes: Float2D, link: int, point: Float1D) -> Float2D:
         """Return the velocity Jacobian of a point of a link, in the root frame, shape (3, n)."""
-        J = np.zeros((3, self.robot.dof))
-        for j in range(self._reach.get(link, 0)):
-            z = T[j, :3, :3] @ self._axes[j]
-            J[:, j] = z if self.robot.prismatic[j] else np.cross(z, point - T[j, :3, 3])
+        J, moved = np.zeros((3, self.robot.dof)), slice(link + 1)
+        z, arm = axes[moved].T, (point - T[moved, :3, 3]).T
+        turning = (
+            z[1] * arm[2] - z[2] * arm[1],
+            z[2] * arm[0] - z[0] * arm[2],
+            z[0] * arm[1] - z[1] * arm[0],
+        )
+        J[:, moved] = np.where(self._prismatic[moved], z, turning)
         return J
 
-    def _place(self, q: Float1D) -> Float:
-        """Move all links to a configuration and return their poses."""
-        T = kernels.link_poses(self.robot.geometry, np.asarray(q, dtype=float))
-        for link, pose in zip(self.robot.links, T, strict=True):
-            for body, local in zip(self._bodies[link.name], self._local[link.name], strict=True):
-                self._move(body, pose @ local)
-        return np.asarray(T)
+    def _place(self, T: Float) -> Float2D:
+        """Move all hulls to a configuration; return the centers of their spheres, shape (H, 3)."""
+        poses = np.array([T[h.link] @ h.T_link_hull for h in self._hulls if h.link >= 0])
+        turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat()
+        moving = [h for h in self._hulls if h.link >= 0]
+        for hull, pose, turn in zip(moving, poses, turns, strict=True):
+            pybullet.resetBasePositionAndOrientation(
+                hull.body, pose[:3, 3].tolist(), turn.tolist(), physicsClientId=self._client
+            )
+        still = [h.T_link_hull for h in self._hulls if h.link < 0]
+        every = np.concatenate([poses, np.array(still).reshape(-1, 4, 4)])
+        own = np.array([h.center for h in self._hulls])
+        return np.asarray(np.einsum("hij,hj->hi", every[:, :3, :3], own) + every[:, :3, 3])
 
-    def _move(self, body: int, T: Float2D) -> None:
-        pybullet.resetBasePositionAndOrientation(
-            body, T[:3, 3].tolist(), _quaternion(T[:3, :3]), physicsClientId=self._client
-        )
-
-    def _load(self, floor: float | None) -> dict[str, list[int]]:
+    def _load(self) -> list[Hull]:
+        """Return all hulls, those that move first."""
         robot = self.robot
-        self._axes = [joint.axis for joint in robot.joints]
-        self._reach = {link.name: j + 1 for j, link in enumerate(robot.links)}
-        shapes = {link.name: collision_shapes(link.shapes) for link in robot.links}
-        shapes[robot.base] = collision_shapes(base_shapes(robot))
-        self._local = {name: [s.T_body_shape for s in found] for name, found in shapes.items()}
-        bodies = {name: [self._body(s) for s in found] for name, found in shapes.items()}
-        if not any(bodies[link.name] for link in robot.links):
+        moving = [
+            self._hull(shape, k)
+            for k, link in enumerate(robot.links)
+            for shape in collision_shapes(link.shapes)
+        ]
+        if not moving:
             raise OptionError(
                 f"'{robot.name}' has no geometry that the engine can read ({', '.join(READABLE)} "
                 "or primitives); without it no collision can be avoided"
             )
-        for body, local in zip(bodies[robot.base], self._local[robot.base], strict=True):
-            self._move(body, local)
-        if floor is not None:
-            bodies[FLOOR] = [self._floor(floor)]
-        return bodies
+        still = [self._hull(shape, -1) for shape in collision_shapes(base_shapes(robot))]
+        if self.floor is not None:
+            still.append(self._floor(self.floor))
+        hulls = [*moving, *still]
+        self._radii = np.array([hull.radius for hull in hulls])
+        return hulls
 
-    def _floor(self, height: float) -> int:
+    def _floor(self, height: float) -> Hull:
         half = [FLOOR_SIZE, FLOOR_SIZE, 1.0]
         box = pybullet.createCollisionShape(
             pybullet.GEOM_BOX, halfExtents=half, physicsClientId=self._client
         )
-        return int(
-            pybullet.createMultiBody(
-                0, box, basePosition=[0.0, 0.0, height - 1.0], physicsClientId=self._client
-            )
-        )
+        place = np.eye(4)
+        place[2, 3] = height - 1.0
+        return self._made(box, -1, place)
 
-    def _body(self, shape: Shape) -> int:
+    def _hull(self, shape: Shape, link: int) -> Hull:
         with captured_output() as printed:
             made = pybullet.createCollisionShape(
                 **_engine_shape(shape), physicsClientId=self._client
             )
         if made < 0:
             raise FileFormatError(f"the engine cannot read {shape.mesh}: {printed.text.strip()}")
-        return int(pybullet.createMultiBody(0, made, physicsClientId=self._client))
+        return self._made(made, link, shape.T_body_shape)
 
-    def _possible_pairs(self) -> tuple[Pair, ...]:
-        """Return pairs of links that are no neighbors and do not always touch."""
-        chain = [self.robot.base, *(link.name for link in self.robot.links)]
-        pairs = [Pair(b, a) for i, a in enumerate(chain) for b in chain[i + 2 :]]
-        if FLOOR in self._bodies:
-            pairs += [Pair(name, FLOOR) for name in chain[2:]]
-        pairs = [p for p in pairs if self._bodies[p.first] and self._bodies[p.second]]
+    def _made(self, shape: int, link: int, T: Float2D) -> Hull:
+        body = int(pybullet.createMultiBody(0, shape, physicsClientId=self._client))
+        low, high = map(np.array, pybullet.getAABB(body, physicsClientId=self._client))
+        if link < 0:
+            turn = Rotation.from_matrix(T[:3, :3]).as_quat()
+            pybullet.resetBasePositionAndOrientation(
+                body, T[:3, 3].tolist(), turn.tolist(), physicsClientId=self._client
+            )
+        return Hull(body, link, T, 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)))
+
+    def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
+        """Return pairs of links that are no neighbors and do not always touch, and their hulls.
+
+        Candidates are rows of two indices of hulls and that of their pair, shape (C, 3).
+        """
+        n, names = self.robot.dof, [link.name for link in self.robot.links]
+        by_link = [[h for h, hull in enumerate(self._hulls) if hull.link == k] for k in range(n)]
+        still = [h for h, hull in enumerate(self._hulls) if hull.link < 0]
+        floor = still[-1:] if self.floor is not None else []
+        base = still[: len(still) - len(floor)]
+        wanted = [
+            (Pair(names[b], names[a]), by_link[b], by_link[a])
+            for a in range(n)
+            for b in range(a + 2, n)
+        ]
+        wanted += [(Pair(names[b], self.robot.base), by_link[b], base) for b in range(1, n)]
+        wanted += [(Pair(names[b], FLOOR), by_link[b], floor) for b in range(1, n)]
+        combined = [(pair, [(a, b) for a in ones for b in others]) for pair, ones, others in wanted]
+        rows = [(pair, hulls) for pair, hulls in combined if hulls]
+        self._candidates = _numbered(rows)
+        touching = np.ones(len(rows), dtype=bool)
         rng = np.random.default_rng(int(self.robot.fingerprint()[:16], 16))
         limits = self.robot.limits
-        touching = np.ones(len(pairs), dtype=bool)
         for _ in range(PROBES):
-            self._place(rng.uniform(limits.lower, limits.upper))
-            for k, pair in enumerate(pairs):
-                touching[k] &= self._closest(pair, 0.0) is not None
-        return tuple(pair for pair, always in zip(pairs, touching, strict=True) if not always)
+            q = rng.uniform(limits.lower, limits.upper)
+            found = self._nearest(kernels.link_poses(self.robot.geometry, q))
+            touching &= [k in found and found[k][2][8] < 0.0 for k in range(len(rows))]
+        kept = [row for row, always in zip(rows, touching, strict=True) if not always]
+        return tuple(pair for pair, _ in kept), _numbered(kept)
+
+
+def _reopened(robot: Robot, floor: float | None) -> Proximity:
+    """Return the same in this process."""
+    return Proximity(robot, floor=floor)
+
+
+def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:
+    """Return rows of two hulls and the index of their pair, shape (C, 3)."""
+    return np.array([(a, b, k) for k, (_, hulls) in enumerate(rows) for a, b in hulls])
 
 
 def collision_shapes(shapes: Sequence[Shape]) -> list[Shape]:
@@ -230,8 +302,3 @@ def _engine_shape(shape: Shape) -> dict[str, object]:
         return {"shapeType": pybullet.GEOM_SPHERE, "radius": shape.size[0]}
     kind = pybullet.GEOM_CYLINDER if shape.kind == "cylinder" else pybullet.GEOM_CAPSULE
     return {"shapeType": kind, "radius": shape.size[0], "height": shape.size[1]}
-
-
-def _quaternion(R: Float2D) -> list[float]:
-    """Return the quaternion x, y, z, w of a rotation matrix."""
-    return [float(value) for value in Rotation.from_matrix(R).as_quat()]

@@ -1,8 +1,9 @@
 """What an excitation must keep beside kinematic limits: torque, workspace, clearance."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,11 +24,17 @@ Distances = Callable[[Float2D], tuple[Float2D, Float]]
 class MotionConstraint(ABC):
     """Values along a motion that must stay within bounds; about 1 where they meet them."""
 
-    samples: int = 80
+    samples: ClassVar[int] = 80
     """Points of a run on which the solver imposes it."""
 
-    slack: float = 0.02
+    slack: ClassVar[float] = 0.02
     """Share of the room that the solver leaves unused, for the sake of the times between."""
+
+    checked: ClassVar[int] = 800
+    """Points of a run on which a result is checked, at least ten times `samples`."""
+
+    checked_quickly: ClassVar[int] = 240
+    """The same while a solver is on its way."""
 
     @property
     @abstractmethod
@@ -71,6 +78,8 @@ class TorqueLimit(MotionConstraint):
     """Relative uncertainty u of every parameter."""
     joints: Int1D = field(init=False, repr=False)
     """Indices of the joints that have a limit."""
+    checked: ClassVar[int] = 4000
+    checked_quickly: ClassVar[int] = 4000
 
     def __post_init__(self) -> None:
         if not (self.ratio > 0.0 and 0.0 <= self.uncertainty < np.inf):
@@ -229,18 +238,29 @@ class Clearance(MotionConstraint):
     """What every distance is between, shape (P,)."""
     clearance: float = 0.02
     """Smallest distance [m]."""
-    samples: int = 60
-    slack: float = 0.1
+    rest: Float1D | None = None
+    """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer there, as the links of
+    a wrist are, keep REST_SHARE of their distance in it."""
+    least: Float1D = field(init=False, repr=False)
+    """Smallest distance of every pair [m], shape (P,)."""
+    samples: ClassVar[int] = 60
+    slack: ClassVar[float] = 0.1
+    checked: ClassVar[int] = 600
+    checked_quickly: ClassVar[int] = 180
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.clearance < np.inf:
             raise OptionError(f"the clearance must not be negative, got {self.clearance}")
+        least = np.full(len(self.names), self.clearance)
+        if self.rest is not None:
+            at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
+            least = np.minimum(least, REST_SHARE * at_rest)
+        object.__setattr__(self, "least", least)
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
         """Return the clearance over SCALE as lower bound."""
-        low = np.full(len(self.names), self.clearance / SCALE)
-        return low, np.full(len(self.names), np.inf)
+        return self.least / SCALE, np.full(len(self.names), np.inf)
 
     def values(self, motion: Motion) -> Float2D:
         """Return the distances over SCALE."""
@@ -254,6 +274,9 @@ class Clearance(MotionConstraint):
         """Return the pair."""
         return f"distance of {self.names[k]}"
 
+
+REST_SHARE = 0.8
+"""Share of the distance at rest that pairs keep which are near there."""
 
 SCALE = 0.1
 """Length that constraints in space are measured in [m], to be about as large as the others."""
@@ -274,58 +297,8 @@ def _of_position(by_q: Float) -> Slopes:
     return by_q, np.zeros_like(by_q), np.zeros_like(by_q)
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A bound that a motion does not keep."""
-
-    what: str
-    t: float
-    """When it is worst [s]."""
-    value: float
-    """What it is there."""
-    bound: float
-    """What it may be."""
-    unit: str
-
-    def __str__(self) -> str:
-        beyond = "above" if self.value > self.bound else "below"
-        return (
-            f"{self.what} is {self.value:.4g} {self.unit}, {beyond} {self.bound:.4g} {self.unit}, "
-            f"at t = {self.t:.3f} s"
-        )
-
-
-def violations(
-    constraints: Sequence[MotionConstraint], t: Float1D, motion: Motion, tolerance: float = 1e-9
-) -> list[Violation]:
-    """Return every bound that a motion violates, at its worst time.
-
-    Parameters
-    ----------
-    constraints : sequence of MotionConstraint
-        What must be kept.
-    t : ndarray, shape (N,)
-        Times [s].
-    motion : tuple of ndarray, shape (N, n)
-        Position, velocity, acceleration there.
-    tolerance : float
-        Violation that is rounding, in the constraint's own scale.
-    """
-    found = []
-    for constraint in constraints:
-        excess, values = constraint.excess(motion), constraint.values(motion)
-        lower, upper = constraint.bounds
-        for k in np.flatnonzero(excess.max(axis=0) > tolerance).tolist():
-            when = int(excess[:, k].argmax())
-            above = values[when, k] > upper[k]
-            unit, scale = ("m", SCALE) if not isinstance(constraint, TorqueLimit) else ("", 1.0)
-            found.append(
-                Violation(
-                    constraint.label(k),
-                    float(t[when]),
-                    float(values[when, k] * scale),
-                    float((upper if above else lower)[k] * scale),
-                    unit or "of the allowance",
-                )
-            )
-    return found
+def tightened(constraint: MotionConstraint) -> tuple[Float1D, Float1D]:
+    """Return the bounds of a constraint with its slack taken off."""
+    lower, upper = constraint.bounds
+    room = [np.where(np.isfinite(b), constraint.slack * np.abs(b), 0.0) for b in (lower, upper)]
+    return lower + room[0], upper - room[1]

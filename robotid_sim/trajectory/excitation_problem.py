@@ -1,42 +1,39 @@
-"""Optimal excitation as a nonlinear program: a criterion over the series that keep the limits."""
+"""Optimal excitation as a nonlinear program: a criterion over the motions that keep the limits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import PathError
 from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.constraints import MotionConstraint, TorqueLimit, tightened
+from robotid_sim.trajectory.coordinates import chained, largest_motion, resting, start_rows
 from robotid_sim.trajectory.criteria import Criterion
-from robotid_sim.trajectory.design import (
-    REGRESSOR_SAMPLES,
-    FourierOptions,
-    torque_ratios,
-    torque_scale,
+from robotid_sim.trajectory.design import REGRESSOR_SAMPLES, torque_scale
+from robotid_sim.trajectory.excitation_space import (
+    Excitation,
+    ExcitationFamily,
+    ExcitationGrid,
+    ExcitationSpace,
+    LinearSpace,
+    NonlinearSpace,
 )
-from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.fourier_space import FourierGrid, FourierSpace
-from robotid_sim.trajectory.sensitivity import Motion, regressor_sensitivity, torque_sensitivity
-
-TORQUE_SAMPLES = 80
-"""Points of a period on which the torque limits are imposed."""
-
-TORQUE_SHARE = 0.98
-"""Share of the torque allowance that is used there, for the sake of the times between."""
-
-DENSE_SAMPLES = 4000
-"""Points of a period on which the torque of a result is checked."""
+from robotid_sim.trajectory.sensitivity import Motion, regressor_sensitivity
+from robotid_sim.trajectory.violation import Violation, violated_by
 
 TOLERANCE = 1e-6
 """Change of the criterion below which the program is solved."""
 
 STEPS = (0.99, 0.97, 0.94, 0.9, 0.8, 0.65, 0.5, 0.3, 0.1)
-"""Shares of the way to a point with too much torque that are tried for one without."""
+"""Shares of the way to a point that violates a constraint that are tried for one that does not."""
 
 Constraints = Sequence[Any]
 """Constraints as scipy takes them; its stubs refuse a mixed sequence of its own classes."""
@@ -44,41 +41,57 @@ Constraints = Sequence[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExcitationProblem:
-    """Minimize a criterion over the series that start from rest and keep the limits.
+    """Minimize a criterion over the motions of a family that keep the limits.
 
-    Coordinates x are those of `FourierSpace`; if the criterion is one of several motions, those of
-    one motion after the other, and limits hold for each.
+    Coordinates x are those of the family's space; if the criterion is one of several motions, those
+    of one motion after the other, and limits hold for each. Torque limits of the nominal model are
+    always among the constraints.
     """
 
     nominal: Robot
     basis: BaseParameters
-    options: FourierOptions
+    options: ExcitationFamily
     criterion: Criterion
-    space: FourierSpace = field(init=False)
+    extra: tuple[MotionConstraint, ...] = ()
+    """Constraints beside kinematic and torque limits."""
+    start: Float1D | None = None
+    """Pose where every run starts [rad or m], shape (n,); None for any. Linear families only."""
+    space: ExcitationSpace = field(init=False)
     torque_scale: Float1D = field(init=False)
-    grid: FourierGrid = field(init=False)
+    grid: ExcitationGrid = field(init=False)
     """The samples that the criterion sees."""
-    torque_grid: FourierGrid = field(init=False)
-    limits: Float2D = field(init=False)
-    """A such that ``|A x| <= 1`` keeps the kinematic limits of one motion."""
+    limits: Float2D | None = field(init=False)
+    """A such that ``|A x| <= 1`` keeps the kinematic limits of one motion; None if nonlinear."""
+    rest: Float1D = field(init=False)
+    """Coordinates at which the robot rests, in its start or home pose: where motions shrink to."""
+    _grids: dict[int, ExcitationGrid] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        space = FourierSpace(self.nominal, self.options)
+        space = self.options.space(self.nominal)
         informed = self.criterion.informed(self.basis.of(self.nominal.parameters()))
+        matrix = space.limit_matrix() if isinstance(space, LinearSpace) else None
         object.__setattr__(self, "criterion", informed)
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "torque_scale", torque_scale(self.nominal))
         object.__setattr__(self, "grid", space.on_grid(REGRESSOR_SAMPLES))
-        object.__setattr__(self, "torque_grid", space.on_grid(TORQUE_SAMPLES))
-        object.__setattr__(self, "limits", space.limit_matrix())
+        object.__setattr__(self, "limits", matrix)
+        object.__setattr__(self, "_grids", {})
+        pose = self.nominal.home if self.start is None else self.start
+        object.__setattr__(self, "rest", resting(space, pose, self.options.margin))
+
+    # ------------------------------------------------------------------ criterion
 
     def regressor(self, x: Float1D) -> Float:
         """Return the base regressor that the criterion sees, one motion after the other."""
         return torque_regressor(self.nominal, *self._motion(self.grid, x), self.basis.columns)
 
     def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
-        """Return the criterion, or a stage of it."""
-        return (criterion or self.criterion)(self.regressor(x), self.torque_scale)[0]
+        """Return the criterion, or a stage of it; infinite where there is no motion."""
+        try:
+            W = self.regressor(x)
+        except PathError:
+            return np.inf
+        return (criterion or self.criterion)(W, self.torque_scale)[0]
 
     def gradient(self, x: Float1D, criterion: Criterion | None = None) -> Float1D:
         """Return the gradient of the criterion, or of a stage of it, in the coordinates."""
@@ -86,8 +99,9 @@ class ExcitationProblem:
         W = torque_regressor(self.nominal, *motion, columns)
         _, G = (criterion or self.criterion)(W, self.torque_scale)
         slopes = regressor_sensitivity(self.nominal, columns, motion, G)
-        by_motion = (np.split(slope, self.motions) for slope in slopes)
-        return np.concatenate([self.grid.pull_back(*part) for part in zip(*by_motion, strict=True)])
+        by_q, by_dq, by_ddq = (np.split(slope, self.motions) for slope in slopes)
+        parts = zip(by_q, by_dq, by_ddq, self.each(x), strict=True)
+        return np.concatenate([self.grid.pull_back(*part) for part in parts])
 
     @property
     def motions(self) -> int:
@@ -98,71 +112,115 @@ class ExcitationProblem:
         """Return the coordinates of every motion."""
         return np.split(x, self.motions)
 
-    def trajectories(self, x: Float1D) -> tuple[FourierTrajectory, ...]:
-        """Return the series with the given coordinates, one a motion."""
+    def trajectories(self, x: Float1D) -> tuple[Excitation, ...]:
+        """Return the trajectories with the given coordinates, one a motion."""
         return tuple(self.space.trajectory(part) for part in self.each(x))
 
-    def coordinates(self, trajectories: Sequence[FourierTrajectory]) -> Float1D:
-        """Return the coordinates of as many series as there are motions."""
-        return np.concatenate([self.space.coordinates(series) for series in trajectories])
+    def coordinates(self, trajectories: Sequence[Excitation]) -> Float1D:
+        """Return the coordinates of as many trajectories as there are motions."""
+        return np.concatenate([self.space.coordinates(one) for one in trajectories])
 
-    def _motion(self, grid: FourierGrid, x: Float1D) -> Motion:
+    def _motion(self, grid: ExcitationGrid, x: Float1D) -> Motion:
         """Return all motions one after the other, each array of shape (motions N, n)."""
         q, dq, ddq = zip(*(grid.motion(part) for part in self.each(x)), strict=True)
         return np.concatenate(q), np.concatenate(dq), np.concatenate(ddq)
 
-    @property
-    def limited_joints(self) -> Int1D:
-        """Indices of the joints that have a torque limit."""
-        return np.flatnonzero(np.isfinite(self.nominal.limits.effort))
+    # ---------------------------------------------------------------- constraints
 
     @property
-    def torque_allowance(self) -> Float1D:
-        """Torque that the limited joints may need on the torque grid [N m]."""
-        effort = self.nominal.limits.effort[self.limited_joints]
-        return np.asarray(TORQUE_SHARE * self.options.torque_ratio * effort)
+    def constraints(self) -> tuple[MotionConstraint, ...]:
+        """Everything that a motion must keep beside kinematic limits."""
+        return (TorqueLimit(self.nominal, self.options.torque_ratio), *self.extra)
 
-    def torque_use(self, x: Float1D) -> Float1D:
-        """Return torques over what is allowed, sample-major, for the joints that have a limit."""
-        tau = joint_torque(self.nominal, *self._motion(self.torque_grid, x))
-        return np.asarray((tau[:, self.limited_joints] / self.torque_allowance).ravel())
+    def use(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
+        """Return the values of a constraint on its grid, sample-major, one motion after another."""
+        motion = self._motion(self._grid(constraint.samples), x)
+        return np.asarray(constraint.values(motion).ravel())
 
-    def torque_use_jacobian(self, x: Float1D) -> Float2D:
-        """Return the derivative of `torque_use`, one column a coordinate."""
-        return np.asarray(block_diag(*(self._torque_use_jacobian(part) for part in self.each(x))))
+    def use_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
+        """Return the derivative of `use`, one column a coordinate."""
+        grid = self._grid(constraint.samples)
+        blocks = [
+            chained(grid, part, constraint.slopes(grid.motion(part))) for part in self.each(x)
+        ]
+        return np.asarray(block_diag(*blocks))
 
-    def _torque_use_jacobian(self, x: Float1D) -> Float2D:
-        """Return the derivative of `torque_use` for one motion."""
-        grid, joints = self.torque_grid, self.limited_joints
-        by_q, by_dq, by_ddq = torque_sensitivity(self.nominal, grid.motion(x))
-        by_x = (
-            np.einsum("jti,td->tijd", by_q[:, :, joints], grid.position)
-            + np.einsum("jti,td->tijd", by_dq[:, :, joints], grid.velocity)
-            + np.einsum("jti,td->tijd", by_ddq[:, :, joints], grid.acceleration)
+    def kinematic_constraints(self) -> list[Any]:
+        """Return the limits of position, velocity, acceleration and jerk, and the start pose."""
+        if self.limits is None:
+            assert isinstance(self.space, NonlinearSpace)
+            return [NonlinearConstraint(self._limit_values, -np.inf, 1.0)]
+        found: list[Any] = [LinearConstraint(block_diag(*[self.limits] * self.motions), -1.0, 1.0)]
+        if self.start is not None:
+            rows, right = start_rows(self.space, self.start)
+            pose = np.tile(right, self.motions)
+            found.append(LinearConstraint(block_diag(*[rows] * self.motions), pose, pose))
+        return found
+
+    def motion_constraints(self) -> list[NonlinearConstraint]:
+        """Return torque limits and the further constraints on their grids, with some slack."""
+        return [self._nonlinear(constraint) for constraint in self.constraints]
+
+    def _nonlinear(self, constraint: MotionConstraint) -> NonlinearConstraint:
+        lower, upper = tightened(constraint)
+        count = constraint.samples * self.motions
+        return NonlinearConstraint(
+            partial(self.use, constraint),
+            np.tile(lower, count),
+            np.tile(upper, count),
+            jac=partial(self.use_jacobian, constraint),
         )
-        scaled = by_x * grid.unit.T / self.torque_allowance[:, None, None]
-        return np.asarray(scaled.reshape(-1, x.size))
 
-    def keeps_torque(self, x: Float1D) -> bool:
-        """Return whether the nominal torque stays within its share, approach included."""
-        return all(
-            torque_ratios(self.nominal, trajectory, DENSE_SAMPLES).max()
-            <= self.options.torque_ratio
+    def violated(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
+        """Return what the trajectories of x violate, ways from home and back included."""
+        return [
+            violation
             for trajectory in self.trajectories(x)
-        )
+            for violation in violated_by(trajectory, self.constraints, quickly=quickly)
+        ]
+
+    def keeps(self, x: Float1D) -> bool:
+        """Return whether all constraints hold, on grids fine enough for a solver on its way."""
+        try:
+            return not self.violated(x, quickly=True)
+        except PathError:
+            return False
+
+    def fits(self, x: Float1D) -> bool:
+        """Return whether all constraints hold on the grids of the solver; fast, for swarms."""
+        try:
+            for constraint in self.constraints:
+                lower, upper = constraint.bounds
+                values = self.use(constraint, x).reshape(-1, lower.size)
+                if (values < lower).any() or (values > upper).any():
+                    return False
+        except PathError:
+            return False
+        return True
 
     def within_limits(self, x: Float1D) -> Float1D:
-        """Return x, scaled toward rest at mid-range if it violates a kinematic limit."""
-        scaled = [part / max(1.0, float(np.abs(self.limits @ part).max())) for part in self.each(x)]
-        return np.concatenate(scaled)
+        """Return x, shrunk toward rest if it violates a kinematic limit."""
+        return np.concatenate([self._within(part) for part in self.each(x)])
 
-    def kinematic_constraint(self) -> LinearConstraint:
-        """Return the limits of position, velocity and acceleration."""
-        return LinearConstraint(block_diag(*[self.limits] * self.motions), -1.0, 1.0)
+    def _within(self, x: Float1D) -> Float1D:
+        center = np.zeros_like(x) if self.start is None else self.rest
+        if self.limits is not None:
+            ahead, here = self.limits @ (x - center), self.limits @ center
+            room = np.where(ahead > 0.0, 1.0 - here, 1.0 + here)
+            return np.asarray(center + (x - center) / max(1.0, float((np.abs(ahead) / room).max())))
+        return largest_motion(self.space, x)
 
-    def torque_constraint(self) -> NonlinearConstraint:
-        """Return the limits of the nominal torque on the torque grid."""
-        return NonlinearConstraint(self.torque_use, -1.0, 1.0, jac=self.torque_use_jacobian)
+    def _grid(self, samples: int) -> ExcitationGrid:
+        if samples not in self._grids:
+            self._grids[samples] = self.space.on_grid(samples)
+        return self._grids[samples]
+
+    def _limit_values(self, x: Float1D) -> Float1D:
+        assert isinstance(self.space, NonlinearSpace)
+        values = np.concatenate([self.space.limit_values(part) for part in self.each(x)])
+        return np.asarray(np.minimum(values, 1e6))  # solvers cannot do with infinity
+
+    # --------------------------------------------------------------------- solver
 
     def descend(
         self,
@@ -173,28 +231,31 @@ class ExcitationProblem:
         watch: Callable[..., None],
     ) -> tuple[Float1D, bool, str]:
         """Return where sequential quadratic programming goes from x, success and message."""
-        found = minimize(
-            self.value,
-            self.within_limits(x),
-            args=(stage,),
-            jac=self.gradient,  # apart: line searches need values alone
-            method="SLSQP",
-            constraints=constraints,
-            callback=watch,
-            options={"maxiter": iterations, "ftol": TOLERANCE},
-        )
+        try:
+            found = minimize(
+                self.value,
+                self.within_limits(x),
+                args=(stage,),
+                jac=self.gradient,  # apart: line searches need values alone
+                method="SLSQP",
+                constraints=constraints,
+                callback=watch,
+                options={"maxiter": iterations, "ftol": TOLERANCE},
+            )
+        except PathError as error:  # a nonlinear family may leave its workspace on the way
+            return x, False, str(error)
         usable = bool(np.isfinite(found.x).all())
         return (found.x if usable else x), bool(found.success), str(found.message)
 
     def advance(self, x: Float1D, y: Float1D, stage: Criterion) -> tuple[Float1D, bool]:
         """Return the best point with all limits kept between x, which does, and y, and if y does.
 
-        A violated kinematic limit is mended by scaling alone, so that the flag is of the torque.
+        A violated kinematic limit is mended by scaling alone; the flag is of everything else.
         """
         end = self.within_limits(y)
-        if self.keeps_torque(end):
+        if self.keeps(end):
             tried, free = [x, end], True
         else:
             way = (x + share * (end - x) for share in STEPS)
-            tried, free = [x, *(point for point in way if self.keeps_torque(point))], False
+            tried, free = [x, *(point for point in way if self.keeps(point))], False
         return min(tried, key=lambda point: self.value(point, stage)), free

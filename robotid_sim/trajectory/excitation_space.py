@@ -27,6 +27,13 @@ class Excitation(Trajectory, Protocol):
         ...
 
 
+def run_time(trajectory: Trajectory) -> float:
+    """Return the time of one run [s], without the ways from home and back."""
+    if trajectory.period is not None:
+        return trajectory.period
+    return float(getattr(trajectory, "motion", trajectory).duration)
+
+
 class ExcitationGrid(Protocol):
     """The map from coordinates to the motion at equidistant times of one run."""
 

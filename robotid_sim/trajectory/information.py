@@ -9,22 +9,22 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.criteria import FLOOR, NOISE_SHARE
-from robotid_sim.trajectory.design import FourierOptions, base_regressor, torque_scale
-from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.design import base_regressor, torque_scale
+from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily, run_time
 from robotid_sim.trajectory.prior import Prior
 
 SAMPLES = 500
 """Points of a period that the information is averaged over."""
 
 
-def assumed_noise(nominal: Robot, trajectory: FourierTrajectory) -> Float1D:
+def assumed_noise(nominal: Robot, trajectory: Excitation) -> Float1D:
     """Return 1 % of the RMS of the nominal torques on a trajectory [N m], shape (n,)."""
     rms = np.sqrt(_mean_squared_torque(nominal, trajectory))
     floor = 1e-3 * max(float(rms.max()), np.finfo(float).tiny)  # of a joint that needs no torque
     return np.asarray(NOISE_SHARE * np.maximum(rms, floor))
 
 
-def design_noise(nominal: Robot, trajectory: FourierTrajectory, floor: float = FLOOR) -> Float1D:
+def design_noise(nominal: Robot, trajectory: Excitation, floor: float = FLOOR) -> Float1D:
     """Return the torque noise that criteria assume on a trajectory [N m], shape (n,).
 
     One percent of the root of the mean squared nominal torque plus that of the joint's torque scale
@@ -34,19 +34,25 @@ def design_noise(nominal: Robot, trajectory: FourierTrajectory, floor: float = F
     return np.asarray(NOISE_SHARE * np.sqrt(variance))
 
 
-def log_samples(options: FourierOptions | FourierTrajectory, dt: float) -> float:
+def log_samples(family: ExcitationFamily, dt: float) -> float:
     """Return how many samples of a log are used: all periods but the first, or the only one.
 
-    Preprocessing discards the first period. `options` may be the trajectory itself.
+    Preprocessing discards the first period.
     """
-    period = options.base_period if isinstance(options, FourierTrajectory) else options.period
-    return max(options.periods - 1, 1) * period / dt
+    return max(family.periods - 1, 1) * family.period / dt
+
+
+def samples_of(trajectory: Excitation, dt: float) -> float:
+    """Return how many samples of a trajectory's log are used; see `log_samples`."""
+    run = run_time(trajectory)
+    whole = float(getattr(trajectory, "motion", trajectory).duration)
+    return max(whole - run, run) / dt
 
 
 def planned_information(
     nominal: Robot,
     basis: BaseParameters,
-    trajectories: Sequence[FourierTrajectory],
+    trajectories: Sequence[Excitation],
     *,
     noise_std: Float1D | None = None,
     floor: float = FLOOR,
@@ -63,7 +69,7 @@ def planned_information(
         Model that gives the regressor.
     basis : BaseParameters
         The parameters.
-    trajectories : sequence of FourierTrajectory
+    trajectories : sequence of Excitation
         The excitations; none gives a prior of no data.
     noise_std : ndarray, shape (n,), optional
         Torque noise of every joint [N m]; default `design_noise` of each trajectory.
@@ -76,7 +82,7 @@ def planned_information(
     for trajectory in trajectories:
         noise = design_noise(nominal, trajectory, floor) if noise_std is None else noise_std
         W = base_regressor(nominal, basis, trajectory, _one_period(trajectory))
-        each = np.sqrt(log_samples(trajectory, dt) / SAMPLES)
+        each = np.sqrt(samples_of(trajectory, dt) / SAMPLES)
         rows.append((each * W / np.asarray(noise)[:, None]).reshape(-1, basis.rank))
     return Prior.of_rows(np.vstack(rows), np.ones(1))
 
@@ -84,7 +90,7 @@ def planned_information(
 def expected_std(
     nominal: Robot,
     basis: BaseParameters,
-    trajectory: FourierTrajectory,
+    trajectory: Excitation,
     noise_std: Float1D | None = None,
     dt: float = 1e-3,
 ) -> Float1D:
@@ -99,7 +105,7 @@ def expected_std(
         Model that gives the regressor.
     basis : BaseParameters
         The parameters.
-    trajectory : FourierTrajectory
+    trajectory : Excitation
         The excitation.
     noise_std : ndarray, shape (n,), optional
         Torque noise of every joint [N m]; default `assumed_noise`.
@@ -115,11 +121,11 @@ def expected_std(
     return planned_information(nominal, basis, [trajectory], noise_std=noise, dt=dt).std
 
 
-def _mean_squared_torque(nominal: Robot, trajectory: FourierTrajectory) -> Float1D:
+def _mean_squared_torque(nominal: Robot, trajectory: Excitation) -> Float1D:
     reference = trajectory(_one_period(trajectory))
     tau = joint_torque(nominal, reference.q, reference.dq, reference.ddq)
     return np.asarray((tau**2).mean(axis=0))
 
 
-def _one_period(trajectory: FourierTrajectory) -> Float1D:
-    return np.asarray(np.arange(SAMPLES) * trajectory.base_period / SAMPLES)
+def _one_period(trajectory: Excitation) -> Float1D:
+    return np.asarray(np.arange(SAMPLES) * run_time(trajectory) / SAMPLES)

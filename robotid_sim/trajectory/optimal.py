@@ -1,5 +1,6 @@
 """Optimal excitation: sequential quadratic programming with exact gradients, from many starts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,18 +11,16 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
+from robotid_sim.trajectory.constraints import MotionConstraint
 from robotid_sim.trajectory.criteria import Criterion, DOptimality
-from robotid_sim.trajectory.design import (
-    FourierOptions,
-    Progress,
-    RandomDesign,
-    random_designs,
-    silent,
-)
-from robotid_sim.trajectory.excitation_problem import Constraints, ExcitationProblem
-from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.design import Progress, silent
+from robotid_sim.trajectory.draws import Draw, feasible_draws
+from robotid_sim.trajectory.excitation_problem import STEPS, Constraints, ExcitationProblem
+from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily
+from robotid_sim.trajectory.fourier_space import FourierOptions
 from robotid_sim.trajectory.information import log_samples
 from robotid_sim.trajectory.prior import Prior
+from robotid_sim.trajectory.violation import Violation
 
 DRAW_SHARE = 0.2
 """Share of the progress that belongs to the random draws."""
@@ -31,7 +30,7 @@ DRAW_SHARE = 0.2
 class DesignResult:
     """An excitation and how it came about."""
 
-    trajectory: FourierTrajectory
+    trajectory: Excitation
     criterion: Criterion
     value_before: float
     """The criterion of the best random draw."""
@@ -44,6 +43,8 @@ class DesignResult:
     message: str
     interrupted: bool = False
     """True if it is the best so far at Ctrl-C."""
+    violated: tuple[Violation, ...] = ()
+    """What the trajectory violates on a grid ten times finer than the solver's; most often none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +63,10 @@ def optimal_design(
     basis: BaseParameters,
     rng: np.random.Generator,
     *,
-    options: FourierOptions | None = None,
+    options: ExcitationFamily | None = None,
     criterion: Criterion | None = None,
+    constraints: Sequence[MotionConstraint] = (),
+    start: Float1D | None = None,
     noise_std: Float1D | None = None,
     prior: Prior | None = None,
     dt: float = 1e-3,
@@ -76,9 +79,9 @@ def optimal_design(
     """Return an excitation that minimizes a criterion within all limits.
 
     The best random draws are the starts. From each goes sequential quadratic programming, with the
-    kinematic limits first and then, where the nominal model needs too much torque, with the torque
-    limits too. The result is never worse than the best draw and never outside the limits. At Ctrl-C
-    it is the best so far: of the finished starts and, in a single process, of the running one.
+    kinematic limits first and then, where something else is violated, with all constraints. The
+    result is never worse than the best draw. At Ctrl-C it is the best so far: of the finished
+    starts and, in a single process, of the running one.
 
     Parameters
     ----------
@@ -88,10 +91,14 @@ def optimal_design(
         Parameters that shall become visible.
     rng : numpy.random.Generator
         Source of randomness.
-    options : FourierOptions, optional
-        The family and its limits.
+    options : ExcitationFamily, optional
+        The family and its limits; default Fourier series.
     criterion : Criterion, optional
         What to minimize; default D-optimality.
+    constraints : sequence of MotionConstraint
+        What the motion must keep beside kinematic and torque limits.
+    start : ndarray, shape (n,), optional
+        Pose where every run starts [rad or m]; default any. Not for Cartesian families.
     noise_std : ndarray, shape (n,), optional
         Torque noise of every joint [N m], by which its rows count; default by the criterion.
     prior : Prior, optional
@@ -124,35 +131,31 @@ def optimal_design(
     if starts < 0:
         raise OptionError(f"the number of starts must not be negative, got {starts}")
     options = options or FourierOptions()
-    criterion = given(criterion or DOptimality(), options, noise_std, prior, dt)
+    chosen = given(criterion or DOptimality(), options, noise_std, prior, dt)
+    problem = ExcitationProblem(nominal, basis, options, chosen, tuple(constraints), start)
     draw_share = DRAW_SHARE if starts else 1.0
-    drawn = random_designs(
-        nominal,
-        basis,
+    drawn = feasible_draws(
+        problem,
         rng,
-        options=options,
-        criterion=criterion,
-        candidates=max(candidates, starts),
-        progress=lambda stage, share: progress(stage, draw_share * share),
+        max(candidates, starts),
+        lambda stage, share: progress(stage, draw_share * share),
     )
-    problem = ExcitationProblem(nominal, basis, options, criterion)
 
     def report(share: float) -> None:
         progress("design", draw_share + (1.0 - draw_share) * share)
 
     improve = partial(improved, problem, iterations)
-    coordinates = [problem.space.coordinates(draw.trajectory) for draw in drawn[:starts]]
     try:
-        arrivals = map_tasks(improve, coordinates, workers, report)
+        arrivals = map_tasks(improve, [draw.x for draw in drawn[:starts]], workers, report)
     except Interrupted as interrupt:
         arrivals = interrupt.results
-        return _best(problem, drawn[0], arrivals, interrupted=True)
-    return _best(problem, drawn[0], arrivals)
+        return best_of(problem, drawn[0], arrivals, interrupted=True)
+    return best_of(problem, drawn[0], arrivals)
 
 
 def given(
     criterion: Criterion,
-    options: FourierOptions,
+    options: ExcitationFamily,
     noise_std: Float1D | None,
     prior: Prior | None,
     dt: float,
@@ -175,8 +178,10 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
     Interrupted
         At Ctrl-C, with the arrival so far.
     """
-    kinematic = problem.kinematic_constraint()
-    runs: tuple[Constraints, ...] = ([kinematic], [kinematic, problem.torque_constraint()])
+    kinematic = problem.kinematic_constraints()
+    everything = [*kinematic, *problem.motion_constraints()]
+    # What is in the way in space is in the way from the beginning.
+    runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
     x, last, success, message = start, start, False, ""
 
     def watch(iterate: Float1D) -> None:
@@ -197,9 +202,9 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
     return Arrival(x, problem.value(x), success, "converged" if success else message.lower())
 
 
-def _best(
+def best_of(
     problem: ExcitationProblem,
-    draw: RandomDesign,
+    draw: Draw,
     arrivals: list[Arrival],
     *,
     interrupted: bool = False,
@@ -215,13 +220,30 @@ def _best(
         message = "no start improved on the best random draw"
     else:
         message = f"best of {len(arrivals)} start(s): {best.message}"
+    x = mended(problem, draw.x if best is None else best.x)
     return DesignResult(
-        trajectory=draw.trajectory if best is None else problem.space.trajectory(best.x),
+        trajectory=problem.space.trajectory(x),
         criterion=problem.criterion,
         value_before=draw.value,
-        value_after=draw.value if best is None else best.value,
+        value_after=problem.value(x),
         start_values=tuple(arrival.value for arrival in arrivals),
         success=not interrupted and (best.success if best else not arrivals),
         message=message,
         interrupted=interrupted,
+        violated=tuple(problem.violated(x)),
     )
+
+
+def mended(problem: ExcitationProblem, x: Float1D) -> Float1D:
+    """Return x, drawn back toward rest until everything holds on the finest grid too.
+
+    What holds on the grids of the solver may miss by a little between them. If nothing helps, x.
+    """
+    if not problem.violated(x):
+        return x
+    rest = np.tile(problem.rest, problem.motions)
+    for share in STEPS:
+        nearer = rest + share * (x - rest)
+        if not problem.violated(nearer):
+            return np.asarray(nearer)
+    return x

@@ -11,10 +11,12 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
+from robotid_sim.trajectory.constraints import MotionConstraint
 from robotid_sim.trajectory.criteria import FLOOR, Criterion, DOptimality
-from robotid_sim.trajectory.design import FourierOptions, Progress, silent
+from robotid_sim.trajectory.design import Progress, silent
 from robotid_sim.trajectory.excitation_problem import ExcitationProblem
-from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily
+from robotid_sim.trajectory.fourier_space import FourierOptions
 from robotid_sim.trajectory.information import planned_information
 from robotid_sim.trajectory.optimal import DesignResult, given, improved, optimal_design
 from robotid_sim.trajectory.prior import Prior
@@ -24,7 +26,7 @@ from robotid_sim.trajectory.prior import Prior
 class SequenceResult:
     """Excitations that complement each other, and how they came about."""
 
-    trajectories: tuple[FourierTrajectory, ...]
+    trajectories: tuple[Excitation, ...]
     """As many as were asked for; fewer after Ctrl-C."""
     log_dets: tuple[float, ...]
     """log det of the information of the prior and the logs up to and with each trajectory."""
@@ -47,12 +49,14 @@ class Setting:
 
     nominal: Robot
     basis: BaseParameters
-    options: FourierOptions
+    options: ExcitationFamily
     criterion: Criterion
     prior: Prior
     dt: float
+    constraints: tuple[MotionConstraint, ...] = ()
+    start: Float1D | None = None
 
-    def known(self, trajectories: Sequence[FourierTrajectory]) -> Prior:
+    def known(self, trajectories: Sequence[Excitation]) -> Prior:
         """Return the information of the prior and the logs of trajectories."""
         planned = planned_information(
             self.nominal,
@@ -64,14 +68,16 @@ class Setting:
         )
         return self.prior + planned
 
-    def log_dets(self, trajectories: Sequence[FourierTrajectory]) -> tuple[float, ...]:
+    def log_dets(self, trajectories: Sequence[Excitation]) -> tuple[float, ...]:
         """Return log det of what is known after each trajectory."""
         return tuple(self.known(trajectories[: k + 1]).log_det for k in range(len(trajectories)))
 
     def problem(self, count: int) -> ExcitationProblem:
         """Return the program of all motions together."""
         criterion = given(self.criterion, self.options, None, self.prior, self.dt, count)
-        return ExcitationProblem(self.nominal, self.basis, self.options, criterion)
+        return ExcitationProblem(
+            self.nominal, self.basis, self.options, criterion, self.constraints, self.start
+        )
 
 
 def optimal_sequence(
@@ -81,8 +87,10 @@ def optimal_sequence(
     count: int,
     *,
     jointly: bool = False,
-    options: FourierOptions | None = None,
+    options: ExcitationFamily | None = None,
     criterion: Criterion | None = None,
+    constraints: Sequence[MotionConstraint] = (),
+    start: Float1D | None = None,
     noise_std: Float1D | None = None,
     prior: Prior | None = None,
     dt: float = 1e-3,
@@ -107,7 +115,7 @@ def optimal_sequence(
         Number of trajectories.
     jointly : bool
         Whether to improve all together in the end.
-    options, criterion, noise_std
+    options, criterion, constraints, start, noise_std
         As for `optimal_design`.
     prior : Prior, optional
         Data that exist before the first trajectory.
@@ -131,7 +139,9 @@ def optimal_sequence(
     if chosen.floor is None:  # sums of information need rows in units of noise
         chosen = replace(chosen, floor=FLOOR)
     prior = prior or Prior.none(basis.rank)
-    setting = Setting(nominal, basis, options or FourierOptions(), chosen, prior, dt)
+    setting = Setting(
+        nominal, basis, options or FourierOptions(), chosen, prior, dt, tuple(constraints), start
+    )
     design = partial(
         optimal_design,
         *(nominal, basis, rng),
@@ -165,6 +175,8 @@ def _one_after_another(
             result = design(
                 options=setting.options,
                 criterion=setting.criterion,
+                constraints=setting.constraints,
+                start=setting.start,
                 prior=setting.known([done.trajectory for done in designs]),
                 dt=setting.dt,
                 progress=lambda stage, done, k=k: progress(stage, (k + done) / count),

@@ -12,8 +12,8 @@ from robotid_sim.trajectory.constraints import (
     TipBox,
     TipPlane,
     TorqueLimit,
-    violations,
 )
+from robotid_sim.trajectory.violation import violations
 
 
 def motion_of(robot, seed=0, count=5):

@@ -48,7 +48,7 @@ def test_gradient_in_the_regressor_equals_richardson_differences(criterion):
 
 def test_torque_sensitivity_equals_richardson_differences(robot):
     problem = problem_of(robot, DOptimality())
-    nominal, motion = problem.nominal, problem.torque_grid.motion(start_of(problem))
+    nominal, motion = problem.nominal, problem.space.on_grid(80).motion(start_of(problem))
     rng = np.random.default_rng(0)
     slopes = torque_sensitivity(nominal, motion)
     for k, slope in enumerate(slopes):
@@ -68,9 +68,14 @@ def test_torque_jacobian_equals_richardson_differences(robot):
     problem = problem_of(robot, DOptimality())
     x = start_of(problem)
     direction = np.random.default_rng(0).standard_normal(x.size) / np.sqrt(x.size)
-    jacobian = problem.torque_use_jacobian(x)
-    assert jacobian.shape == (problem.torque_use(x).size, x.size)
-    difference = richardson(problem.torque_use, x, direction, step=1e-3 * problem.nominal.eps.min())
+    jacobian = problem.use_jacobian(problem.constraints[0], x)
+    assert jacobian.shape == (problem.use(problem.constraints[0], x).size, x.size)
+    difference = richardson(
+        lambda y: problem.use(problem.constraints[0], y),
+        x,
+        direction,
+        step=1e-3 * problem.nominal.eps.min(),
+    )
     error = np.abs(jacobian @ direction - difference).max()
     assert error <= 100.0 * GRADIENT * np.abs(jacobian).max()  # the small step costs digits
 

@@ -69,9 +69,14 @@ def test_torque_jacobian_of_two_motions_equals_richardson_differences(model):
     problem = ExcitationProblem(*model, FourierOptions(), criterion)
     x = start_of(problem)
     direction = np.random.default_rng(0).standard_normal(x.size) / np.sqrt(x.size)
-    jacobian = problem.torque_use_jacobian(x)
-    assert jacobian.shape == (problem.torque_use(x).size, x.size)
-    difference = richardson(problem.torque_use, x, direction, step=1e-3 * problem.nominal.eps.min())
+    jacobian = problem.use_jacobian(problem.constraints[0], x)
+    assert jacobian.shape == (problem.use(problem.constraints[0], x).size, x.size)
+    difference = richardson(
+        lambda y: problem.use(problem.constraints[0], y),
+        x,
+        direction,
+        step=1e-3 * problem.nominal.eps.min(),
+    )
     error = np.abs(jacobian @ direction - difference).max()
     assert error <= 100.0 * GRADIENT * np.abs(jacobian).max()  # the small step costs digits
 
@@ -85,12 +90,12 @@ def test_two_motions_keep_limits_and_trajectories_each_for_itself(model):
     mended = both.within_limits(x)
     np.testing.assert_array_equal(mended[: one.size], alone.within_limits(one))
     np.testing.assert_array_equal(mended[one.size :], alone.within_limits(3.0 * two))
-    rows = both.kinematic_constraint().A @ x
+    rows = both.kinematic_constraints()[0].A @ x
     np.testing.assert_allclose(rows, np.r_[alone.limits @ one, 3.0 * (alone.limits @ two)])
     again = both.coordinates(both.trajectories(x))
     np.testing.assert_allclose(again, x, atol=1e-12)
-    torque = np.r_[alone.torque_use(one), alone.torque_use(3.0 * two)]
-    np.testing.assert_allclose(both.torque_use(x), torque, rtol=1e-12)
+    torque = np.r_[alone.use(alone.constraints[0], one), alone.use(alone.constraints[0], 3.0 * two)]
+    np.testing.assert_allclose(both.use(both.constraints[0], x), torque, rtol=1e-12)
 
 
 def test_two_equal_motions_have_the_information_per_sample_of_one(model):

@@ -156,7 +156,10 @@ def test_infeasible_torque_names_the_joint(irb140):
 def test_without_starts_the_result_is_the_random_design(arm):
     basis = base_parameters(arm)
     result = optimal_design(arm, basis, seeded(3), starts=0, candidates=8)
-    assert same(result.trajectory, random_design(arm, basis, seeded(3), candidates=8))
+    drawn = random_design(arm, basis, seeded(3), candidates=8)
+    for name in ("q0", "a", "b"):  # rounding of the way through the coordinates
+        ours, theirs = (getattr(one, name) for one in (result.trajectory, drawn))
+        np.testing.assert_allclose(ours, theirs, atol=1e-14)
     assert result.value_after == result.value_before
     assert result.success
 

@@ -1,0 +1,203 @@
+"""Random excitations that keep all limits: starts for the solvers, and a yardstick."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.errors import InfeasibleError, OptionError, PathError
+from robotid_sim.trajectory.design import Progress, random_designs, silent
+from robotid_sim.trajectory.excitation_problem import ExcitationProblem
+from robotid_sim.trajectory.fourier_space import FourierOptions
+
+HALVINGS = 6
+"""Halvings that find how large a draw that violates a constraint may be."""
+
+LEAST_MOTION = 0.02
+"""Share of a draw below which it is dropped."""
+
+DROPPED = 20
+"""Draws dropped in a row before there is no feasible one."""
+
+MENDED = 6
+"""Of draws whose constraints are costly only so many are mended, the most promising first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """A feasible point and its criterion."""
+
+    x: Float1D
+    value: float
+
+
+def feasible_draws(
+    problem: ExcitationProblem,
+    rng: np.random.Generator,
+    candidates: int,
+    progress: Progress = silent,
+) -> list[Draw]:
+    """Return random motions that keep all limits, the best first.
+
+    Parameters
+    ----------
+    problem : ExcitationProblem
+        Criterion and constraints.
+    rng : numpy.random.Generator
+        Source of randomness.
+    candidates : int
+        Number of feasible draws.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are none; names the constraint.
+    """
+    if candidates < 1:
+        raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
+    if isinstance(problem.options, FourierOptions) and not problem.extra and problem.start is None:
+        return _fourier_draws(problem, rng, candidates, progress)
+    require_rest(problem)
+    if problem.extra:
+        return _promising_draws(problem, rng, candidates, progress)
+    drawn = []
+    for k in range(candidates):
+        x = feasible(problem, lambda: problem.space.random(rng))
+        drawn.append(Draw(x, problem.value(x)))
+        progress("design", (k + 1) / candidates)
+    return sorted(drawn, key=lambda draw: draw.value)
+
+
+def _promising_draws(
+    problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
+) -> list[Draw]:
+    """Return the best draws by their kinematics alone, mended to keep everything else."""
+    drawn = [
+        problem.within_limits(started(problem, problem.space.random(rng)))
+        for _ in range(candidates)
+    ]
+    drawn.sort(key=problem.value)
+    mended: list[Draw] = []
+    for k, x in enumerate(drawn):
+        kept = shrunk(problem, x)
+        if kept is not None:
+            mended.append(Draw(kept, problem.value(kept)))
+        progress("design", min(1.0, max(len(mended) / MENDED, (k + 1) / candidates)))
+        if len(mended) == MENDED:
+            break
+    if not mended:
+        feasible(problem, lambda: problem.space.random(rng))  # names what stands in the way
+    return sorted(mended, key=lambda draw: draw.value)
+
+
+def _fourier_draws(
+    problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
+) -> list[Draw]:
+    """Return draws of plain Fourier series, whose offsets use the room that is left."""
+    assert isinstance(problem.options, FourierOptions)
+    found = random_designs(
+        problem.nominal,
+        problem.basis,
+        rng,
+        options=problem.options,
+        criterion=problem.criterion,
+        candidates=candidates,
+        progress=progress,
+    )
+    return [Draw(problem.space.coordinates(one.trajectory), one.value) for one in found]
+
+
+def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D:
+    """Return a drawn motion, shrunk toward rest until it keeps all limits.
+
+    Raises
+    ------
+    InfeasibleError
+        If DROPPED draws in a row cannot be shrunk enough.
+    """
+    for _ in range(DROPPED):
+        x = shrunk(problem, draw())
+        if x is not None:
+            return x
+    x = problem.rest + LEAST_MOTION * (problem.within_limits(draw()) - problem.rest)
+    told = _first_violation(problem, x)
+    raise InfeasibleError(
+        f"no random excitation keeps all constraints, even with hardly any motion: {told}; widen "
+        "the constraint or choose another home or start pose"
+    )
+
+
+def shrunk(
+    problem: ExcitationProblem, x: Float1D, keeps: Callable[[Float1D], bool] | None = None
+) -> Float1D | None:
+    """Return x, shrunk toward rest until it keeps all limits; None if it never does.
+
+    Parameters
+    ----------
+    problem : ExcitationProblem
+        The limits.
+    x : ndarray, shape (d,)
+        Coordinates.
+    keeps : callable, optional
+        What tells whether a point keeps the constraints; default `ExcitationProblem.keeps`.
+    """
+    keeps = keeps or problem.keeps
+    x = problem.within_limits(started(problem, x))
+    if keeps(x):
+        return x
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        inside = keeps(problem.rest + middle * (x - problem.rest))
+        low, high = (middle, high) if inside else (low, middle)
+    if low < LEAST_MOTION:
+        return None
+    return np.asarray(problem.rest + low * (x - problem.rest))
+
+
+def started(problem: ExcitationProblem, x: Float1D) -> Float1D:
+    """Return x, its offsets moved so that it starts where the problem wants it to."""
+    if problem.start is None:
+        return x
+    x = x.copy()
+    joints = x.reshape(problem.nominal.dof, -1)
+    at_zero = problem.space.on_grid(1).motion(x)[0][0]
+    joints[:, 0] += (problem.start - at_zero) / problem.nominal.limits.half_range
+    return x
+
+
+def require_rest(problem: ExcitationProblem) -> None:
+    """Raise unless the robot may rest where motions shrink to.
+
+    Raises
+    ------
+    InfeasibleError
+        If it violates a constraint there, or the start pose is outside the limits.
+    """
+    robot, start = problem.nominal, problem.start
+    if start is not None:
+        outside = (start < robot.limits.lower) | (start > robot.limits.upper)
+        if outside.any():
+            j = int(outside.argmax())
+            joint = robot.joints[j]
+            raise InfeasibleError(
+                f"the start pose has joint '{joint.name}' at {start[j]:.4g}, outside its range of "
+                f"{joint.lower:.4g} to {joint.upper:.4g}; choose another one"
+            )
+    told = _first_violation(problem, problem.rest)
+    if told:
+        where = "home" if start is None else "start"
+        raise InfeasibleError(
+            f"even at rest in the {where} pose, {told}; widen the constraint or choose another pose"
+        )
+
+
+def _first_violation(problem: ExcitationProblem, x: Float1D) -> str:
+    try:
+        found = problem.violated(x)
+    except PathError as error:
+        return str(error)
+    return str(found[0]) if found else ""

@@ -1,0 +1,169 @@
+"""Excitation by swarm: the optimizers of the papers on the same problem as the gradient."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import InfeasibleError, OptionError, PathError
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim import OPTIMIZERS, minimize
+from robotid_sim.trajectory.constraints import MotionConstraint
+from robotid_sim.trajectory.criteria import Criterion, DOptimality
+from robotid_sim.trajectory.design import Progress, silent
+from robotid_sim.trajectory.draws import require_rest, shrunk, started
+from robotid_sim.trajectory.excitation_problem import ExcitationProblem
+from robotid_sim.trajectory.excitation_space import ExcitationFamily
+from robotid_sim.trajectory.fourier_space import FourierOptions
+from robotid_sim.trajectory.optimal import DesignResult, given, mended
+from robotid_sim.trajectory.prior import Prior
+
+Handling = Literal["scaling", "penalty"]
+
+PENALTY = 10.0
+"""Weight of the sum of violations, each over its bound, against the logarithm of a criterion."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DesignCost:
+    """A criterion as a cost of free coordinates in a box, for methods that know no constraints.
+
+    With ``scaling`` a point stands for the largest motion toward it that keeps all limits, so that
+    every point is feasible. With ``penalty`` a point stands for itself and pays for what it
+    violates, as in the genetic algorithm of [1]_; what is found may violate limits.
+
+    References
+    ----------
+    .. [1] Kou, Guo, Ren (2022), "A new method for identifying kinetic parameters of industrial
+       robots", Actuators 11(1), 2, doi:10.3390/act11010002.
+    """
+
+    problem: ExcitationProblem
+    handling: Handling = "scaling"
+    values: list[float] = field(default_factory=list, repr=False)
+    """Cost of every point so far."""
+
+    def __call__(self, points: Float2D) -> Float1D:
+        """Return the costs of points, shape (m,), for points of shape (m, d)."""
+        costs = [self._cost(point) for point in points]
+        self.values.extend(costs)
+        return np.array(costs)
+
+    def meant(self, point: Float1D) -> Float1D | None:
+        """Return the coordinates of the motion that a point stands for; None if there is none."""
+        if self.handling == "penalty":
+            return started(self.problem, point)
+        return shrunk(self.problem, point, self.problem.fits)
+
+    def _cost(self, point: Float1D) -> float:
+        x = self.meant(point)
+        if x is None:
+            return np.inf
+        cost = self.problem.value(x)
+        return cost if self.handling == "scaling" else cost + PENALTY * self._violation(x)
+
+    def _violation(self, x: Float1D) -> float:
+        """Return the mean excess over all limits, each over its bound."""
+        problem = self.problem
+        try:
+            if problem.limits is not None:
+                excess = [np.maximum(np.abs(problem.limits @ x) - 1.0, 0.0)]
+            else:
+                (kinematic,) = problem.kinematic_constraints()
+                excess = [np.maximum(kinematic.fun(x) - 1.0, 0.0)]
+            for constraint in problem.constraints:
+                lower, upper = constraint.bounds
+                values = problem.use(constraint, x).reshape(-1, lower.size)
+                excess.append(np.maximum(np.maximum(values - upper, lower - values), 0.0).ravel())
+        except PathError:
+            return np.inf
+        return float(sum(part.mean() for part in excess))
+
+
+def swarm_design(
+    nominal: Robot,
+    basis: BaseParameters,
+    rng: np.random.Generator,
+    *,
+    method: str,
+    options: ExcitationFamily | None = None,
+    criterion: Criterion | None = None,
+    constraints: Sequence[MotionConstraint] = (),
+    start: Float1D | None = None,
+    noise_std: Float1D | None = None,
+    prior: Prior | None = None,
+    dt: float = 1e-3,
+    population: int = 50,
+    generations: int = 30,
+    handling: Handling = "scaling",
+    method_options: dict[str, Any] | None = None,
+    progress: Progress = silent,
+) -> DesignResult:
+    """Return the excitation that an optimizer of `robotid_sim.optim` finds.
+
+    Parameters
+    ----------
+    nominal, basis, rng
+        As for `optimal_design`.
+    method : str
+        A name in OPTIMIZERS.
+    options, criterion, constraints, start, noise_std, prior, dt
+        As for `optimal_design`.
+    population, generations : int
+        Its budget is their product, in evaluations of the criterion.
+    handling : str
+        ``scaling`` or ``penalty``: see `DesignCost`.
+    method_options : dict, optional
+        Hyper-parameters of the method.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    InfeasibleError
+        If no point of the budget keeps the limits.
+    UnknownNameError, OptionError
+        If the method or a value is refused.
+    """
+    if population < 1 or generations < 1:
+        raise OptionError(
+            f"population and generations must be at least 1, got {population} and {generations}"
+        )
+    if handling not in ("scaling", "penalty"):
+        raise OptionError(f"unknown handling '{handling}'; known: scaling, penalty")
+    options = options or FourierOptions()
+    chosen = given(criterion or DOptimality(), options, noise_std, prior, dt)
+    problem = ExcitationProblem(nominal, basis, options, chosen, tuple(constraints), start)
+    require_rest(problem)
+    cost, budget = DesignCost(problem, handling), population * generations
+    optimizer = OPTIMIZERS.build(method, population=population, **(method_options or {}))
+    box = np.ones(problem.space.size)
+    found = minimize(
+        cost,
+        -box,
+        box,
+        method=optimizer,
+        max_evals=budget,
+        rng=rng,
+        callback=lambda evaluations, best: progress("design", min(1.0, evaluations / budget)),  # noqa: ARG005
+    )
+    x = cost.meant(found.x)
+    if x is None or not np.isfinite(found.fun):
+        raise InfeasibleError(
+            f"none of {budget} motions of '{method}' keeps all limits; raise the budget, widen the "
+            "constraints or choose another home or start pose"
+        )
+    x = mended(problem, x) if handling == "scaling" else x
+    return DesignResult(
+        trajectory=problem.space.trajectory(x),
+        criterion=problem.criterion,
+        value_before=float(np.min(cost.values[:population])),
+        value_after=problem.value(x),
+        start_values=(),
+        success=True,
+        message=f"best of {len(cost.values)} evaluations of {method}, limits by {handling}",
+        violated=tuple(problem.violated(x)),
+    )
