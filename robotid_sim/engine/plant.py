@@ -1,17 +1,20 @@
 """The robot in the PyBullet engine, with the engine's traps closed."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics import kernels
-from robotid_sim.dynamics.dynamics import effective_inertia, mass_matrix, not_positive_definite
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.drives import drive_of
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
+from robotid_sim.engine.substeps import MAX_SUBSTEPS
+from robotid_sim.engine.substeps import substeps_for as substeps_for  # one import for a plant
 from robotid_sim.errors import (
     OptionError,
     RankDeficientError,
@@ -19,6 +22,8 @@ from robotid_sim.errors import (
     ShapeError,
     SimulationDiverged,
 )
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 
 with captured_output():  # prints its build time
@@ -27,7 +32,6 @@ with captured_output():  # prints its build time
 LEAPFROG_PASSES = 3
 """Fixed-point passes for the mid-step velocity; the error falls by about dt per pass."""
 
-MAX_SUBSTEPS = 256
 DIVERGED = 100.0
 """A joint this many times faster than its velocity limit has diverged."""
 
@@ -42,45 +46,6 @@ class Step(NamedTuple):
     dq: Float1D
     ddq: Float1D
     tau: Float1D
-
-
-def substeps_for(robot: Robot, q: Float2D, dt: float, minimum: int = 4) -> int:
-    """Return the sub-steps per control step that keep explicit friction stable along a path.
-
-    Friction has the slope ``Fc / eps + Fv`` at standstill; integrated explicitly on a light joint
-    it chatters between samples, invisibly in the log, unless ``dt_sub (Fc / eps + Fv) / M_eff <=
-    1`` with the inertia ``M_eff`` that the joint feels.
-
-    Parameters
-    ----------
-    robot : Robot
-        The plant.
-    q : ndarray, shape (N, n)
-        Positions along the path.
-    dt : float
-        Control step [s].
-    minimum : int
-        Smallest number returned.
-
-    Raises
-    ------
-    OptionError
-        If more than MAX_SUBSTEPS would be needed; names the joint.
-    """
-    lightest = effective_inertia(robot, q).min(axis=0)
-    laws = [joint.friction for joint in robot.joints]
-    slope = np.array([law.Fc / law.eps + law.Fv for law in laws])
-    need = dt * slope / lightest
-    worst = int(need.argmax())
-    if need[worst] > MAX_SUBSTEPS:
-        joint = robot.joints[worst]
-        raise OptionError(
-            f"joint '{joint.name}' has friction Fc {joint.friction.Fc:g}, Fv "
-            f"{joint.friction.Fv:g} with eps {joint.friction.eps:g} on an inertia of "
-            f"{lightest[worst]:.2g}, which needs {need[worst]:.0f} sub-steps per control step (at "
-            f"most {MAX_SUBSTEPS}); give its rotor inertia Ia, raise eps or the control rate"
-        )
-    return max(minimum, int(np.ceil(need[worst])))
 
 
 def _require_inertia(robot: Robot) -> None:
@@ -114,10 +79,18 @@ class Plant(Closing):
         Engine steps per control step.
     leapfrog : bool
         Evaluate forces at the mid-step velocity; if False at the start of the sub-step.
+    friction : FrictionLaw, optional
+        Friction of the plant instead of that of its robot, which is what a model of it has.
     """
 
     def __init__(
-        self, robot: Robot, *, dt: float = 1e-3, substeps: int = 4, leapfrog: bool = True
+        self,
+        robot: Robot,
+        *,
+        dt: float = 1e-3,
+        substeps: int = 4,
+        leapfrog: bool = True,
+        friction: FrictionLaw | None = None,
     ) -> None:
         if not 0.0 < dt < 1.0 or not 1 <= substeps <= MAX_SUBSTEPS:
             raise OptionError(
@@ -132,7 +105,9 @@ class Plant(Closing):
         self._passes = LEAPFROG_PASSES if leapfrog else 0
         self._indices = list(range(robot.dof))
         self._shape = (robot.dof,)
-        self._model = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
+        self.friction = friction
+        self._drive = drive_of(robot, friction)
+        self._acted: list[Float1D] = []
         self._fastest = DIVERGED * robot.limits.velocity
         self._client = pybullet.connect(pybullet.DIRECT)
         try:
@@ -159,6 +134,7 @@ class Plant(Closing):
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Put the robot into a state, time zero."""
         self.t = 0.0
+        self._acted.clear()
         q, dq = self._checked(q, "q"), self._checked(dq, "dq")
         for j in self._indices:
             pybullet.resetJointState(
@@ -191,13 +167,13 @@ class Plant(Closing):
         acting = tau if disturbance is None else tau + self._checked(disturbance, "disturbance")
         first = None
         for _ in range(self.substeps):
-            held, ddq, v, ok = kernels.plant_step(
-                *self._model, self.q, self.dq, acting, self.dt / self.substeps, self._passes
+            held, ddq, v, friction = self._drive(
+                self.q, self.dq, acting, self.dt / self.substeps, self._passes
             )
-            if not ok:
-                raise RankDeficientError(not_positive_definite(self.robot))
             if first is None:
                 first = Step(self.q, v, ddq, tau)
+                if friction is not None:
+                    self._acted.append(friction)
             pybullet.setJointMotorControlArray(
                 self._body,
                 self._indices,
@@ -220,6 +196,20 @@ class Plant(Closing):
         self.t += self.dt
         assert first is not None
         return first
+
+    def note(self, log: Log) -> Log:
+        """Return the log of a run since the last reset with the plant's own friction noted.
+
+        The provenance names the law, and the truth holds the friction torques that acted. Without a
+        law it is the log itself.
+        """
+        if self.friction is None:
+            return log
+        truth = log.truth
+        if truth is not None and self._acted:
+            truth = replace(truth, friction=np.array(self._acted[: log.t.size]))
+        noted = {**log.provenance, "friction": self.friction.describe()}
+        return replace(log, truth=truth, provenance=noted)
 
     def engine_torque(self, q: Float1D, dq: Float1D, ddq: Float1D) -> Float1D:
         """Return PyBullet's own inverse dynamics of the private copy [N m], shape (n,)."""

@@ -9,21 +9,39 @@ from typing import Any
 import h5py
 import numpy as np
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import atomic_path, check_schema, schema_tag
 from robotid_sim.measurement.log import Log, Truth
 
 VERSION = 1
 
-CHANNELS = {"q": "position", "dq": "velocity", "tau_cmd": "torque", "tau_meas": "torque"}
-TRUTH = {"q": "position", "dq": "velocity", "ddq": "acceleration", "tau": "torque"}
+CHANNELS = {
+    "q": "position",
+    "dq": "velocity",
+    "tau_cmd": "torque",
+    "tau_meas": "torque",
+    "current": "current",
+    "torque_constant": "torque constant",
+}
+TRUTH = {
+    "q": "position",
+    "dq": "velocity",
+    "ddq": "acceleration",
+    "tau": "torque",
+    "friction": "torque",
+}
+_OPTIONAL_TRUTH = ("friction",)
 UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},
     "acceleration": {"rad": "rad/s^2", "m": "m/s^2"},
     "torque": {"rad": "N m", "m": "N"},
+    "current": {"rad": "A", "m": "A"},
+    "torque constant": {"rad": "N m/A", "m": "N/A"},
 }
+_COLUMNS = {"q": "q", "dq": "dq", "tau_cmd": "tau_cmd", "tau_meas": "tau", "current": "current"}
+"""Channels of a CSV and what its column names begin with."""
 _HEADER = ("torque_time_offset", "period", "seed")
 
 
@@ -40,9 +58,10 @@ def load_log(path: str | Path) -> Log:
     """Read a log from HDF5 or, if the path ends in ``.csv``, from CSV.
 
     A CSV has a header line with ``t`` [s], and for every joint ``q.<joint>`` and ``tau.<joint>``
-    (optionally ``dq.<joint>``, ``tau_cmd.<joint>``); lines before it that start with ``#`` may hold
-    ``# key: value`` with the keys ``joint_units`` (such as ``rad rad m``), ``torque_time_offset``
-    [s] and ``period`` [s].
+    (optionally ``dq.<joint>``, ``tau_cmd.<joint>``, ``current.<joint>`` [A]); lines before it that
+    start with ``#`` may hold ``# key: value`` with the keys ``joint_units`` (such as
+    ``rad rad m``), ``torque_constant`` [N m/A], one a joint, ``torque_time_offset`` [s] and
+    ``period`` [s]. With currents and torque constants, ``tau.<joint>`` may be absent.
 
     Raises
     ------
@@ -94,7 +113,8 @@ def _read_hdf5(path: Path) -> Log:
             channels = {name: file[name][()] for name in CHANNELS if name in file}
             truth = None
             if "truth" in file:
-                truth = Truth(**{name: file["truth"][name][()] for name in TRUTH})
+                stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
+                truth = Truth(**{name: file["truth"][name][()] for name in stored})
             header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
             return Log(
                 t=file["t"][()],
@@ -113,7 +133,7 @@ def _read_hdf5(path: Path) -> Log:
 
 def _write_csv(log: Log, path: Path) -> None:
     columns, names = [log.t[:, None]], ["t"]
-    for channel, prefix in (("q", "q"), ("dq", "dq"), ("tau_cmd", "tau_cmd"), ("tau_meas", "tau")):
+    for channel, prefix in _COLUMNS.items():
         value = getattr(log, channel)
         if value is not None:
             columns.append(value)
@@ -121,6 +141,9 @@ def _write_csv(log: Log, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(f"# schema: {schema_tag('log', VERSION)}\n")
         file.write(f"# joint_units: {' '.join(log.joint_units)}\n")
+        if log.torque_constant is not None:
+            constants = " ".join(repr(value) for value in log.torque_constant.tolist())
+            file.write(f"# torque_constant: {constants}\n")
         for key in _HEADER:
             if getattr(log, key) is not None:
                 file.write(f"# {key}: {getattr(log, key)!r}\n")
@@ -129,19 +152,7 @@ def _write_csv(log: Log, path: Path) -> None:
 
 
 def _read_csv(path: Path) -> Log:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"cannot read log {path}: {error}") from error
-    header: dict[str, str] = {}
-    while lines and lines[0].startswith("#"):
-        key, _, value = lines.pop(0).removeprefix("#").partition(":")
-        header[key.strip()] = value.strip()
-    if "schema" in header:
-        check_schema(header["schema"], "log", VERSION, path)
-    rows = list(csv.reader(lines))
-    if len(rows) < 2:
-        raise FileFormatError(f"{path} holds no samples below its header line")
+    header, rows = _csv_parts(path)
     names, values = [name.strip() for name in rows[0]], _numbers(rows[1:], path, len(rows[0]))
     joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))
     if "t" not in names or not joints:
@@ -156,23 +167,54 @@ def _read_csv(path: Path) -> Log:
                 raise LogError(f"column '{name}' is missing")
         return values[:, [names.index(name) for name in wanted]]
 
-    q, tau = channel("q"), channel("tau")
-    if q is None or tau is None:
+    channels: dict[str, Any] = {name: channel(prefix) for name, prefix in _COLUMNS.items()}
+    constants = _header_numbers(header, "torque_constant", len(joints))
+    if channels["tau_meas"] is None and channels["current"] is not None and constants is not None:
+        channels["tau_meas"] = channels["current"] * constants
+    if channels["tau_meas"] is None:
         raise LogError("columns 'tau.<joint>' are missing; the measured torque is needed")
-    units = tuple(header.get("joint_units", "rad " * len(joints)).split())
     return Log(
         t=values[:, names.index("t")],
-        q=q,
-        tau_meas=tau,
-        dq=channel("dq"),
-        tau_cmd=channel("tau_cmd"),
         joint_names=joints,
-        joint_units=units,
+        joint_units=tuple(header.get("joint_units", "rad " * len(joints)).split()),
+        torque_constant=constants,
         torque_time_offset=_header_number(header, "torque_time_offset") or 0.0,
         period=_header_number(header, "period"),
         seed=int(header["seed"]) if header.get("seed", "").isdigit() else None,
         provenance={"file": path.name},
+        **channels,
     )
+
+
+def _csv_parts(path: Path) -> tuple[dict[str, str], list[list[str]]]:
+    """Return the comment lines by key, and the rows of cells: names, then samples."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"cannot read log {path}: {error}") from error
+    header: dict[str, str] = {}
+    while lines and lines[0].startswith("#"):
+        key, _, value = lines.pop(0).removeprefix("#").partition(":")
+        header[key.strip()] = value.strip()
+    if "schema" in header:
+        check_schema(header["schema"], "log", VERSION, path)
+    rows = list(csv.reader(lines))
+    if len(rows) < 2:
+        raise FileFormatError(f"{path} holds no samples below its header line")
+    return header, rows
+
+
+def _header_numbers(header: Mapping[str, str], key: str, count: int) -> Float1D | None:
+    """Return one number per joint, or None if the key is absent."""
+    if key not in header:
+        return None
+    try:
+        numbers = [float(word) for word in header[key].split()]
+    except ValueError as error:
+        raise LogError(f"'# {key}: {header[key]}' is not a list of numbers") from error
+    if len(numbers) != count:
+        raise LogError(f"'# {key}' has {len(numbers)} numbers for {count} joints")
+    return np.array(numbers)
 
 
 def _header_number(header: Mapping[str, str], key: str) -> float | None:

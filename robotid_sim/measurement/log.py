@@ -31,18 +31,23 @@ class Truth:
         the first sub-step, at its mid-step velocity.
     tau : ndarray, shape (N, n)
         Torque that the drives applied, after clipping [N m].
+    friction : ndarray, shape (N, n), optional
+        Friction torque that acted, if the plant's friction was not that of its robot [N m]: tau is
+        that of the rigid bodies and rotors plus this.
     """
 
     q: Float2D
     dq: Float2D
     ddq: Float2D
     tau: Float2D
+    friction: Float2D | None = None
 
     def __post_init__(self) -> None:
         first = readonly(self.q, shape=(None, None), name="truth q")
-        for name in ("q", "dq", "ddq", "tau"):
-            value = readonly(getattr(self, name), shape=first.shape, name=f"truth {name}")
-            object.__setattr__(self, name, value)
+        for name in ("q", "dq", "ddq", "tau", "friction"):
+            if getattr(self, name) is not None:
+                value = readonly(getattr(self, name), shape=first.shape, name=f"truth {name}")
+                object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +75,10 @@ class Log:
     """Measured velocity, if the cell records it."""
     tau_cmd: Float2D | None = None
     """Commanded torque, if the cell records it."""
+    current: Float2D | None = None
+    """Measured motor current [A], if the torque was taken from it."""
+    torque_constant: Float1D | None = None
+    """Torque per current that the cell believes in [N m/A or N/A], shape (n,); with `current`."""
     seed: int | None = None
     """Seed of a virtual experiment; None for a log of a machine."""
     truth: Truth | None = None
@@ -81,15 +90,18 @@ class Log:
         try:
             t = readonly(self.t, shape=(None,), name="t")
             object.__setattr__(self, "t", t)
-            for name in ("q", "tau_meas", "dq", "tau_cmd"):
+            shapes = dict.fromkeys(("q", "tau_meas", "dq", "tau_cmd", "current"), (t.size, n))
+            for name, shape in {**shapes, "torque_constant": (n,)}.items():
                 value = getattr(self, name)
                 if value is not None:
-                    checked = readonly(value, shape=(t.size, n), name=name)
+                    checked = readonly(value, shape=shape, name=name)
                     object.__setattr__(self, name, checked)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
         if self.truth is not None and self.truth.q.shape != self.q.shape:
             raise LogError(f"log: truth has shape {self.truth.q.shape}, expected {self.q.shape}")
+        if (self.current is None) != (self.torque_constant is None):
+            raise LogError("log: motor currents and torque constants are of use only together")
         if len(self.joint_units) != n:
             raise LogError(f"log: {n} joints but {len(self.joint_units)} units")
         if t.size < SHORTEST_LOG:

@@ -1,14 +1,27 @@
-"""Sensors: each turns a clean log into one that a real cell would have recorded."""
+"""What every sensor is: it turns a clean log into one that a real cell would have recorded.
+
+Sensors compose: `measure` applies them one after the other with one generator, so that a seed fixes
+every bit. The order is part of the experiment, and it should be that of the cell: what happens to
+the quantity (eccentricity, jitter), then noise, then quantization, then what happens on the way
+into the file (delay, outliers, lost samples). Each sensor leaves a note in the provenance.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
-from robotid_sim.errors import OptionError
+from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.measurement.log import Log
+
+PROVENANCE = "measured_by"
+"""Key of the provenance under which sensors, with their options and draws, are listed in order."""
+
+PerJoint = float | tuple[float, ...]
+"""One number for all joints, or one per joint."""
 
 
 class Sensor(ABC):
@@ -17,6 +30,17 @@ class Sensor(ABC):
     @abstractmethod
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Return the log with this imperfection; `truth` stays untouched."""
+
+    def settled(self, drawn: Mapping[str, Any]) -> "Sensor":
+        """Return the sensor with what a cell has for good held as drawn; most have nothing.
+
+        Parameters
+        ----------
+        drawn : mapping
+            What the sensor drew for a log, from its provenance.
+        """
+        del drawn
+        return self
 
 
 def measure(log: Log, sensors: Sequence[Sensor], rng: np.random.Generator) -> Log:
@@ -36,86 +60,175 @@ def measure(log: Log, sensors: Sequence[Sensor], rng: np.random.Generator) -> Lo
     return log
 
 
-def _per_joint(log: Log, revolute: float, prismatic: float) -> Float1D:
-    return np.array([prismatic if unit == "m" else revolute for unit in log.joint_units])
+def settled(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
+    """Return the sensors that measured a log, ready to measure another with the same cell.
+
+    Torque constants, offsets and phases of harmonics are drawn once for a cell: in a replicate of
+    the experiment they are the same, and only the noise differs. A log without notes of these
+    sensors, such as one of a machine, gives them back as they are.
+
+    Parameters
+    ----------
+    sensors : sequence of Sensor
+        As they were given to `measure`.
+    log : Log
+        What `measure` returned.
+    """
+    notes = log.provenance.get(PROVENANCE, [])
+    if [note["sensor"] for note in notes] != [type(sensor).__name__ for sensor in sensors]:
+        return tuple(sensors)
+    pairs = zip(sensors, notes, strict=True)
+    return tuple(sensor.settled(note.get("drawn", {})) for sensor, note in pairs)
 
 
-def _not_negative(sensor: Sensor, *names: str) -> None:
+def applied(
+    sensor: Sensor, log: Log, facts: Mapping[str, Any] | None = None, **channels: Any
+) -> Log:
+    """Return the log with new channels and a note of the sensor in its provenance.
+
+    A new torque moves the motor current with it, for the torque is the current times its constant.
+
+    Parameters
+    ----------
+    sensor : Sensor
+        A dataclass, whose options go into the note.
+    log : Log
+        The log before.
+    facts : mapping, optional
+        What the sensor drew or counted.
+    **channels : ndarray
+        Fields of the log that change.
+    """
+    if "tau_meas" in channels and "current" not in channels and log.torque_constant is not None:
+        channels["current"] = channels["tau_meas"] / log.torque_constant
+    note = {"sensor": type(sensor).__name__, **_jsonable(asdict(sensor))}  # type: ignore[call-overload]
+    if facts:
+        note["drawn"] = _jsonable(facts)
+    before = log.provenance.get(PROVENANCE, [])
+    return replace(log, provenance={**log.provenance, PROVENANCE: [*before, note]}, **channels)
+
+
+def _jsonable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping with arrays and tuples as lists, as a file gives them back."""
+    return {k: np.asarray(v).tolist() if np.ndim(v) else v for k, v in values.items()}
+
+
+def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bool = False) -> None:
+    """Check options that are one number or one per joint, and freeze lists into tuples.
+
+    Raises
+    ------
+    OptionError
+        If one is not finite, or negative (or zero, if `positive`) without being `signed`.
+    """
     for name in names:
-        if not 0.0 <= getattr(sensor, name) < np.inf:
-            raise OptionError(f"{type(sensor).__name__} {name} must not be negative")
+        value = getattr(sensor, name)
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"{type(sensor).__name__} {name} is not a number: {value}") from error
+        low = array <= 0.0 if positive else array < 0.0
+        if array.ndim > 1 or not np.isfinite(array).all() or (low.any() and not signed):
+            rule = "finite" if signed else "positive" if positive else "finite and not negative"
+            raise OptionError(f"{type(sensor).__name__} {name} must be {rule}, got {value}")
+        if array.ndim == 1:
+            object.__setattr__(sensor, name, tuple(array.tolist()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncoderNoise(Sensor):
-    """White Gaussian noise on the joint positions."""
+def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
+    """Return an option as one number per joint of the log, shape (n,).
 
-    revolute: float = 1e-4
-    """Standard deviation of revolute joints [rad]."""
-    prismatic: float = 1e-5
-    """Standard deviation of prismatic joints [m]."""
-
-    def __post_init__(self) -> None:
-        _not_negative(self, "revolute", "prismatic")
-
-    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Add noise to `q`."""
-        std = _per_joint(log, self.revolute, self.prismatic)
-        return replace(log, q=log.q + std * rng.standard_normal(log.q.shape))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncoderQuantization(Sensor):
-    """Rounding of the joint positions to the encoder's resolution."""
-
-    revolute: float = 2.0 * np.pi / 2**17
-    """Resolution of revolute joints [rad]; 0 for none."""
-    prismatic: float = 1e-6
-    """Resolution of prismatic joints [m]; 0 for none."""
-
-    def __post_init__(self) -> None:
-        _not_negative(self, "revolute", "prismatic")
-
-    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Round `q` to the nearest count."""
-        del rng
-        step = _per_joint(log, self.revolute, self.prismatic)
-        counts = np.divide(log.q, step, out=np.zeros_like(log.q), where=step > 0.0)
-        return replace(log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
+    Raises
+    ------
+    OptionError
+        If the option has another number of entries than the log has joints.
+    """
+    value = np.asarray(getattr(sensor, name), dtype=float)
+    if value.ndim == 1 and value.size != log.dof:
+        raise OptionError(
+            f"{type(sensor).__name__} {name} has {value.size} entries for {log.dof} joints; give "
+            "one per joint or a single number"
+        )
+    return np.array(np.broadcast_to(value, (log.dof,)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TorqueNoise(Sensor):
-    """White Gaussian noise on the joint torques, relative to their size or absolute."""
-
-    relative: float = 0.01
-    """Standard deviation over the RMS torque of the joint."""
-    absolute: float = 0.0
-    """Standard deviation added to that [N m]."""
-
-    def __post_init__(self) -> None:
-        _not_negative(self, "relative", "absolute")
-
-    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Add noise to `tau_meas`."""
-        motion = log.t >= 0.0 if (log.t >= 0.0).any() else log.t < 0.0
-        rms = np.sqrt((log.tau_meas[motion] ** 2).mean(axis=0))
-        std = self.relative * rms + self.absolute
-        return replace(log, tau_meas=log.tau_meas + std * rng.standard_normal(log.q.shape))
+def by_kind(sensor: Sensor, log: Log) -> Float1D:
+    """Return the options `revolute` and `prismatic` joint by joint, shape (n,)."""
+    prismatic = np.array([unit == "m" for unit in log.joint_units])
+    both = (per_joint(sensor, name, log) for name in ("prismatic", "revolute"))
+    return np.asarray(np.where(prismatic, *both))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TorqueDelay(Sensor):
-    """A late torque channel: its samples belong to an earlier time than their stamp says."""
+def torque_rms(log: Log) -> Float1D:
+    """Return the RMS torque of every joint after time zero, or of the approach alone [N m]."""
+    motion = log.t >= 0.0 if (log.t >= 0.0).any() else log.t < 0.0
+    return np.asarray(np.sqrt((log.tau_meas[motion] ** 2).mean(axis=0)))
 
-    delay: float = 0.0
-    """Delay behind the positions [s]; fractions of a sample are interpolated linearly."""
 
-    def __post_init__(self) -> None:
-        _not_negative(self, "delay")
+def shaft_angle(log: Log, gear: Float1D, lead: Float1D) -> Float2D:
+    r"""Return the angle of the encoder's or motor's shaft, shape (N, n).
 
-    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Shift `tau_meas` to later samples."""
-        del rng
-        late = [np.interp(log.t - self.delay, log.t, column) for column in log.tau_meas.T]
-        return replace(log, tau_meas=np.column_stack(late))
+    It is :math:`G q` for a revolute joint and :math:`2 \pi G q / p` for a screw of lead p.
+
+    Parameters
+    ----------
+    log : Log
+        Its positions.
+    gear : ndarray, shape (n,)
+        Revolutions of the shaft per revolution of the joint, or of the screw.
+    lead : ndarray, shape (n,)
+        Travel of a prismatic joint per revolution of its screw [m].
+    """
+    prismatic = np.array([unit == "m" for unit in log.joint_units])
+    return np.asarray(log.q * gear * np.where(prismatic, 2.0 * np.pi / lead, 1.0))
+
+
+def harmonics(
+    angle: Float2D, orders: Sequence[float], shares: Sequence[float], phase: Float2D
+) -> Float2D:
+    r"""Return :math:`\sum_k s_k \sin(k \alpha + \varphi_k)`, shape (N, n).
+
+    Parameters
+    ----------
+    angle : ndarray, shape (N, n)
+        Angle of the shaft [rad].
+    orders, shares : sequence of float
+        Periods per revolution k, and the amplitude of each.
+    phase : ndarray, shape (len(orders), n)
+        Phases [rad].
+    """
+    terms = zip(orders, shares, phase, strict=True)
+    return np.asarray(sum(share * np.sin(order * angle + p) for order, share, p in terms))
+
+
+Phases = tuple[tuple[float, ...], ...]
+"""Phases of harmonics, one list per order with one number per joint."""
+
+
+def phases(
+    given: Phases | None, orders: Sequence[float], log: Log, rng: np.random.Generator
+) -> Float2D:
+    """Return given phases of harmonics, or draw them, shape (len(orders), n) [rad].
+
+    Raises
+    ------
+    OptionError
+        If there is not one per order and joint.
+    """
+    shape = (len(orders), log.dof)
+    if given is None:
+        return rng.uniform(0.0, 2.0 * np.pi, shape)
+    try:
+        return np.asarray(readonly(given, shape=shape, name="phase"))
+    except ShapeError as error:
+        raise OptionError(f"phases of harmonics, one per order and joint: {error}") from error
+
+
+def check_harmonics(orders: object, shares: object, sensor: Sensor) -> None:
+    """Raise unless there is one share per order, and at least one."""
+    sizes = (np.size(orders), np.size(shares))  # type: ignore[arg-type]
+    if not isinstance(orders, tuple) or not isinstance(shares, tuple) or sizes[0] != sizes[1]:
+        raise OptionError(
+            f"{type(sensor).__name__} orders and shares are lists of the same length, got "
+            f"{orders} and {shares}"
+        )

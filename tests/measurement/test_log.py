@@ -1,9 +1,11 @@
 """What a log accepts, and how it refuses the rest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from robotid_sim.errors import LogError
+from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.measurement import Log
 
 
@@ -111,3 +113,21 @@ def test_a_log_in_other_units_is_of_another_robot(irb140):
     log = Log(t, q, q, irb140.joint_names, ("rad",) * 5 + ("m",))
     with pytest.raises(LogError, match=r"\[m\]"):
         log.require_robot(irb140)
+
+
+def test_currents_come_with_a_torque_constant_per_joint(log_values):
+    current = log_values["tau_meas"] / 2.0
+    both = {**log_values, "current": current, "torque_constant": [2.0, 2.0, 2.0]}
+    assert Log(**both).current.shape == (200, 3)
+    assert "only together" in refused({**both, "torque_constant": None})
+    assert "only together" in refused({**both, "current": None})
+    assert "torque_constant has shape" in refused({**both, "torque_constant": [2.0, 2.0]})
+    assert "current has shape" in refused({**both, "current": current[:-1]})
+    assert "current is not finite" in refused(one_bad(both, "current", (17, 2), np.nan))
+
+
+def test_friction_of_the_truth_has_the_shape_of_the_truth(log_values):
+    truth = log_values["truth"]
+    assert replace(truth, friction=0.1 * truth.tau).friction.shape == (200, 3)
+    with pytest.raises(ShapeError, match="truth friction"):
+        replace(truth, friction=truth.tau[:-1])

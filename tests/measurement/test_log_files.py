@@ -216,3 +216,66 @@ def test_a_csv_saved_by_a_spreadsheet_is_read(tmp_path, log):
     text = path.read_text().replace("\n", "\r\n")
     path.write_bytes(text.encode("utf-8-sig"))  # with the byte order mark that Excel writes
     assert_same_channels(load_log(path), log)
+
+
+@pytest.fixture
+def driven(log):
+    """The log of a cell that measures currents and of a plant with friction of its own."""
+    constants = np.array([12.5, 1.0 / 3.0, 200.0])
+    truth = replace(log.truth, friction=np.tanh(log.truth.dq))
+    return replace(log, current=log.tau_meas / constants, torque_constant=constants, truth=truth)
+
+
+@pytest.mark.parametrize("file", ["log.h5", "log.csv"])
+def test_currents_and_torque_constants_keep_every_bit(tmp_path, driven, file):
+    save_log(driven, tmp_path / file)
+    loaded = load_log(tmp_path / file)
+    assert_same_channels(loaded, driven)
+    assert loaded.current.tobytes() == driven.current.tobytes()
+    assert loaded.torque_constant.tobytes() == driven.torque_constant.tobytes()
+
+
+def test_friction_of_the_truth_keeps_every_bit_and_may_be_absent(tmp_path, log, driven):
+    save_log(driven, tmp_path / "log.h5")
+    loaded = load_log(tmp_path / "log.h5")
+    assert loaded.truth.friction.tobytes() == driven.truth.friction.tobytes()
+    with h5py.File(tmp_path / "log.h5") as file:
+        assert list(file["truth"]["friction"].attrs["units"]) == ["N m", "N m", "N"]
+        assert list(file["torque_constant"].attrs["units"]) == ["N m/A", "N m/A", "N/A"]
+        assert list(file["current"].attrs["units"]) == ["A"] * 3
+    save_log(log, tmp_path / "log.h5")
+    assert load_log(tmp_path / "log.h5").truth.friction is None
+
+
+def test_a_log_without_the_newer_channels_has_the_form_that_it_always_had(tmp_path, log):
+    save_log(log, tmp_path / "log.h5")
+    with h5py.File(tmp_path / "log.h5") as file:
+        assert set(file) == {"t", "q", "dq", "tau_cmd", "tau_meas", "truth"}
+        assert set(file["truth"]) == {"q", "dq", "ddq", "tau"}
+        assert file.attrs["schema"] == "robotid/log/1"
+    save_log(log, tmp_path / "log.csv")
+    assert "torque_constant" not in (tmp_path / "log.csv").read_text()
+
+
+def test_a_csv_with_currents_needs_no_torque(tmp_path):
+    path = tmp_path / "machine.csv"
+    rows = [f"{0.01 * k:.2f},{0.1 * k},{2.0 * k}" for k in range(12)]
+    path.write_text("\n".join(["# torque_constant: 1.5", "t,q.a,current.a", *rows]))
+    log = load_log(path)
+    np.testing.assert_array_equal(log.tau_meas[:, 0], 3.0 * np.arange(12))
+    path.write_text("\n".join(["t,q.a,current.a", *rows]))
+    assert "tau.<joint>" in refused(path, LogError)
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ("# torque_constant: 1.0 2.0\n", "2 numbers for 3 joints"),
+        ("# torque_constant: 1.0 2.0 much\n", "not a list of numbers"),
+        ("", "only together"),
+    ],
+)
+def test_torque_constants_of_a_csv_are_one_per_joint(tmp_path, driven, new, message):
+    save_log(driven, tmp_path / "log.csv")
+    old = next(x for x in (tmp_path / "log.csv").read_text().splitlines() if "torque_con" in x)
+    assert message in refused(edited_csv(tmp_path, driven, old + "\n", new), LogError)

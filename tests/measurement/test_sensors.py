@@ -1,6 +1,7 @@
 """Sensors: the contract of the registry, and what each does to the numbers."""
 
-from dataclasses import replace
+import json
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -11,25 +12,34 @@ from robotid_sim.measurement import (
     EncoderNoise,
     EncoderQuantization,
     Log,
+    MotorCurrent,
     TorqueDelay,
     TorqueNoise,
     measure,
+    settled,
 )
+from robotid_sim.measurement.sensors import PROVENANCE
 
 ACTIVE = {
-    "encoder-noise": {},
-    "encoder-quantization": {},
+    "dropped-samples": {"probability": 0.2},
+    "outliers": {"probability": 0.1, "position": 3.0},
     "torque-delay": {"delay": 2.5e-3},
-    "torque-noise": {},
 }
-"""Options that make a sensor do something."""
+"""Options that make a sensor do something to a short log, if its defaults do not."""
 
-RANDOM = {"encoder-noise", "torque-noise"}
-CHANNELS = ("t", "q", "tau_meas", "dq", "tau_cmd")
+EXACT = {"encoder-quantization", "torque-delay"}
+"""Sensors that draw nothing."""
+
+CHANNELS = ("t", "q", "tau_meas", "dq", "tau_cmd", "current")
 
 
 def bits(log):
-    return b"".join(getattr(log, name).tobytes() for name in CHANNELS)
+    present = [getattr(log, name) for name in CHANNELS if getattr(log, name) is not None]
+    return b"".join(channel.tobytes() for channel in present)
+
+
+def build(name):
+    return SENSORS.build(name, **ACTIVE.get(name, {}))
 
 
 def long_log(samples=20_000):
@@ -44,30 +54,48 @@ def long_log(samples=20_000):
 class TestContract:
     def test_it_changes_the_measurement_and_nothing_else(self, log, name):
         before = bits(log)
-        out = SENSORS.build(name, **ACTIVE[name])(log, np.random.default_rng(0))
+        out = build(name)(log, np.random.default_rng(0))
         assert bits(log) == before
         assert bits(out) != before
+        assert out.q.shape == out.tau_meas.shape == log.q.shape
         assert out.truth is log.truth
         for kept in ("joint_names", "joint_units", "torque_time_offset", "period", "seed"):
             assert getattr(out, kept) == getattr(log, kept)
         np.testing.assert_array_equal(out.t, log.t)
 
     def test_same_seed_gives_the_same_bits(self, log, name):
-        sensor = SENSORS.build(name, **ACTIVE[name])
+        sensor = build(name)
         one, two, other = (sensor(log, np.random.default_rng(seed)) for seed in (3, 3, 4))
         assert bits(one) == bits(two)
-        assert (bits(one) != bits(other)) == (name in RANDOM)
+        assert (bits(one) != bits(other)) == (name not in EXACT)
+        assert one.provenance == two.provenance
 
     def test_global_random_state_is_untouched(self, log, name):
         # NumPy's legacy state is what must not change.
         # The global generator is named only to show that nobody touches it.
         before = np.random.get_state()[1].copy()  # noqa: NPY002
-        SENSORS.build(name, **ACTIVE[name])(log, np.random.default_rng(0))
+        build(name)(log, np.random.default_rng(0))
         np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
     def test_unknown_options_are_refused(self, name):
         with pytest.raises(OptionError, match="has no option 'colour'"):
             SENSORS.build(name, colour=1.0)
+
+    def test_provenance_names_it_with_its_options_as_a_file_would_give_them_back(self, log, name):
+        sensor = build(name)
+        out = measure(log, (sensor, sensor), np.random.default_rng(0))
+        assert {**out.provenance, PROVENANCE: None} == {**log.provenance, PROVENANCE: None}
+        first, second = out.provenance[PROVENANCE]
+        assert first["sensor"] == second["sensor"] == type(sensor).__name__
+        for field in fields(sensor):
+            value = getattr(sensor, field.name)
+            assert first[field.name] == (list(value) if isinstance(value, tuple) else value)
+        assert json.loads(json.dumps(out.provenance)) == out.provenance
+
+    def test_it_works_on_a_log_with_currents_and_keeps_torque_and_current_together(self, log, name):
+        current = MotorCurrent(torque_constant=(2.0, 3.0, 4.0))(log, np.random.default_rng(0))
+        out = build(name)(current, np.random.default_rng(1))
+        np.testing.assert_allclose(out.tau_meas, out.current * out.torque_constant, atol=1e-12)
 
 
 @pytest.mark.parametrize("value", [-1e-6, np.nan, np.inf])
@@ -81,6 +109,20 @@ class TestContract:
         ("torque-noise", "relative"),
         ("torque-noise", "absolute"),
         ("torque-delay", "delay"),
+        ("torque-delay", "samples"),
+        ("torque-offset", "relative"),
+        ("torque-ripple", "relative"),
+        ("torque-ripple", "gear"),
+        ("encoder-quantization", "bits"),
+        ("encoder-colored-noise", "revolute"),
+        ("encoder-colored-noise", "correlation_time"),
+        ("encoder-harmonics", "lead"),
+        ("motor-current", "torque_constant"),
+        ("motor-current", "noise"),
+        ("sample-jitter", "std"),
+        ("dropped-samples", "probability"),
+        ("outliers", "probability"),
+        ("outliers", "torque"),
     ],
 )
 def test_negative_and_infinite_parameters_are_refused(name, option, value):
@@ -140,10 +182,14 @@ def test_delay_shifts_torque_to_later_samples_and_interpolates_fractions():
     rounding = 1e-10  # relative to 100 N m, of a time divided by the sample time
     late = TorqueDelay(delay=3e-3)(log, rng)
     np.testing.assert_allclose(late.tau_meas[3:], log.tau_meas[:-3], atol=rounding)
+    np.testing.assert_array_equal(late.tau_meas[:3], log.tau_meas[[0, 0, 0]])
     np.testing.assert_array_equal(late.q, log.q)
     half = TorqueDelay(delay=0.5e-3)(log, rng).tau_meas
-    between = 0.5 * (log.tau_meas[1:] + log.tau_meas[:-1])
-    np.testing.assert_allclose(half[1:], between, atol=rounding)
+    t = log.t[1:] - 0.5e-3
+    wanted = np.column_stack([100.0 * np.cos(t), 20.0 * np.sin(t), 3.0 * np.sin(2.0 * t)])
+    np.testing.assert_allclose(half[1:], wanted, atol=rounding)
+    same = TorqueDelay(samples=0.25, delay=0.25e-3)(log, rng).tau_meas
+    np.testing.assert_allclose(same, half, atol=rounding)
 
 
 def test_no_delay_changes_nothing():
@@ -174,3 +220,77 @@ def test_noise_of_a_log_without_truth_is_the_same(log):
     sensors = (EncoderNoise(), TorqueNoise())
     one, two = (measure(x, sensors, np.random.default_rng(1)) for x in (log, blind))
     assert bits(one) == bits(two)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("encoder-noise", "revolute"),
+        ("encoder-harmonics", "gear"),
+        ("motor-current", "error"),
+        ("torque-noise", "absolute"),
+        ("outliers", "torque"),
+    ],
+)
+def test_options_are_one_number_or_one_per_joint(log, name, option):
+    with pytest.raises(OptionError, match=rf"{option} has 2 entries for 3 joints"):
+        SENSORS.build(name, **{option: [0.1, 0.2]})(log, np.random.default_rng(0))
+    lists, numbers = (
+        SENSORS.build(name, **{option: value})(log, np.random.default_rng(0))
+        for value in ([0.1, 0.1, 0.1], 0.1)
+    )
+    assert bits(lists) == bits(numbers)
+    with pytest.raises(OptionError, match=option):
+        SENSORS.build(name, **{option: "much"})
+
+
+@pytest.mark.parametrize("name", ["encoder-harmonics", "torque-ripple"])
+@pytest.mark.parametrize("bad", [{"orders": [1.0]}, {"shares": []}, {"orders": 2.0, "shares": 1.0}])
+def test_orders_and_shares_of_harmonics_belong_together(name, bad):
+    with pytest.raises(OptionError, match="orders and shares"):
+        SENSORS.build(name, **bad)
+
+
+def test_resolution_is_given_in_one_way():
+    with pytest.raises(OptionError, match="not both"):
+        EncoderQuantization(bits=16, revolute=1e-4)
+
+
+def test_quantization_after_noise_stays_on_the_grid_and_before_it_does_not():
+    log, step = long_log(2000), 2.0 * np.pi / 2**14
+    sensors = (EncoderNoise(), EncoderQuantization(bits=14))
+    after, before = (
+        measure(log, order, np.random.default_rng(0)).q[:, 0] / step
+        for order in (sensors, sensors[::-1])
+    )
+    assert np.abs(after - np.round(after)).max() < 1e-9  # rounding of counts up to 1e4
+    assert np.abs(before - np.round(before)).max() > 0.1
+
+
+def test_a_replicate_of_the_same_cell_differs_in_its_noise_only():
+    log = long_log(2000)
+    lasting = ("torque-ripple", "motor-current", "torque-offset", "encoder-harmonics")
+    cell = tuple(SENSORS.build(name) for name in (*lasting, "torque-noise"))
+    cell = (cell[0], replace(cell[1], noise=0.0), *cell[2:4], replace(cell[4], relative=0.001))
+    seen = measure(log, cell, np.random.default_rng(0))
+    again = measure(log, settled(cell, seen), np.random.default_rng(1))
+    other = measure(log, cell, np.random.default_rng(1))
+    rms = np.sqrt((log.tau_meas**2).mean(axis=0))
+    same, new = (np.abs(x.tau_meas - seen.tau_meas).max(axis=0) / rms for x in (again, other))
+    assert (same < 0.01).all()  # 7 standard deviations of the noise
+    assert (new > 0.01).all()
+    np.testing.assert_array_equal(again.q, seen.q)
+    assert np.abs(other.q - seen.q).max() > 1e-5
+    one_sensor_less = replace(seen, provenance={})
+    assert settled(cell, one_sensor_less) == cell
+
+
+def test_given_phases_are_used_and_checked(log):
+    phase = [[0.0, 1.0, 2.0], [0.5, 1.5, 2.5]]
+    one, two = (
+        SENSORS.build("torque-ripple", phase=phase)(log, np.random.default_rng(seed))
+        for seed in (0, 1)
+    )
+    assert bits(one) == bits(two)
+    with pytest.raises(OptionError, match="one per order and joint"):
+        SENSORS.build("torque-ripple", phase=[[0.0, 1.0]])(log, np.random.default_rng(0))

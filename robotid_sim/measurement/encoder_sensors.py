@@ -1,0 +1,189 @@
+"""Sensors of the joint positions: noise, eccentricity, resolution and the time of sampling."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.signal import lfilter
+
+from robotid_sim.errors import OptionError
+from robotid_sim.measurement.interpolation import between_samples
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import (
+    PerJoint,
+    Phases,
+    Sensor,
+    applied,
+    by_kind,
+    check_harmonics,
+    harmonics,
+    keep_numbers,
+    per_joint,
+    phases,
+    shaft_angle,
+)
+
+DEFAULT_RESOLUTION = 2.0 * np.pi / 2**17  # [rad]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderNoise(Sensor):
+    """White Gaussian noise on the joint positions."""
+
+    revolute: PerJoint = 1e-4
+    """Standard deviation of revolute joints [rad]."""
+    prismatic: PerJoint = 1e-5
+    """Standard deviation of prismatic joints [m]."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "revolute", "prismatic")
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Add noise to `q`."""
+        std = by_kind(self, log)
+        return applied(self, log, q=log.q + std * rng.standard_normal(log.q.shape))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderColoredNoise(Sensor):
+    r"""Noise with a memory on the joint positions: a first-order Gauss-Markov process.
+
+    .. math:: e_{k+1} = a e_k + \sigma \sqrt{1 - a^2}\, w_k, \qquad a = e^{-\Delta t / T}
+
+    with white w of unit variance and a stationary start [1]_: standard deviation sigma, correlation
+    :math:`e^{-|t| / T}`. Smoothers that take noise for white trust it too much.
+
+    References
+    ----------
+    .. [1] Uhlenbeck, Ornstein (1930), "On the theory of the Brownian motion", Physical Review 36,
+       823-841, doi:10.1103/PhysRev.36.823.
+    """
+
+    revolute: PerJoint = 5e-5
+    """Standard deviation of revolute joints [rad]."""
+    prismatic: PerJoint = 5e-6
+    """Standard deviation of prismatic joints [m]."""
+    correlation_time: float = 0.02
+    """Time T after which the correlation has fallen to 1/e [s]."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "revolute", "prismatic")
+        keep_numbers(self, "correlation_time", positive=True)
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Add noise to `q`."""
+        memory = np.exp(-log.dt / self.correlation_time)
+        drive = rng.standard_normal(log.q.shape)
+        drive[1:] *= np.sqrt(1.0 - memory**2)
+        noise = by_kind(self, log) * lfilter([1.0], [1.0, -memory], drive, axis=0)
+        return applied(self, log, q=log.q + noise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderHarmonics(Sensor):
+    r"""Position errors that repeat with every revolution of the encoder, as of an eccentric disk.
+
+    .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
+
+    An eccentric disk errs once a revolution, a tilted or oval one twice; harmonic drives likewise
+    twice per revolution of their wave generator [1]_. Phases are drawn. Apply it before noise.
+
+    References
+    ----------
+    .. [1] Ghorbel, Gandhi, Alpeter (2001), "On the kinematic error in harmonic drive gears",
+       J. Mechanical Design 123(1), 90-97, doi:10.1115/1.1334379.
+    """
+
+    revolute: PerJoint = 1e-4
+    """Amplitude A of revolute joints [rad], at the joint."""
+    prismatic: PerJoint = 1e-5
+    """Amplitude A of prismatic joints [m]."""
+    orders: tuple[float, ...] = (1.0, 2.0)
+    """Periods k per revolution of the encoder."""
+    shares: tuple[float, ...] = (1.0, 0.5)
+    """Amplitude of each order over A."""
+    gear: PerJoint = 1.0
+    """Revolutions G of the encoder per revolution of the joint; 1 for an encoder at the joint."""
+    lead: PerJoint = 0.01
+    """Travel of a prismatic joint per revolution of its screw [m]."""
+    phase: Phases | None = None
+    """Phases [rad], a list per order with one per joint; by default they are drawn."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "revolute", "prismatic", "orders", "shares")
+        keep_numbers(self, "gear", "lead", positive=True)
+        check_harmonics(self.orders, self.shares, self)
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Add the error to `q`."""
+        phase = phases(self.phase, self.orders, log, rng)
+        angle = shaft_angle(log, per_joint(self, "gear", log), per_joint(self, "lead", log))
+        error = by_kind(self, log) * harmonics(angle, self.orders, self.shares, phase)
+        return applied(self, log, {"phase": phase}, q=log.q + error)
+
+    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
+        """Hold the phases; see `Sensor`."""
+        return replace(self, phase=drawn["phase"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderQuantization(Sensor):
+    """Rounding of the joint positions to the encoder's resolution.
+
+    The resolution of revolute joints is given in rad, or in bits per revolution of an encoder that
+    turns `gear` times per revolution of the joint.
+    """
+
+    revolute: PerJoint = DEFAULT_RESOLUTION
+    """Resolution of revolute joints [rad]; 0 for none. Not together with `bits`."""
+    prismatic: PerJoint = 1e-6
+    """Resolution of prismatic joints [m]; 0 for none."""
+    bits: PerJoint | None = None
+    """Bits per revolution of the encoder of revolute joints."""
+    gear: PerJoint = 1.0
+    """Revolutions of the encoder per revolution of the joint; counts with `bits` only."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "revolute", "prismatic")
+        keep_numbers(self, "gear", positive=True)
+        if self.bits is not None:
+            keep_numbers(self, "bits")
+            if self.revolute != DEFAULT_RESOLUTION:
+                raise OptionError(
+                    "EncoderQuantization takes revolute [rad] or bits per revolution, not both"
+                )
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Round `q` to the nearest count."""
+        del rng
+        step = by_kind(self, log)
+        if self.bits is not None:
+            turn = 2.0 * np.pi / per_joint(self, "gear", log)
+            revolute = np.array([unit != "m" for unit in log.joint_units])
+            step = np.where(revolute, turn / 2.0 ** per_joint(self, "bits", log), step)
+        counts = np.divide(log.q, step, out=np.zeros_like(log.q), where=step > 0.0)
+        return applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleJitter(Sensor):
+    """Positions sampled early or late, while the log claims a uniform grid.
+
+    The encoders of all joints are latched together, so a sample has one error of time, white and
+    Gaussian. Positions between samples come from an interpolation that is exact to 1e-7 of what a
+    joint moves at a twentieth of the sample rate; apply it before noise, which has no in-between.
+    """
+
+    std: float = 1e-5
+    """Standard deviation of the sampling time [s]."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "std")
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Replace `q` by the positions at the times that were really sampled."""
+        late = self.std * rng.standard_normal(log.t.size)
+        position = np.arange(log.t.size) + late / log.dt
+        facts = {"rms": float(np.sqrt((late**2).mean()))}
+        return applied(self, log, facts, q=between_samples(log.q, position))

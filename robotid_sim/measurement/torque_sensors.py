@@ -1,0 +1,212 @@
+"""Sensors of the joint torques: noise, offset, ripple, motor current and delay."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.measurement.interpolation import between_samples
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import (
+    PerJoint,
+    Phases,
+    Sensor,
+    applied,
+    check_harmonics,
+    harmonics,
+    keep_numbers,
+    per_joint,
+    phases,
+    shaft_angle,
+    torque_rms,
+)
+
+PEAK_CURRENT = 10.0
+"""Current at the largest torque of a log, if no torque constant is given [A]; assumed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorqueNoise(Sensor):
+    """White Gaussian noise on the joint torques, relative to their size or absolute."""
+
+    relative: PerJoint = 0.01
+    """Standard deviation over the RMS torque of the joint."""
+    absolute: PerJoint = 0.0
+    """Standard deviation added to that [N m]."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "relative", "absolute")
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Add noise to `tau_meas`."""
+        rms = torque_rms(log)
+        std = per_joint(self, "relative", log) * rms + per_joint(self, "absolute", log)
+        noise = std * rng.standard_normal(log.q.shape)
+        return applied(self, log, tau_meas=log.tau_meas + noise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorqueOffset(Sensor):
+    """A constant error of the joint torques: what is given, plus a draw of the size of the torque.
+
+    It looks like the offset `Fo` of a friction model, and like gravity where a joint hardly moves.
+    """
+
+    offset: PerJoint = 0.0
+    """Error that is added [N m], of either sign."""
+    relative: PerJoint = 0.005
+    """Standard deviation of the drawn error over the RMS torque of the joint."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "offset", signed=True)
+        keep_numbers(self, "relative")
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Add the offset to `tau_meas`."""
+        std = per_joint(self, "relative", log) * torque_rms(log)
+        offset = per_joint(self, "offset", log) + std * rng.standard_normal(log.dof)
+        return applied(self, log, {"offset": offset}, tau_meas=log.tau_meas + offset)
+
+    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
+        """Hold the offset; see `Sensor`."""
+        return replace(self, offset=drawn["offset"], relative=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorqueRipple(Sensor):
+    r"""Torque errors that repeat with every revolution of the motor.
+
+    .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
+
+    A torque taken from the motor current misses cogging and the ripple of the torque constant; a
+    harmonic drive errs twice per revolution of its wave generator [1]_. Phases are drawn. It reads
+    the positions of the log: apply it before sensors of the positions, or accept their error.
+
+    References
+    ----------
+    .. [1] Ghorbel, Gandhi, Alpeter (2001), "On the kinematic error in harmonic drive gears",
+       J. Mechanical Design 123(1), 90-97, doi:10.1115/1.1334379.
+    """
+
+    relative: PerJoint = 0.01
+    """Amplitude A over the RMS torque of the joint."""
+    absolute: PerJoint = 0.0
+    """Amplitude added to that [N m]."""
+    orders: tuple[float, ...] = (1.0, 2.0)
+    """Periods k per revolution of the motor."""
+    shares: tuple[float, ...] = (1.0, 0.5)
+    """Amplitude of each order over A."""
+    gear: PerJoint = 100.0
+    """Revolutions G of the motor per revolution of the joint, or of the screw."""
+    lead: PerJoint = 0.01
+    """Travel of a prismatic joint per revolution of its screw [m]."""
+    phase: Phases | None = None
+    """Phases [rad], a list per order with one per joint; by default they are drawn."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "relative", "absolute", "orders", "shares")
+        keep_numbers(self, "gear", "lead", positive=True)
+        check_harmonics(self.orders, self.shares, self)
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Add the ripple to `tau_meas`."""
+        phase = phases(self.phase, self.orders, log, rng)
+        angle = shaft_angle(log, per_joint(self, "gear", log), per_joint(self, "lead", log))
+        relative, absolute = (per_joint(self, name, log) for name in ("relative", "absolute"))
+        size = relative * torque_rms(log) + absolute
+        ripple = size * harmonics(angle, self.orders, self.shares, phase)
+        return applied(self, log, {"phase": phase}, tau_meas=log.tau_meas + ripple)
+
+    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
+        """Hold the phases; see `Sensor`."""
+        return replace(self, phase=drawn["phase"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MotorCurrent(Sensor):
+    r"""Torque taken from the motor current with a torque constant that is not quite right.
+
+    .. math:: i = \frac{\tau}{K (1 + \delta)} + i_0 + w, \qquad \tau_{meas} = K i
+
+    K is the constant that the cell believes in, at the joint: torque constant of the motor times
+    gear ratio [1]_; the true one is larger by the share delta. Every identified parameter of the
+    joint is then wrong by the factor :math:`1 / (1 + \delta)`, at any noise. The log keeps current
+    and believed constant.
+
+    References
+    ----------
+    .. [1] Gautier, Briot (2014), "Global identification of joint drive gains and dynamic parameters
+       of robots", J. Dynamic Systems, Measurement, and Control 136(5), 051025,
+       doi:10.1115/1.4027506.
+    """
+
+    torque_constant: PerJoint | None = None
+    """Believed constant K [N m/A or N/A]; by default the largest torque of the log over 10 A."""
+    error: PerJoint = 0.0
+    """Given part of delta, true over believed constant minus one, of either sign."""
+    error_std: PerJoint = 0.02
+    """Standard deviation of the drawn part of delta."""
+    noise: PerJoint = 0.02
+    """Standard deviation of white noise w on the current [A]."""
+    offset: PerJoint = 0.0
+    """Offset i0 of the current [A], of either sign."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "error", "offset", signed=True)
+        keep_numbers(self, "error_std", "noise")
+        if self.torque_constant is not None:
+            keep_numbers(self, "torque_constant", positive=True)
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Replace `tau_meas` by what the current tells; add `current` and `torque_constant`."""
+        if self.torque_constant is not None:
+            believed = per_joint(self, "torque_constant", log)
+        else:
+            peak = np.abs(log.tau_meas).max(axis=0)
+            believed = np.where(peak > 0.0, peak / PEAK_CURRENT, 1.0)
+        drawn = per_joint(self, "error_std", log) * rng.standard_normal(log.dof)
+        delta = per_joint(self, "error", log) + drawn
+        delta = np.maximum(delta, -0.9)  # a drive whose torque turned its sign would not run
+        noise = per_joint(self, "noise", log) * rng.standard_normal(log.q.shape)
+        current = log.tau_meas / (believed * (1.0 + delta)) + per_joint(self, "offset", log) + noise
+        return applied(
+            self,
+            log,
+            {"error": delta, "torque_constant": believed},
+            tau_meas=believed * current,
+            current=current,
+            torque_constant=believed,
+        )
+
+    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
+        """Hold the torque constants; see `Sensor`."""
+        constant = drawn["torque_constant"]
+        return replace(self, error=drawn["error"], error_std=0.0, torque_constant=constant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorqueDelay(Sensor):
+    """A late torque channel: its samples belong to an earlier time than their stamp says.
+
+    Fractions of a sample are interpolated, see `between_samples`: up to a tenth of the sample rate
+    the delay is right to 1e-5 samples. The first samples, for which no earlier torque is known,
+    repeat the first one.
+    """
+
+    delay: float = 0.0
+    """Delay behind the positions [s]."""
+    samples: float = 0.0
+    """Delay in samples, added to that; fractions are fine."""
+
+    def __post_init__(self) -> None:
+        keep_numbers(self, "delay", "samples")
+
+    def __call__(self, log: Log, rng: np.random.Generator) -> Log:
+        """Shift `tau_meas` to later samples."""
+        del rng
+        late = self.delay / log.dt + self.samples
+        whole = round(late)
+        late = whole if abs(late - whole) < 1e-9 else late  # rounding of the mean step
+        position = np.arange(log.t.size) - late
+        return applied(self, log, tau_meas=between_samples(log.tau_meas, position))

@@ -1,0 +1,271 @@
+r"""Friction of the simulated plant where it is not that of its model: laws that any robot can take.
+
+Every law is a case of one formula, per joint, with its numbers derived from the robot's own Fv and
+Fc, so that the shares below mean the same on a large and on a small joint:
+
+.. math::
+    F(\dot q, l) = F_v^\pm \dot q + F_o + \left[ F_c^\pm + (F_s^\pm - F_c^\pm)\,
+        e^{-|\dot q / v_s|^\delta} + \mu |l| \right] \sigma(\dot q)
+
+with coefficients that depend on the direction, the Stribeck velocity :math:`v_s`, its shape
+:math:`\delta`, the share :math:`\mu` of the transmitted torque l, and for sigma either the smooth
+sign :math:`\tanh(\dot q / \epsilon)` or the set-valued one, which lets a joint stick [1]_.
+
+A fit keeps the friction model of its Robot: what a law adds to it is model error.
+
+References
+----------
+.. [1] Armstrong-Helouvry, Dupont, Canudas de Wit (1994), "A survey of models, analysis tools and
+   compensation methods for the control of machines with friction", Automatica 30(7), 1083-1138,
+   doi:10.1016/0005-1098(94)90209-7.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.registry import Registry
+
+COLUMNS = (
+    "Fv_forward",
+    "Fv_backward",
+    "Fc_forward",
+    "Fc_backward",
+    "Fs_forward",
+    "Fs_backward",
+    "velocity",
+    "shape",
+    "load",
+    "Fo",
+    "eps",
+)
+"""Coefficients of a joint, in this order: the formula above, once for each direction."""
+
+LARGEST_LOAD_SHARE = 0.5
+"""Above it, friction that carries its own torque may have no solution, or two."""
+
+
+class FrictionLaw(ABC):
+    """The friction of a plant; a frozen dataclass of options relative to the robot's Fv and Fc."""
+
+    sticks: ClassVar[bool] = False
+    """Whether the sign is set-valued, so that joints can stand still under torque."""
+
+    @abstractmethod
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients of every joint in the order of `COLUMNS`, shape (n, 11)."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return name and options, for the provenance of a log."""
+        options = asdict(self)  # type: ignore[call-overload]
+        return {"law": FRICTION_LAWS.name_of(self), **options}
+
+
+def coefficients_of(robot: Robot, **columns: ArrayLike) -> Float2D:
+    """Return the coefficients of the robot's own friction with some columns replaced, (n, 11)."""
+    rows = np.empty((robot.dof, len(COLUMNS)))
+    for j, joint in enumerate(robot.joints):
+        law = joint.friction
+        rows[j] = (law.Fv, law.Fv, *(4 * (law.Fc,)), 1.0, 1.0, 0.0, law.Fo, law.eps)
+    for name, values in columns.items():
+        rows[:, COLUMNS.index(name)] = values
+    return rows
+
+
+def column(coefficients: Float2D, name: str) -> Float1D:
+    """Return one column of coefficients by name, shape (n,)."""
+    return np.asarray(coefficients[:, COLUMNS.index(name)])
+
+
+def steepest_slope(law: FrictionLaw, robot: Robot, load: Float1D) -> Float1D:
+    r"""Return the largest slope of the friction that is integrated explicitly, shape (n,).
+
+    :math:`\max(F_s, F_c)/\epsilon + \mu |l| / \epsilon + F_v` at standstill; a law that sticks is
+    solved implicitly but for its viscous part.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+        The law.
+    robot : Robot
+        The plant.
+    load : ndarray, shape (n,)
+        Largest transmitted torque [N m].
+    """
+    rows = law.coefficients(robot)
+    viscous = np.maximum(column(rows, "Fv_forward"), column(rows, "Fv_backward"))
+    if law.sticks:
+        return viscous
+    sides = [f"F{kind}_{side}" for kind in "cs" for side in ("forward", "backward")]
+    dry = np.max([column(rows, name) for name in sides], axis=0) + column(rows, "load") * load
+    return np.asarray(dry / column(rows, "eps") + viscous)
+
+
+def _require(law: FrictionLaw, name: str, low: float, high: float) -> None:
+    value = getattr(law, name)
+    if not low <= value <= high:  # also refuses nan
+        raise OptionError(
+            f"friction law {type(law).__name__}: {name} must lie in [{low:g}, {high:g}], got "
+            f"{value}"
+        )
+
+
+def _stribeck(law: "Stribeck | StickSlip", robot: Robot) -> Float2D:
+    Fs = [law.static * joint.friction.Fc for joint in robot.joints]
+    velocity = np.where(robot.prismatic, law.prismatic_velocity, law.velocity)
+    return coefficients_of(robot, Fs_forward=Fs, Fs_backward=Fs, velocity=velocity, shape=law.shape)
+
+
+def _require_stribeck(law: "Stribeck | StickSlip") -> None:
+    _require(law, "static", 1.0, 10.0)
+    _require(law, "velocity", 1e-6, 1e3)
+    _require(law, "prismatic_velocity", 1e-6, 1e3)
+    _require(law, "shape", 0.5, 4.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmoothCoulomb(FrictionLaw):
+    r"""The model's own friction, :math:`F_v \dot q + F_c \tanh(\dot q / \epsilon) + F_o`."""
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        return coefficients_of(robot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stribeck(FrictionLaw):
+    r"""Dry friction that falls from a static level to the Coulomb level with rising velocity.
+
+    :math:`[F_c + (F_s - F_c) e^{-|\dot q / v_s|^\delta}] \tanh(\dot q / \epsilon) + F_v \dot q`
+    [1]_. The velocity should be some times the robot's eps, or the smooth sign hides the peak.
+
+    References
+    ----------
+    .. [1] Armstrong-Helouvry, Dupont, Canudas de Wit (1994), "A survey of models, analysis tools
+       and compensation methods for the control of machines with friction", Automatica 30(7),
+       1083-1138, doi:10.1016/0005-1098(94)90209-7.
+    """
+
+    static: float = 1.3
+    """Static friction Fs over Fc, at least 1."""
+    velocity: float = 0.1
+    """Stribeck velocity of revolute joints [rad/s]."""
+    prismatic_velocity: float = 0.03
+    """Stribeck velocity of prismatic joints [m/s]."""
+    shape: float = 2.0
+    """Exponent delta: 2 is a Gaussian; 0.5 to 1 fall more slowly."""
+
+    def __post_init__(self) -> None:
+        _require_stribeck(self)
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        return _stribeck(self, robot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asymmetric(FrictionLaw):
+    r"""Other friction forward than backward: :math:`F^\pm = (1 \pm a) F`.
+
+    Common with gravity on worm and spur gears, and where preload differs; a fit with one Fc puts
+    the difference into its offset and into gravity.
+    """
+
+    coulomb: float = 0.1
+    """Share a by which Fc is larger forward and smaller backward."""
+    viscous: float = 0.1
+    """Share a of Fv."""
+
+    def __post_init__(self) -> None:
+        _require(self, "coulomb", -1.0, 1.0)
+        _require(self, "viscous", -1.0, 1.0)
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        columns: dict[str, ArrayLike] = {}
+        for side, sign in (("forward", 1.0), ("backward", -1.0)):
+            dry = [(1.0 + sign * self.coulomb) * joint.friction.Fc for joint in robot.joints]
+            columns[f"Fc_{side}"] = columns[f"Fs_{side}"] = dry
+            columns[f"Fv_{side}"] = [
+                (1.0 + sign * self.viscous) * joint.friction.Fv for joint in robot.joints
+            ]
+        return coefficients_of(robot, **columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadDependent(FrictionLaw):
+    r"""Coulomb friction that grows with the transmitted torque, :math:`F_c + \mu |l|`.
+
+    The form of [1]_, found by [2]_ on an industrial arm too; l is the torque that the gear passes
+    on to the bodies, :math:`M \ddot q + C \dot q + g`, without rotor and friction. Friction and
+    acceleration depend on one another and are solved together.
+
+    References
+    ----------
+    .. [1] Hamon, Gautier, Garrec (2010), "Dynamic identification of robots with a dry friction
+       model depending on load and velocity", IEEE/RSJ Int. Conf. on Intelligent Robots and Systems,
+       doi:10.1109/IROS.2010.5649189.
+    .. [2] Bittencourt, Gunnarsson (2012), "Static friction in a robot joint: modeling and
+       identification of load and temperature effects", J. Dynamic Systems, Measurement, and
+       Control 134(5), 051013, doi:10.1115/1.4006589.
+    """
+
+    share: float = 0.05
+    """Friction mu per transmitted torque [N m per N m]; some percent, the loss of a gear."""
+
+    def __post_init__(self) -> None:
+        _require(self, "share", 0.0, LARGEST_LOAD_SHARE)
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        return coefficients_of(robot, load=self.share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StickSlip(FrictionLaw):
+    r"""True Coulomb friction: a joint sticks until its static friction is overcome.
+
+    :math:`F \in F_v \dot q + F_o + g(\dot q) \,\mathrm{Sgn}(\dot q)` with :math:`\mathrm{Sgn}(0) =
+    [-1, 1]` and g as in `Stribeck`, solved implicitly for all joints at once in every sub-step
+    (time stepping of Moreau [1]_): a joint that sticks stands still, exactly.
+
+    References
+    ----------
+    .. [1] Stewart (2000), "Rigid-body dynamics with friction and impact", SIAM Review 42(1), 3-39,
+       doi:10.1137/S0036144599360110.
+    """
+
+    sticks: ClassVar[bool] = True
+    static: float = 1.0
+    """Static friction Fs over Fc, at least 1."""
+    velocity: float = 0.1
+    """Stribeck velocity of revolute joints [rad/s]; counts with `static` above 1."""
+    prismatic_velocity: float = 0.03
+    """Stribeck velocity of prismatic joints [m/s]."""
+    shape: float = 2.0
+    """Exponent delta."""
+
+    def __post_init__(self) -> None:
+        _require_stribeck(self)
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        return _stribeck(self, robot)
+
+
+FRICTION_LAWS: Registry[FrictionLaw] = Registry(
+    "friction law",
+    {
+        "asymmetric": Asymmetric,
+        "load-dependent": LoadDependent,
+        "smooth-coulomb": SmoothCoulomb,
+        "stick-slip": StickSlip,
+        "stribeck": Stribeck,
+    },
+)

@@ -1,0 +1,264 @@
+"""Plants whose friction is not that of their model: equation of motion, sticking, energy, bias."""
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from robotid_sim.control import ComputedTorque
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
+from robotid_sim.dynamics.friction_kernels import smooth_friction
+from robotid_sim.engine.plant import Plant, substeps_for
+from robotid_sim.errors import OptionError
+from robotid_sim.experiment import Constant, Scenario, rollout
+from robotid_sim.model.friction import Friction
+from robotid_sim.model.friction_laws import (
+    FRICTION_LAWS,
+    Asymmetric,
+    LoadDependent,
+    SmoothCoulomb,
+    StickSlip,
+    Stribeck,
+)
+from robotid_sim.model.joint import Joint
+from robotid_sim.model.robot import Link, Robot
+from robotid_sim.trajectory import PointToPoint
+from robotid_sim.trajectory.design import FourierOptions, random_feasible
+
+EXACT = 1e-9
+"""Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""
+
+DT = 1e-3  # [s]
+
+
+def single(*, prismatic=False, gravity=(0.0, 0.0, 0.0), Ia=0.0, **friction):
+    """Return a robot of one joint: a flywheel of 0.5 kg m^2 or a slider of 2 kg along x."""
+    phi = np.zeros(10)
+    phi[0], phi[[4, 6, 9]] = 2.0, 0.5
+    joint = Joint(
+        "joint",
+        np.eye(4),
+        np.array([1.0, 0.0, 0.0]),
+        prismatic=prismatic,
+        lower=-100.0,
+        upper=100.0,
+        velocity=10.0,
+        acceleration=100.0,
+        friction=Friction(**friction),
+        rotor_inertia=Ia,
+    )
+    return Robot("single", (Link("body", phi),), (joint,), gravity=np.array(gravity))
+
+
+def sway(robot):
+    """Return a motion out and back, which turns every joint around."""
+    reach = np.minimum(0.3, 0.2 * (robot.limits.upper - robot.limits.lower))
+    return PointToPoint(robot.joint_names, robot.home, robot.home + reach, 0.0, 0.6)
+
+
+def run(robot, law, trajectory=None, scenario=None):
+    with Plant(robot, friction=law) as plant:
+        motion = trajectory or sway(robot)
+        return plant.note(rollout(plant, ComputedTorque(robot), motion, scenario=scenario))
+
+
+def rotor_inertia(robot):
+    return np.array([joint.rotor_inertia for joint in robot.joints])
+
+
+@pytest.mark.parametrize("name", FRICTION_LAWS)
+@pytest.mark.parametrize("short", ["irb140", "rp"])
+def test_truth_obeys_the_equation_of_motion_with_the_friction_that_acted(short, name):
+    robot, law = Robot.from_urdf(urdf_path(short)), FRICTION_LAWS.build(name)
+    log = run(robot, law)
+    truth = log.truth
+    load = rigid_body_torque(robot, truth.q, truth.dq, truth.ddq)
+    acted = truth.friction
+    if not law.sticks:
+        wanted = smooth_friction(law.coefficients(robot), truth.dq, load)
+        acted = wanted if acted is None else acted
+        assert np.abs(acted - wanted).max() < EXACT
+    residual = load + rotor_inertia(robot) * truth.ddq + acted - truth.tau
+    assert np.abs(residual).max() < EXACT
+    assert log.provenance["friction"]["law"] == name
+
+
+def test_a_torque_from_outside_is_in_the_equation_of_motion_too(irb140):
+    push = np.array([20.0, -10.0, 5.0, 1.0, -1.0, 0.5])
+    truth = run(irb140, StickSlip(), scenario=Scenario(disturbances=(Constant(push),))).truth
+    load = rigid_body_torque(irb140, truth.q, truth.dq, truth.ddq)
+    residual = load + rotor_inertia(irb140) * truth.ddq + truth.friction - truth.tau - push
+    assert np.abs(residual).max() < EXACT
+
+
+def test_without_a_law_nothing_is_noted_and_the_robots_own_law_gives_the_same_bits(arm):
+    plain, own = run(arm, None), run(arm, SmoothCoulomb())
+    assert plain.truth.friction is None
+    assert "friction" not in plain.provenance
+    for name in ("q", "dq", "ddq", "tau"):
+        assert getattr(plain.truth, name).tobytes() == getattr(own.truth, name).tobytes()
+
+
+@pytest.mark.parametrize("law", [Stribeck(), LoadDependent(), StickSlip()])
+def test_laws_give_the_same_bits_in_every_run(arm, law):
+    with Plant(arm, friction=law) as plant:
+        first, second = (
+            plant.note(rollout(plant, ComputedTorque(arm), sway(arm))) for _ in range(2)
+        )
+    third = run(arm, law)
+    for log in (second, third):
+        assert log.q.tobytes() == first.q.tobytes()
+        assert log.truth.friction.tobytes() == first.truth.friction.tobytes()
+
+
+@pytest.mark.parametrize("law", [Stribeck(static=1.0), Asymmetric(coulomb=0.0, viscous=0.0)])
+def test_laws_that_add_nothing_move_like_the_robots_own(irb140, law):
+    plain, shaped = run(irb140, None), run(irb140, law)
+    assert np.abs(plain.q - shaped.q).max() < 1e-11  # another way to solve the same equations
+
+
+@pytest.mark.parametrize("Ia", [0.0, 0.7])
+@pytest.mark.parametrize("share", [0.5, 0.999])
+def test_on_a_slope_below_its_friction_a_joint_stays_put(share, Ia):
+    Fc = 5.0
+    slope = single(prismatic=True, gravity=(share * Fc / 2.0, 0.0, -9.0), Fc=Fc, Ia=Ia, Fv=3.0)
+    with Plant(slope, friction=StickSlip()) as plant:
+        plant.reset(np.array([0.2]), np.zeros(1))
+        for _ in range(1000):
+            plant.step(np.zeros(1))
+        assert abs(plant.q[0] - 0.2) < 1e-9
+        assert abs(plant.dq[0]) < 1e-15
+        creeps = Plant(slope)
+    with creeps as smooth:
+        smooth.reset(np.array([0.2]), np.zeros(1))
+        for _ in range(1000):
+            smooth.step(np.zeros(1))
+        assert smooth.q[0] - 0.2 > 1e-3  # what the smooth sign cannot do
+
+
+@pytest.mark.parametrize("Ia", [0.0, 0.7])
+def test_on_a_slope_above_its_friction_a_joint_slips_with_its_rotor(Ia):
+    slope = single(prismatic=True, gravity=(3.0, 0.0, -9.0), Fc=5.0, Ia=Ia)
+    with Plant(slope, friction=StickSlip()) as plant:
+        plant.reset(np.zeros(1), np.zeros(1))
+        for _ in range(500):
+            plant.step(np.zeros(1))
+        a = (2.0 * 3.0 - 5.0) / (2.0 + Ia)
+        assert plant.dq[0] == pytest.approx(0.5 * a, rel=1e-10)
+        late = 0.5 * plant.dt / plant.substeps  # of the engine's Euler step
+        assert plant.q[0] == pytest.approx(0.5 * a * 0.25 + late * 0.5 * a, rel=1e-9)
+
+
+def test_static_friction_holds_more_than_it_brakes():
+    slope = single(prismatic=True, gravity=(3.0, 0.0, -9.0), Fc=5.0)
+    law = StickSlip(static=1.3, prismatic_velocity=0.01)  # holds 6.5 N, gravity pulls with 6 N
+    with Plant(slope, friction=law) as plant:
+        plant.reset(np.zeros(1), np.zeros(1))
+        for _ in range(200):
+            plant.step(np.zeros(1))
+        assert plant.q[0] == 0.0
+        plant.step(np.zeros(1), np.array([40.0]))  # a push makes it slide on
+        for _ in range(200):
+            plant.step(np.zeros(1))
+        assert plant.dq[0] > 0.05
+
+
+@pytest.mark.parametrize("Ia", [0.0, 0.3])
+def test_a_flywheel_stops_in_the_time_of_coulombs_law_and_stays(Ia):
+    Fc, speed, inertia = 2.0, 1.5, 0.5 + Ia
+    with Plant(single(Fc=Fc, Ia=Ia), friction=StickSlip()) as plant:
+        plant.reset(np.zeros(1), np.array([speed]))
+        stop = speed * inertia / Fc
+        energy = []
+        for _ in range(int(stop / DT) + 20):
+            before = plant.dq[0]
+            plant.step(np.zeros(1))
+            energy.append(plant.dq[0] ** 2)
+            if plant.t < stop:
+                assert plant.dq[0] == pytest.approx(before - Fc / inertia * DT, rel=1e-9)
+        assert (np.diff(energy) <= 0.0).all()
+        assert abs(plant.dq[0]) < 1e-15
+        angle = speed**2 * inertia / (2.0 * Fc)
+        assert plant.q[0] == pytest.approx(angle, abs=speed * DT)  # a step late at most
+
+
+def test_joints_of_an_arm_stick_each_on_its_own(irb140):
+    Fc = np.array([joint.friction.Fc for joint in irb140.joints])
+    hold = rigid_body_torque(irb140, irb140.home, np.zeros(6), np.zeros(6))
+    push = np.array([0.9, -0.9, 0.9, -0.9, 0.9, 1.5]) * Fc
+    with Plant(irb140, friction=StickSlip()) as plant:
+        plant.reset(irb140.home, np.zeros(6))
+        for _ in range(200):
+            step = plant.step(hold + push)
+        moved = np.abs(plant.q - irb140.home)
+    assert moved[:5].max() < 1e-9
+    assert moved[5] > 0.1
+    assert abs(step.dq[5]) > 0.1
+
+
+@pytest.mark.parametrize("name", FRICTION_LAWS)
+def test_friction_never_creates_energy(name):
+    arm = Robot.from_urdf(urdf_path("2r"), gravity=(0.0, 0.0, 0.0))
+    joints = tuple(replace(j, friction=replace(j.friction, Fo=0.0)) for j in arm.joints)
+    arm = replace(arm, joints=joints)
+    with Plant(arm, dt=2.5e-4, substeps=1, friction=FRICTION_LAWS.build(name)) as plant:
+        plant.reset(arm.home, np.array([2.0, -3.0]))
+        energy = []
+        for _ in range(2000):
+            plant.step(np.zeros(2))
+            energy.append(0.5 * plant.dq @ mass_matrix(arm, plant.q) @ plant.dq)
+    assert np.diff(energy).max() < 0.0
+    assert energy[-1] < 0.06 * energy[0]  # half a second of friction
+
+
+def test_sub_steps_respect_the_slope_of_the_law():
+    wrist, q = single(Fc=1.5, eps=1e-3), np.zeros((1, 1))
+    plain = substeps_for(wrist, q, DT, 1)
+    assert plain == 3  # 1e-3 * 1.5 / (1e-3 * 0.5)
+    assert substeps_for(wrist, q, DT, 1, Stribeck(static=2.0)) == 6
+    assert substeps_for(wrist, q, DT, 1, StickSlip(static=2.0)) == 1
+    heavy = single(Fc=1.5, eps=1e-3, prismatic=True, gravity=(10.0, 0.0, 0.0))
+    none, some = (substeps_for(heavy, q, DT, 1, LoadDependent(share=s)) for s in (0.0, 0.1))
+    assert none == 1
+    assert some > 10  # 2 kg at 10 m/s^2 gravity and 100 m/s^2 of its own: 22 N more
+    with pytest.raises(OptionError, match="under the law stribeck"):
+        substeps_for(single(Fc=1.5, eps=1e-6), q, DT, 1, Stribeck())
+
+
+def test_a_robot_without_friction_is_told_that_a_law_has_nothing_to_shape(iiwa, caplog):
+    with caplog.at_level(logging.WARNING), Plant(iiwa, friction=Stribeck()):
+        assert "no Coulomb friction that the law stribeck could shape" in caplog.text
+
+
+def test_negative_friction_is_refused_by_name(irb140):
+    phi = irb140.parameters()
+    phi[10 * 6 + 4 * 2 + 1] = -1.0
+    formal = irb140.with_parameters(phi, formal=True)
+    with pytest.raises(OptionError, match="joint 'joint_3' has friction Fc -1"):
+        Plant(formal, friction=Stribeck())
+
+
+def fitted(robot, law):
+    """Return the friction parameters that least squares finds in exact data, by name."""
+    options = FourierOptions(period=2.0, periods=1, amplitude=0.5)
+    trajectory = random_feasible(robot, np.random.default_rng(0), options)
+    truth = run(robot, law, trajectory).truth
+    basis = base_parameters(robot)
+    W = torque_regressor(robot, truth.q, truth.dq, truth.ddq, basis.columns)
+    beta = np.linalg.lstsq(W.reshape(-1, basis.rank), truth.tau.ravel())[0]
+    true = basis.of(robot.parameters())
+    return {n: (b, t) for n, b, t in zip(basis.names, beta, true, strict=True) if n[:2] in "Fv Fc"}
+
+
+def test_a_coulomb_fit_of_a_stribeck_plant_is_biased_and_of_a_coulomb_plant_is_not(arm):
+    for found, true in fitted(arm, None).values():
+        assert found == pytest.approx(true, rel=1e-8)
+    biased = fitted(arm, Stribeck(static=1.5, velocity=0.2))
+    assert biased
+    for name, (found, true) in biased.items():
+        # The fit takes the static peak for Coulomb friction, and its fall for less viscosity.
+        error = found / true - 1.0
+        assert error > 0.03 if name.startswith("Fc") else error < -0.03, (name, found, true)

@@ -1,0 +1,105 @@
+"""Friction laws: their numbers are shares of the robot's own, bad options are named."""
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from robotid_sim.errors import OptionError
+from robotid_sim.model.friction_laws import (
+    COLUMNS,
+    FRICTION_LAWS,
+    Asymmetric,
+    LoadDependent,
+    SmoothCoulomb,
+    StickSlip,
+    Stribeck,
+    coefficients_of,
+    column,
+    steepest_slope,
+)
+from robotid_sim.model.robot import Robot
+
+
+def of_robot(robot, name):
+    return np.array([getattr(joint.friction, name) for joint in robot.joints])
+
+
+@pytest.mark.parametrize("name", FRICTION_LAWS)
+class TestContract:
+    def test_any_robot_can_take_it(self, robot, name):
+        rows = FRICTION_LAWS.build(name).coefficients(robot)
+        assert rows.shape == (robot.dof, len(COLUMNS))
+        assert np.isfinite(rows).all()
+        assert (column(rows, "velocity") > 0.0).all()
+        for kept in ("Fo", "eps"):
+            np.testing.assert_array_equal(column(rows, kept), of_robot(robot, kept))
+
+    def test_it_describes_itself_by_name_and_options(self, name):
+        law = FRICTION_LAWS.build(name)
+        described = law.describe()
+        assert described.pop("law") == name
+        assert FRICTION_LAWS.build(name, **described) == law
+
+    def test_it_has_a_summary_and_unknown_options_are_refused(self, name):
+        rows = {row["name"]: row for row in FRICTION_LAWS.describe()}
+        assert rows[name]["summary"]
+        with pytest.raises(OptionError, match="has no option 'mu'"):
+            FRICTION_LAWS.build(name, mu=1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "bad"),
+    [
+        ("stribeck", "static", 0.9),
+        ("stribeck", "static", np.nan),
+        ("stribeck", "velocity", 0.0),
+        ("stribeck", "prismatic_velocity", -1.0),
+        ("stribeck", "shape", 0.0),
+        ("asymmetric", "coulomb", 1.5),
+        ("asymmetric", "viscous", -1.5),
+        ("load-dependent", "share", -0.1),
+        ("load-dependent", "share", 0.6),
+        ("stick-slip", "static", 0.5),
+        ("stick-slip", "velocity", np.inf),
+    ],
+)
+def test_bad_options_are_named_with_what_is_allowed(name, option, bad):
+    with pytest.raises(OptionError, match=rf"{option} must lie in \[.*\], got {bad}"):
+        FRICTION_LAWS.build(name, **{option: bad})
+
+
+def test_smooth_coulomb_is_the_robots_own(irb140):
+    rows = SmoothCoulomb().coefficients(irb140)
+    np.testing.assert_array_equal(rows, coefficients_of(irb140))
+    for name in ("Fc", "Fs"):
+        for side in ("forward", "backward"):
+            np.testing.assert_array_equal(column(rows, f"{name}_{side}"), of_robot(irb140, "Fc"))
+
+
+@pytest.mark.parametrize("law", [Stribeck, StickSlip])
+def test_static_friction_is_a_multiple_of_coulombs_and_velocities_go_by_kind_of_joint(law):
+    robot = Robot.from_urdf(urdf_path("scara"))
+    rows = law(static=1.4, velocity=0.2, prismatic_velocity=0.05, shape=1.0).coefficients(robot)
+    np.testing.assert_allclose(column(rows, "Fs_forward"), 1.4 * of_robot(robot, "Fc"), rtol=1e-15)
+    np.testing.assert_array_equal(column(rows, "velocity"), np.where(robot.prismatic, 0.05, 0.2))
+
+
+def test_asymmetric_friction_is_larger_forward_by_what_it_is_smaller_backward(irb140):
+    rows = Asymmetric(coulomb=0.2, viscous=-0.1).coefficients(irb140)
+    for name, share in (("Fc", 0.2), ("Fs", 0.2), ("Fv", -0.1)):
+        own = of_robot(irb140, name if name != "Fs" else "Fc")
+        np.testing.assert_allclose(column(rows, f"{name}_forward"), (1 + share) * own, rtol=1e-15)
+        np.testing.assert_allclose(column(rows, f"{name}_backward"), (1 - share) * own, rtol=1e-15)
+
+
+def test_steepest_slope_counts_what_is_integrated_explicitly(irb140):
+    Fv, Fc, eps = (of_robot(irb140, name) for name in ("Fv", "Fc", "eps"))
+    load = np.full(6, 20.0)
+    for law, wanted in (
+        (SmoothCoulomb(), Fc / eps + Fv),
+        (Stribeck(static=1.5), 1.5 * Fc / eps + Fv),
+        (Asymmetric(coulomb=0.2, viscous=0.1), 1.2 * Fc / eps + 1.1 * Fv),
+        (LoadDependent(share=0.1), (Fc + 2.0) / eps + Fv),
+        (StickSlip(static=1.5), Fv),
+    ):
+        np.testing.assert_allclose(steepest_slope(law, irb140, load), wanted, rtol=1e-14)
