@@ -21,8 +21,8 @@ from robotid_sim.model.diagnosis import (
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.excitation import basis_of
 from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import basis_of
 from robotid_sim.validation.prediction import rms
 
 UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is (robotid_sim[cad])"

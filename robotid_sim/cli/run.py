@@ -18,9 +18,10 @@ from robotid_sim.engine.playback import Playback
 from robotid_sim.files import make_folder
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.excitation import basis_of, family_of
 from robotid_sim.study.result import CheckResult, StudyResult
 from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import Progress, basis_of, check_config, fourier_options
+from robotid_sim.study.stages import Progress, check_config
 from robotid_sim.study.study import Study, run_study
 
 _log = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ def _log_file(path: Path) -> logging.Handler:
 
 
 def _print_plan(plant: Robot, study: StudyConfig, out: Path, *, as_json: bool) -> None:
-    excitation = fourier_options(study)
+    excitation = family_of(study)
     check_config(plant, study)
     basis = basis_of(plant, study)
     plan = {

@@ -13,7 +13,7 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import simulate as simulate_stage
 from robotid_sim.study.study import saved_if_diverged
-from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory import load_trajectory
 
 
 @options.for_study
@@ -30,7 +30,7 @@ def simulate(
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     require_writable(out)
     plant = read_robot(robot, study.robot)
-    path = FourierTrajectory.load(trajectory)
+    path = load_trajectory(trajectory)
     diverged = out.with_name(f"diverged-{out.name}")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         log = simulate_stage(plant, path, study, progress=progress)

@@ -17,10 +17,11 @@ from robotid_sim.files import require_writable, write_json
 from robotid_sim.measurement import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.excitation import basis_of
 from robotid_sim.study.models import compared_models, require_models
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.scoring import describe_run
-from robotid_sim.study.stages import basis_of, lift_estimate, preprocessor_of
+from robotid_sim.study.stages import lift_estimate, preprocessor_of
 from robotid_sim.study.stages import validate as validate_stage
 from robotid_sim.study.study import save_failures, saved_if_diverged, versions
 from robotid_sim.study.verdict import loop_checks

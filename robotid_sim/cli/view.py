@@ -21,7 +21,7 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import Progress as ProgressCallback
 from robotid_sim.study.stages import simulate
-from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory import load_trajectory
 
 WINDOW, PICTURE = "1280x800", "640x480"
 
@@ -131,7 +131,7 @@ def simulated(
     plant: Robot, trajectory: Path, study: StudyConfig, progress: ProgressCallback
 ) -> Playback:
     """Return the virtual experiment on a trajectory file."""
-    path = FourierTrajectory.load(trajectory)
+    path = load_trajectory(trajectory)
     return Playback.of_log(plant, simulate(plant, path, study, progress=progress), trajectory.stem)
 
 

@@ -52,12 +52,44 @@ class NominalConfig(_Section):
     """Band of the relative RMS torque mismatch that every joint shall have."""
 
 
+class BoxConfig(_Section):
+    """A box of the root frame that the tip stays in [m]."""
+
+    lower: tuple[float, float, float]
+    upper: tuple[float, float, float]
+
+
+class PlaneConfig(_Section):
+    """A plane of the root frame that the tip stays below: normal . position <= offset [m]."""
+
+    normal: tuple[float, float, float]
+    offset: float
+
+
+class ConstraintsConfig(_Section):
+    """What an excitation keeps beside the limits of its joints."""
+
+    uncertainty: float = Field(default=0.0, ge=0.0)
+    """Relative uncertainty of every parameter under which torque limits shall hold too."""
+    boxes: tuple[BoxConfig, ...] = ()
+    planes: tuple[PlaneConfig, ...] = ()
+    clearance: float | None = Field(default=None, ge=0.0)
+    """Smallest distance between links that are no neighbors, and to the floor [m]."""
+    floor: float | None = None
+    """Height of the floor in the root frame [m]; counts with a clearance only."""
+    start: tuple[float, ...] | None = None
+    """Pose where every run starts [rad or m]."""
+    jerk: float | None = Field(default=None, gt=0.0)
+    """Jerk limit of every joint [rad/s^3 or m/s^3]."""
+
+
 class DesignConfig(_Section):
     """The excitation."""
 
     family: str = "fourier"
-    solver: Literal["slsqp", "random"] = "slsqp"
-    """Sequential quadratic programming from the best random draws, or the best draw itself."""
+    solver: str = "slsqp"
+    """Sequential quadratic programming (``slsqp``) from the best random draws, the best draw itself
+    (``random``), or an optimizer."""
     criterion: str = "d-optimality"
     candidates: int = Field(default=200, ge=1)
     """Random draws."""
@@ -65,13 +97,33 @@ class DesignConfig(_Section):
     """Draws that the solver starts from."""
     iterations: int = Field(default=200, ge=1)
     """Largest number of iterations of the solver from a start."""
+    population: int = Field(default=50, ge=2)
+    """Of an optimizer."""
+    generations: int = Field(default=30, ge=1)
+    """Of an optimizer."""
+    handling: Literal["scaling", "penalty"] = "scaling"
+    """How an optimizer keeps limits."""
     harmonics: int = 5
+    """Of the families that have harmonics."""
     period: float = 10.0
     """[s]."""
     periods: int = 3
     margin: float = 0.9
     torque_ratio: float = 0.75
     amplitude: float = 1.0
+    """Of Fourier series: share of the limits that the motion about its middle uses."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Further options of the family."""
+    criterion_options: dict[str, Any] = Field(default_factory=dict)
+    noise_std: tuple[float, ...] | None = None
+    """Torque noise of every joint [N m] that rows count by; by default as large as the torque."""
+    prior: tuple[Path, ...] = ()
+    """Trajectories or logs that exist already: the next one is to complement them."""
+    count: int = Field(default=1, ge=1)
+    """Number of trajectories, each designed given those before."""
+    jointly: bool = False
+    """Improve all of them together in the end."""
+    constraints: ConstraintsConfig = ConstraintsConfig()
 
 
 class ExperimentConfig(_Section):

@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.control import ComputedTorque
-from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS, Estimate, Estimator, LinearProblem, build_problem
@@ -19,12 +19,11 @@ from robotid_sim.measurement import SENSORS, Log, Sensor, measure
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.excitation import basis_of, check_design, designs, family_of
 from robotid_sim.study.models import Models, require_models
 from robotid_sim.study.robots import nominal_robot, stage_rng
-from robotid_sim.trajectory import CRITERIA
-from robotid_sim.trajectory.design import FourierOptions, random_feasible, silent
-from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.optimal import DesignResult, optimal_design
+from robotid_sim.trajectory.design import silent
+from robotid_sim.trajectory.excitation_space import Excitation
 from robotid_sim.trajectory.quintic import APPROACH_STEP
 from robotid_sim.validation.closed_loop import ClosedLoop, LoopPlan, closed_loop, task_runs
 
@@ -53,75 +52,18 @@ class Identification:
         return self.problem.basis
 
 
-def basis_of(nominal: Robot, config: StudyConfig) -> BaseParameters:
-    """Return the base parameters that a study looks for."""
-    with threadpool_limits(1):
-        return base_parameters(nominal, config.estimation.joint_parameters)
-
-
-def fourier_options(config: StudyConfig) -> FourierOptions:
-    """Return the options of the excitation family.
-
-    Raises
-    ------
-    OptionError
-        If the family is unknown.
-    """
-    design = config.design
-    if design.family != "fourier":
-        raise OptionError(f"unknown design family '{design.family}'; known: fourier")
-    return FourierOptions(
-        harmonics=design.harmonics,
-        period=design.period,
-        periods=design.periods,
-        margin=design.margin,
-        torque_ratio=design.torque_ratio,
-        amplitude=design.amplitude,
-    )
-
-
-def design(plant: Robot, config: StudyConfig, *, progress: Progress = silent) -> FourierTrajectory:
-    """Return the excitation of a study; see `design_result`.
+def design(plant: Robot, config: StudyConfig, *, progress: Progress = silent) -> Excitation:
+    """Return the excitation of a study; see `robotid_sim.study.excitation.designs`.
 
     Raises
     ------
     KeyboardInterrupt
         At Ctrl-C; a study does not go on with an unfinished design.
     """
-    result = design_result(plant, config, progress=progress)
-    if result.interrupted:
+    found = designs(plant, config, progress=progress)
+    if found.interrupted:
         raise KeyboardInterrupt
-    return result.trajectory
-
-
-def design_result(
-    plant: Robot, config: StudyConfig, *, workers: int = 1, progress: Progress = silent
-) -> DesignResult:
-    """Return the excitation of a study, designed with the nominal model alone, and its criterion.
-
-    The result does not depend on the number of `workers`.
-    """
-    nominal, settings = nominal_robot(plant, config), config.design
-    with threadpool_limits(1):
-        return optimal_design(
-            nominal,
-            basis_of(nominal, config),
-            stage_rng(config.seed, "design"),
-            options=fourier_options(config),
-            criterion=CRITERIA.build(settings.criterion),
-            starts=0 if settings.solver == "random" else settings.starts,
-            candidates=settings.candidates,
-            iterations=settings.iterations,
-            workers=workers,
-            progress=progress,
-        )
-
-
-def unseen_trajectory(plant: Robot, config: StudyConfig) -> FourierTrajectory:
-    """Return the trajectory of one period on which a model is tried; it is not optimized."""
-    options = replace(fourier_options(config), periods=1)
-    rng = stage_rng(config.seed, "unseen design")
-    return random_feasible(nominal_robot(plant, config), rng, options)
+    return found.trajectories[0]
 
 
 def sensors_of(config: StudyConfig) -> tuple[Sensor, ...]:
@@ -167,7 +109,8 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
     sensors_of(config)
     estimators_of(config)
     preprocessor_of(config)
-    for name, time in (("period", fourier_options(config).period), ("approach", APPROACH_STEP)):
+    check_design(plant, config)
+    for name, time in (("period", family_of(config).period), ("approach", APPROACH_STEP)):
         samples = time * config.experiment.rate
         if abs(samples - round(samples)) > GRID_TOLERANCE:
             raise OptionError(
@@ -182,7 +125,7 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
 
 def simulate(
     plant: Robot,
-    trajectory: FourierTrajectory,
+    trajectory: Excitation,
     config: StudyConfig,
     *,
     stage: str = "measure",
@@ -194,7 +137,7 @@ def simulate(
     ----------
     plant : Robot
         The true robot.
-    trajectory : FourierTrajectory
+    trajectory : Excitation
         The reference.
     config : StudyConfig
         Sections `experiment`, `sensors`, `nominal` (the controller's model).

@@ -19,6 +19,7 @@ from robotid_sim.measurement import Log, save_log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.excitation import basis_of, unseen_trajectory
 from robotid_sim.study.models import compared_models
 from robotid_sim.study.result import (
     MeasurementResult,
@@ -32,17 +33,15 @@ from robotid_sim.study.scoring import compare_preprocessing, describe_run, score
 from robotid_sim.study.stages import (
     Identification,
     Progress,
-    basis_of,
     check_config,
     design,
     identify,
     simulate,
-    unseen_trajectory,
     validate,
 )
 from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.design import assess, silent
-from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.excitation_space import Excitation
 from robotid_sim.validation.closed_loop import ClosedLoop
 
 PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
@@ -98,7 +97,7 @@ class Study:
     """The truth."""
     nominal: Robot
     """What was known before."""
-    trajectory: FourierTrajectory
+    trajectory: Excitation
     """The excitation."""
     log: Log
     """What the sensors saw of it."""
@@ -235,7 +234,7 @@ def describe_robot(robot: Robot) -> RobotResult:
 
 
 def describe_trajectory(
-    plant: Robot, nominal: Robot, trajectory: FourierTrajectory, config: StudyConfig
+    plant: Robot, nominal: Robot, trajectory: Excitation, config: StudyConfig
 ) -> TrajectoryResult:
     """Return the trajectory's part of the result."""
     basis = basis_of(nominal, config)

@@ -9,6 +9,7 @@ values that must not exceed one.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,6 +25,10 @@ class Excitation(Trajectory, Protocol):
 
     def content(self) -> dict[str, Any]:
         """Return what the JSON form holds; `robotid_sim.trajectory.trajectory_files` writes it."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory as JSON; all bits are kept."""
         ...
 
 

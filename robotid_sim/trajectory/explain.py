@@ -66,13 +66,9 @@ class ParameterView:
                 f"them apart are missing; {self.joint} says most about it"
             )
         return (
-            f"{text}; weak signal: even with all others known {100.0 * self._alone_share:.2g} % of "
-            f"its value; only stronger motion helps, of what moves {self.joint}"
+            f"{text}; weak signal, {self.alone:.2g} even with all others known: only stronger motion "
+            f"of what {self.joint} feels helps"
         )
-
-    @property
-    def _alone_share(self) -> float:
-        return self.alone / abs(self.nominal) if self.nominal else np.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.study.config import StudyConfig, load_config
-from robotid_sim.study.stages import fourier_options, sensors_of
+from robotid_sim.study.excitation import family_of
+from robotid_sim.study.stages import sensors_of
 
 
 def write(tmp_path, text: str):
@@ -67,5 +68,5 @@ def test_listed_sensors_replace_the_default_set_in_their_order() -> None:
 
 def test_unknown_family_is_refused() -> None:
     config = load_config(None, {"design": {"family": "spline"}})
-    with pytest.raises(OptionError, match="unknown design family 'spline'"):
-        fourier_options(config)
+    with pytest.raises(UnknownNameError, match="unknown excitation family 'spline'"):
+        family_of(config)

@@ -7,7 +7,8 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.kinematics import link_poses, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
-from robotid_sim.report.chart import Chart, Line, Panel, Space
+from robotid_sim.report.chart import Chart, Line, Panel, Points, Space
+from robotid_sim.trajectory.explain import Explanation
 from robotid_sim.trajectory.reference import Trajectory
 
 SAMPLES = 600
@@ -67,6 +68,26 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
         panels=tuple(panels),
         panel_height=1.25,
         share_x=True,
+    )
+
+
+def information_shares(told: Explanation) -> Chart:
+    """Return where the information comes from: by joint and by time."""
+    joints = np.arange(len(told.joint_names), dtype=float)
+    tenths = np.arange(told.window_shares.size, dtype=float)
+    by_joint = Points(100.0 * told.joint_shares, joints, "by joint", "identified", size=6.0)
+    by_time = Line(10.0 * tenths + 5.0, 100.0 * told.window_shares, "by time", "identified")
+    return Chart(
+        name="information-shares",
+        title="Where the information comes from",
+        caption="Share of the information about all base parameters: by the joint whose torque "
+        "carries it (left), and over a run (right).",
+        panels=(
+            Panel(marks=(by_joint,), x_label="share [%]", y_ticks=told.joint_names),
+            Panel(marks=(by_time,), x_label="time [% of a run]", y_label="share [%]"),
+        ),
+        columns=2,
+        panel_height=1.6,
     )
 
 

@@ -1,0 +1,302 @@
+"""The design stage: from a configuration to excitations."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.proximity import Proximity
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation import WeightedLeastSquares, build_problem
+from robotid_sim.measurement import load_log
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim import OPTIMIZERS
+from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.robots import nominal_robot, stage_rng
+from robotid_sim.trajectory import CRITERIA, FAMILIES, load_trajectory
+from robotid_sim.trajectory.constraints import (
+    Clearance,
+    MotionConstraint,
+    TipBox,
+    TipPlane,
+    TorqueLimit,
+)
+from robotid_sim.trajectory.criteria import Criterion
+from robotid_sim.trajectory.design import Progress, base_regressor, random_feasible, silent
+from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily, run_time
+from robotid_sim.trajectory.explain import Explanation, explain
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.fourier_space import FourierOptions
+from robotid_sim.trajectory.information import assumed_noise, planned_information, samples_of
+from robotid_sim.trajectory.optimal import DesignResult, optimal_design
+from robotid_sim.trajectory.prior import Prior
+from robotid_sim.trajectory.sequence import SequenceResult, optimal_sequence
+from robotid_sim.trajectory.swarm_design import swarm_design
+
+GRADIENT, DRAWS = "slsqp", "random"
+"""Solvers that are no optimizers of `robotid_sim.optim`."""
+
+WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
+
+TRAJECTORY_SUFFIX = ".json"
+
+EXPLAINED_SAMPLES = 500
+"""Samples of a run that an explanation looks at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Designs:
+    """The excitations of the design stage."""
+
+    designs: tuple[DesignResult, ...]
+    """One a trajectory, in the order of their design."""
+    sequence: SequenceResult | None = None
+    """What they are worth together, if there are several."""
+
+    @property
+    def trajectories(self) -> tuple[Excitation, ...]:
+        """The excitations."""
+        if self.sequence is not None:
+            return self.sequence.trajectories
+        return tuple(design.trajectory for design in self.designs)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it is the best so far at Ctrl-C."""
+        return any(design.interrupted for design in self.designs)
+
+
+class _Subject(NamedTuple):
+    """What is designed for, and by which draws."""
+
+    nominal: Robot
+    basis: BaseParameters
+    rng: np.random.Generator
+
+
+def basis_of(nominal: Robot, config: StudyConfig) -> BaseParameters:
+    """Return the base parameters that a study looks for."""
+    with threadpool_limits(1):
+        return base_parameters(nominal, config.estimation.joint_parameters)
+
+
+def family_of(config: StudyConfig) -> ExcitationFamily:
+    """Return the family of a study's excitation.
+
+    Raises
+    ------
+    UnknownNameError, OptionError
+        If the family or one of its options is unknown.
+    """
+    design = config.design
+    options: dict[str, Any] = {
+        "period": design.period,
+        "periods": design.periods,
+        "margin": design.margin,
+        "torque_ratio": design.torque_ratio,
+    }
+    if design.family in WITH_HARMONICS:
+        options["harmonics"] = design.harmonics
+    if design.family == "fourier":
+        options["amplitude"] = design.amplitude
+    if design.constraints.jerk is not None:
+        options["jerk"] = design.constraints.jerk
+    return FAMILIES.build(design.family, **{**options, **design.options})
+
+
+def criterion_of(config: StudyConfig, name: str | None = None) -> Criterion:
+    """Return the criterion of a study, or another one with its defaults."""
+    if name is not None and name != config.design.criterion:
+        return CRITERIA.build(name)
+    return CRITERIA.build(config.design.criterion, **config.design.criterion_options)
+
+
+def check_design(plant: Robot, config: StudyConfig) -> None:
+    """Raise on what in the configuration of a design would only fail after work has begun.
+
+    Raises
+    ------
+    UnknownNameError, OptionError
+        If a name, an option or a size is refused.
+    """
+    design = config.design
+    family_of(config)
+    criterion_of(config)
+    if design.solver not in (GRADIENT, DRAWS):
+        OPTIMIZERS[design.solver]
+    for name, values in (("noise_std", design.noise_std), ("start", design.constraints.start)):
+        if values is not None and len(values) != plant.dof:
+            raise OptionError(
+                f"design.{name} has {len(values)} numbers for {plant.dof} joints of '{plant.name}'"
+            )
+
+
+@contextmanager
+def constraints_of(nominal: Robot, config: StudyConfig) -> Iterator[list[MotionConstraint]]:
+    """Give the constraints of a study's excitation; the engine is open meanwhile if it must be."""
+    wanted = config.design.constraints
+    found: list[MotionConstraint] = []
+    if wanted.uncertainty > 0.0:
+        found.append(TorqueLimit(nominal, config.design.torque_ratio, wanted.uncertainty))
+    found += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in wanted.boxes]
+    found += [TipPlane(nominal, np.array(p.normal), p.offset) for p in wanted.planes]
+    if wanted.clearance is None:
+        yield found
+        return
+    with Proximity(nominal, floor=wanted.floor) as proximity:
+        names = tuple(str(pair) for pair in proximity.pairs)
+        rest = nominal.home if wanted.start is None else np.array(wanted.start)
+        yield [*found, Clearance(proximity.along, names, wanted.clearance, rest)]
+
+
+def prior_of(nominal: Robot, config: StudyConfig) -> Prior | None:
+    """Return the information of the trajectories and logs that exist already, or None.
+
+    A trajectory counts with the log that it will have; a log with its rows and their residuals.
+    """
+    if not config.design.prior:
+        return None
+    basis, prior = basis_of(nominal, config), Prior.none(basis_of(nominal, config).rank)
+    for path in config.design.prior:
+        prior = prior + _information(path, nominal, basis, config)
+    return prior
+
+
+def _information(path: Path, nominal: Robot, basis: BaseParameters, config: StudyConfig) -> Prior:
+    if path.suffix == TRAJECTORY_SUFFIX:
+        noise = None if config.design.noise_std is None else np.array(config.design.noise_std)
+        dt = 1.0 / config.experiment.rate
+        known = [load_trajectory(path)]
+        return planned_information(nominal, basis, known, noise_std=noise, dt=dt)
+    log = load_log(path).require_robot(nominal)
+    preprocessor = RtsSmoother().tuned(log, nominal)
+    problem = build_problem(preprocessor(log, nominal), nominal, basis)
+    fit = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    return Prior.of_rows(problem.W, fit.noise_std)
+
+
+def designs(
+    plant: Robot,
+    config: StudyConfig,
+    *,
+    criterion: str | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Designs:
+    """Return the excitations of a study, designed with the nominal model alone.
+
+    Parameters
+    ----------
+    plant : Robot
+        The URDF's robot, from which the nominal model is derived.
+    config : StudyConfig
+        Sections `design`, `nominal`, `estimation` (for the parameters), `experiment` (the rate).
+    criterion : str, optional
+        Another criterion than the configured one.
+    workers : int
+        Processes; the result does not depend on their number.
+    progress : callable
+        Called with the stage and the share done.
+    """
+    nominal, settings = nominal_robot(plant, config), config.design
+    with threadpool_limits(1), constraints_of(nominal, config) as constraints:
+        start = settings.constraints.start
+        noise = settings.noise_std
+        common: dict[str, Any] = {
+            "options": family_of(config),
+            "criterion": criterion_of(config, criterion),
+            "constraints": constraints,
+            "start": None if start is None else np.array(start),
+            "noise_std": None if noise is None else np.array(noise),
+            "prior": prior_of(nominal, config),
+            "dt": 1.0 / config.experiment.rate,
+            "progress": progress,
+        }
+        rng = stage_rng(config.seed, "design")
+        subject = _Subject(nominal, basis_of(nominal, config), rng)
+        if settings.solver not in (GRADIENT, DRAWS):
+            return Designs((_by_swarm(subject, common, config),))
+        search: dict[str, Any] = {
+            "starts": 0 if settings.solver == DRAWS else settings.starts,
+            "candidates": settings.candidates,
+            "iterations": settings.iterations,
+            "workers": workers,
+        }
+        if settings.count == 1:
+            return Designs((optimal_design(*subject, **{**common, **search}),))
+        several = optimal_sequence(
+            *subject, settings.count, **{**common, **search, "jointly": settings.jointly}
+        )
+        return Designs(several.designs, several)
+
+
+def _by_swarm(subject: "_Subject", common: dict[str, Any], config: StudyConfig) -> DesignResult:
+    settings = config.design
+    if settings.count > 1:
+        raise OptionError(
+            f"solver '{settings.solver}' designs one trajectory, not {settings.count}; use "
+            f"{GRADIENT}"
+        )
+    return swarm_design(
+        *subject,
+        method=settings.solver,
+        population=settings.population,
+        generations=settings.generations,
+        handling=settings.handling,
+        **common,
+    )
+
+
+def unseen_trajectory(plant: Robot, config: StudyConfig) -> FourierTrajectory:
+    """Return the trajectory of one period on which a model is tried; it is not optimized.
+
+    It is a Fourier series, whatever the family of the excitation.
+    """
+    design = config.design
+    options = FourierOptions(
+        period=design.period,
+        periods=1,
+        margin=design.margin,
+        torque_ratio=design.torque_ratio,
+        amplitude=design.amplitude,
+    )
+    if design.family == "fourier":
+        options = replace(options, harmonics=design.harmonics)
+    rng = stage_rng(config.seed, "unseen design")
+    return random_feasible(nominal_robot(plant, config), rng, options)
+
+
+def compared_designs(
+    plant: Robot, config: StudyConfig, criteria: Sequence[str], progress: Progress = silent
+) -> dict[str, DesignResult]:
+    """Return single designs by several criteria, with all else as configured."""
+    design = config.design.model_copy(update={"count": 1})
+    single = config.model_copy(update={"design": design})
+    return {
+        name: designs(plant, single, criterion=name, progress=progress).designs[0]
+        for name in criteria
+    }
+
+
+def explanation(
+    nominal: Robot,
+    basis: BaseParameters,
+    trajectories: Sequence[Excitation],
+    config: StudyConfig,
+) -> Explanation:
+    """Return why excitations see some base parameters well and others badly; see `explain`."""
+    dt = 1.0 / config.experiment.rate
+    rows, used = [], 0.0
+    for trajectory in trajectories:
+        t = np.arange(EXPLAINED_SAMPLES) * run_time(trajectory) / EXPLAINED_SAMPLES
+        rows.append(base_regressor(nominal, basis, trajectory, t))
+        used += samples_of(trajectory, dt)
+    noise = np.sqrt(np.mean([assumed_noise(nominal, one) ** 2 for one in trajectories], axis=0))
+    values = basis.of(nominal.parameters())
+    return explain(np.concatenate(rows), noise, basis, values, nominal.joint_names, used)
