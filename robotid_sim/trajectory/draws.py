@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.errors import InfeasibleError, OptionError, PathError
+from robotid_sim.errors import InfeasibleError, OptionError, PathError, RankDeficientError
 from robotid_sim.trajectory.design import Progress, random_designs, silent
 from robotid_sim.trajectory.excitation_problem import ExcitationProblem
 from robotid_sim.trajectory.fourier_space import FourierOptions
@@ -55,9 +55,34 @@ def feasible_draws(
     ------
     InfeasibleError
         If there are none; names the constraint.
+    RankDeficientError
+        If none determines the parameters.
     """
     if candidates < 1:
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
+    drawn = _all_draws(problem, rng, candidates, progress)
+    require_rank(problem, drawn[0].value)
+    return drawn
+
+
+def require_rank(problem: ExcitationProblem, best: float) -> None:
+    """Raise if even the best motion leaves the criterion infinite.
+
+    Raises
+    ------
+    RankDeficientError
+        Names the way out.
+    """
+    if not np.isfinite(best):
+        raise RankDeficientError(
+            f"no motion of this family determines all {problem.basis.rank} base parameters, for it "
+            "moves too few joints; choose another family, or a tip that ends the chain earlier"
+        )
+
+
+def _all_draws(
+    problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
+) -> list[Draw]:
     if isinstance(problem.options, FourierOptions) and not problem.extra and problem.start is None:
         return _fourier_draws(problem, rng, candidates, progress)
     require_rest(problem)

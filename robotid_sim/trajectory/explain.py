@@ -66,8 +66,8 @@ class ParameterView:
                 f"them apart are missing; {self.joint} says most about it"
             )
         return (
-            f"{text}; weak signal, {self.alone:.2g} even with all others known: only stronger motion "
-            f"of what {self.joint} feels helps"
+            f"{text}; weak signal, {self.alone:.2g} even with all others known: only stronger "
+            f"motion of what {self.joint} feels helps"
         )
 
 

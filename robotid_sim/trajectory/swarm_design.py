@@ -14,7 +14,7 @@ from robotid_sim.optim import OPTIMIZERS, minimize
 from robotid_sim.trajectory.constraints import MotionConstraint
 from robotid_sim.trajectory.criteria import Criterion, DOptimality
 from robotid_sim.trajectory.design import Progress, silent
-from robotid_sim.trajectory.draws import require_rest, shrunk, started
+from robotid_sim.trajectory.draws import require_rank, require_rest, shrunk, started
 from robotid_sim.trajectory.excitation_problem import ExcitationProblem
 from robotid_sim.trajectory.excitation_space import ExcitationFamily
 from robotid_sim.trajectory.fourier_space import FourierOptions
@@ -151,6 +151,8 @@ def swarm_design(
         callback=lambda evaluations, best: progress("design", min(1.0, evaluations / budget)),  # noqa: ARG005
     )
     x = cost.meant(found.x)
+    if x is not None and handling == "scaling":
+        require_rank(problem, problem.value(x))
     if x is None or not np.isfinite(found.fun):
         raise InfeasibleError(
             f"none of {budget} motions of '{method}' keeps all limits; raise the budget, widen the "
