@@ -1,11 +1,12 @@
 """The Cartesian excitation of an ABB IRB 120 by swarms and by gradient.
 
-The problem of Umar, Shi, Khlil, Farouk (2021), doi:10.4314/njt.v40i4.14: a Cartesian Fourier path of
-the wrist centre, 15 base parameters of the first three joints, the condition number with columns of
-unit length. The paper's MuPSO reaches 7.16 on the mean of 30 runs of 50 particles and 30 iterations,
-4.73 at best, in 7,150 s.
+The problem of Umar, Shi, Khlil, Farouk (2021), doi:10.4314/njt.v40i4.14: a Cartesian Fourier path
+of the wrist center, 15 base parameters of the first three joints, the condition number with columns
+of unit length. The paper's MuPSO reaches 7.16 on the mean of 30 runs of 50 particles and 30
+iterations, 4.73 at best, in 7,150 s.
 
-The second table is the study of the swarm size: 30, 50 and 70 particles, the paper's 200 iterations.
+The second table is the study of the swarm size: 30, 50 and 70 particles at the paper's 200
+iterations.
 
 Run as ``python bench/cartesian_path.py [SEEDS [SEEDS OF THE STUDY]]``.
 """

@@ -14,11 +14,12 @@ from robotid_sim.measurement import SENSORS
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.optim import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.trajectory import CRITERIA, TASKS, TRAJECTORIES
+from robotid_sim.trajectory import CRITERIA, FAMILIES, TASKS, TRAJECTORIES
 
 KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "robots": describe_catalog,
     "trajectories": TRAJECTORIES.describe,
+    "families": FAMILIES.describe,
     "criteria": CRITERIA.describe,
     "sensors": SENSORS.describe,
     "preprocessors": PREPROCESSORS.describe,

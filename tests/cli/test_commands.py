@@ -152,7 +152,8 @@ def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_c
 
 
 @pytest.mark.parametrize(
-    "kind", ["robots", "trajectories", "sensors", "preprocessors", "estimators", "controllers"]
+    "kind",
+    ["robots", "trajectories", "families", "sensors", "preprocessors", "estimators", "controllers"],
 )
 def test_list_gives_name_and_summary_of_every_entry(robotid, kind) -> None:
     entries = json.loads(robotid("list", kind, "--json").out)

@@ -1,0 +1,124 @@
+"""``robotid design``: its choices, its files, its exit codes."""
+
+import csv
+import json
+
+import pytest
+from robots import DATA
+
+from robotid_sim.trajectory import load_trajectory
+
+ARM = DATA / "2r.urdf"
+CONFIG = """
+[design]
+candidates = 8
+iterations = 5
+period = 5.0
+periods = 2
+[experiment]
+rate = 100.0
+"""
+
+
+@pytest.fixture
+def design(robotid, tmp_path):
+    """Return a function that runs the command with a small configuration."""
+    config = tmp_path / "small.toml"
+    config.write_text(CONFIG)
+
+    def run(*words, robot=ARM):
+        out = tmp_path / "path.json"
+        return robotid("design", robot, "-o", out, "--config", config, *words)
+
+    return run
+
+
+def test_family_criterion_and_solver_can_be_chosen(design, tmp_path):
+    done = design("--family", "b-spline", "--criterion", "a-optimality", "--json")
+    assert done.code == 0
+    content = json.loads(done.out)
+    assert (content["family"], content["criterion"]) == ("b-spline", "a-optimality")
+    assert content["criterion_after"] <= content["criterion_before"]
+    assert content["violated"] == []
+    assert load_trajectory(tmp_path / "path.json").content()["family"] == "homed"
+    done = design("--solver", "random")
+    assert done.code == 0
+    assert "best of the random draws" in done.out
+
+
+def test_several_trajectories_go_to_several_files(design, tmp_path):
+    done = design("--count", "2", "--json")
+    assert done.code == 0
+    content = json.loads(done.out)
+    files = ["path.json", "path-2.json"]
+    assert content["trajectories"] == [str(tmp_path / name) for name in files]
+    assert content["log_dets"][1] > content["log_dets"][0]
+    first, second = (load_trajectory(tmp_path / name) for name in files)
+    assert first.content() != second.content()
+    # The second of two is what the first as prior data gives; the draws go on in the sequence.
+    done = design("--prior", tmp_path / "path.json", "--json")
+    assert done.code == 0
+
+
+def test_explanation_and_comparison_are_printed_and_in_the_page(design, tmp_path):
+    page = tmp_path / "page.html"
+    done = design("--explain", "--compare", "--report", page)
+    assert done.code == 0
+    for words in ("designs side by side", "normalized-condition-number", "Share of the informat"):
+        assert words in done.out
+    text = page.read_text()
+    for words in ("Criteria side by side", "What the motion shows", "information-shares"):
+        assert words in text
+
+
+def test_the_csv_goes_home_and_back(design, tmp_path):
+    table = tmp_path / "path.csv"
+    assert design("--csv", table).code == 0
+    lines = [line for line in table.read_text().splitlines() if not line.startswith("#")]
+    rows = list(csv.reader(lines))
+    assert rows[0] == ["t", "shoulder", "elbow", *(f"{j}:{k}" for k in ("dq", "ddq")
+                       for j in ("shoulder", "elbow"))]  # fmt: skip
+    first, last = ([float(v) for v in row] for row in (rows[1], rows[-1]))
+    assert last[1:3] == pytest.approx(first[1:3], abs=1e-6)
+    steps = float(rows[2][0]) - first[0]
+    assert steps == pytest.approx(0.01)
+
+
+def test_a_violated_constraint_is_named_and_exits_1(design, tmp_path):
+    swarm = 'solver = "ga"\nhandling = "penalty"\npopulation = 4\ngenerations = 1\n'
+    limits = "torque_ratio = 0.25\n[experiment]"
+    text = CONFIG.replace("period = 5.0", "period = 1.0").replace("[experiment]", swarm + limits)
+    (tmp_path / "small.toml").write_text(text)
+    done = design()
+    assert done.code == 1
+    assert "VIOLATED: torque of joint" in done.out
+    assert "above 1 of the allowance" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--family", "spiral"), "unknown excitation family 'spiral'; known: b-spline"),
+        (("--criterion", "luck"), "unknown criterion 'luck'; known: a-optimality"),
+        (("--solver", "luck"), "unknown optimizer 'luck'"),
+        (("--clearance", "0.02"), "no geometry that the engine can read"),
+        (("--prior", "missing.json"), "missing.json"),
+    ],
+)
+def test_choices_that_do_not_exist_are_one_line(design, words, message):
+    done = design(*words)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.count("\n") == 1
+    assert message in done.err
+
+
+def test_infeasible_limits_exit_1(design, tmp_path):
+    box = "boxes = [{ lower = [5, 5, 5], upper = [6, 6, 6] }]"
+    (tmp_path / "small.toml").write_text(
+        CONFIG.replace("[experiment]", f"[design.constraints]\n{box}\n[experiment]")
+    )
+    done = design()
+    assert done.code == 1
+    assert "even at rest in the home pose" in done.err
+    assert done.err.count("\n") == 1
