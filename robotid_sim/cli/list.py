@@ -1,7 +1,7 @@
 """``robotid list``: what there is, with its source."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,8 +10,9 @@ from robotid_sim.control import CONTROLLERS
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.experiment import CONDITIONS
-from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement import SENSORS, describe_presets
 from robotid_sim.model.catalog import describe_catalog
+from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.trajectory import CRITERIA, FAMILIES, TASKS, TRAJECTORIES
@@ -22,6 +23,8 @@ KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "families": FAMILIES.describe,
     "criteria": CRITERIA.describe,
     "sensors": SENSORS.describe,
+    "presets": lambda: [_preset_row(row) for row in describe_presets()],
+    "friction-laws": FRICTION_LAWS.describe,
     "preprocessors": PREPROCESSORS.describe,
     "estimators": ESTIMATORS.describe,
     "optimizers": OPTIMIZERS.describe,
@@ -29,6 +32,12 @@ KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "tasks": TASKS.describe,
     "scenarios": CONDITIONS.describe,
 }
+
+
+def _preset_row(row: dict[str, Any]) -> dict[str, str]:
+    options = ", ".join(f"{key} {value}" for key, value in row["options"].items())
+    name = f"{row['preset']}: {row['sensor']}"
+    return {"name": name, "summary": options, "source": row["reason"]}
 
 
 def list_(

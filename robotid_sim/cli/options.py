@@ -42,6 +42,13 @@ Nominal = Annotated[
 NoFriction = Annotated[
     bool, typer.Option("--no-urdf-friction", help="Drop the URDF's <dynamics> damping, friction.")
 ]
+Preset = Annotated[
+    str | None, typer.Option(help="Sensors of a typical cell: ideal, lab, industrial, harsh.")
+]
+PlantFriction = Annotated[
+    str | None,
+    typer.Option(help="Friction law of the simulated plant, see `robotid list friction-laws`."),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer candidates and periods.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes for independent work.  [default: all cores]")
@@ -108,6 +115,8 @@ def study_config(
     repair: Repair = False,
     nominal: Nominal = None,
     no_urdf_friction: NoFriction = False,
+    preset: Preset = None,
+    plant_friction: PlantFriction = None,
 ) -> StudyConfig:
     """Return the configuration file's content with the command line's options on top."""
     robot: dict[str, Any] = {"base": base, "tip": tip}
@@ -121,6 +130,10 @@ def study_config(
         overrides["seed"] = seed
     if nominal is not None:
         overrides["nominal"] = {"file": str(nominal)}
+    if preset is not None:
+        overrides["preset"] = preset
+    if plant_friction is not None:
+        overrides["experiment"] = {"friction": {"law": plant_friction}}
     made = load_config(config, overrides)
     return made.quick() if quick else made
 

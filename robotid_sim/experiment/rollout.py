@@ -182,7 +182,7 @@ class _Record:
         kept, plant = slice(self._done), self._plant
         q, dq, ddq, tau = (np.ascontiguousarray(self._state[kept, i]) for i in range(4))
         feedback = self._scenario.feedback
-        return Log(
+        log = Log(
             t=self.t[kept],
             q=q,
             tau_meas=tau,
@@ -199,6 +199,7 @@ class _Record:
                 "controller": type(self._controller).__name__,
             },
         )
+        return plant.note(log)
 
 
 def _require_grid(trajectory: Trajectory, dt: float) -> None:

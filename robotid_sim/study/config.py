@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.measurement.presets import preset
 
 
 class _Section(BaseModel):
@@ -134,6 +135,8 @@ class ExperimentConfig(_Section):
     substeps: int = Field(default=4, ge=1, le=256)
     """Engine steps per control step, at least; friction may need more."""
     leapfrog: bool = True
+    friction: dict[str, Any] = Field(default_factory=dict)
+    """Law of the plant's friction where it differs from the model's: ``law`` and its options."""
     kp: float = 2500.0
     """Position gain of the excitation loop [1/s^2]."""
     kd: float = 100.0
@@ -208,7 +211,7 @@ class ValidationConfig(_Section):
 
 
 _DEFAULT_TASKS: dict[str, dict[str, Any]] = {"circle": {}, "joint-step": {}}
-_DEFAULT_SENSORS: dict[str, dict[str, float]] = {"encoder-noise": {}, "torque-noise": {}}
+_DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
 
 
 class StudyConfig(_Section):
@@ -219,12 +222,22 @@ class StudyConfig(_Section):
     nominal: NominalConfig = NominalConfig()
     design: DesignConfig = DesignConfig()
     experiment: ExperimentConfig = ExperimentConfig()
-    sensors: dict[str, dict[str, float]] = Field(default_factory=lambda: dict(_DEFAULT_SENSORS))
-    """Sensors by name with their options, applied in this order; replaces the default set."""
+    preset: str | None = None
+    """Sensors of a typical cell: see `robotid_sim.measurement.presets`."""
+    sensors: dict[str, dict[str, Any]] = Field(default_factory=lambda: dict(_DEFAULT_SENSORS))
+    """Sensors by name with their options, applied in this order; replaces the default set, and adds
+    to a preset or changes it."""
     preprocess: PreprocessConfig = PreprocessConfig()
     estimation: EstimationConfig = EstimationConfig()
     control: ControlConfig = ControlConfig()
     validation: ValidationConfig = ValidationConfig()
+
+    def measuring(self) -> dict[str, dict[str, Any]]:
+        """Return all sensors with their options, those of the preset first."""
+        if self.preset is None:
+            return self.sensors
+        chosen = self.sensors if "sensors" in self.model_fields_set else {}
+        return {**preset(self.preset), **chosen}
 
     def with_estimators(self, names: Sequence[str]) -> "StudyConfig":
         """Return the same study with more estimators beside the configured ones."""

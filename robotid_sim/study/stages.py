@@ -16,6 +16,7 @@ from robotid_sim.estimation.lift import Lift, lift
 from robotid_sim.experiment import rollout
 from robotid_sim.experiment.rollout import GRID_TOLERANCE
 from robotid_sim.measurement import SENSORS, Log, Sensor, measure
+from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
 from robotid_sim.study.config import StudyConfig
@@ -68,7 +69,7 @@ def design(plant: Robot, config: StudyConfig, *, progress: Progress = silent) ->
 
 def sensors_of(config: StudyConfig) -> tuple[Sensor, ...]:
     """Return the sensors of a study, in the order in which they apply."""
-    return tuple(SENSORS.build(name, **options) for name, options in config.sensors.items())
+    return tuple(SENSORS.build(name, **options) for name, options in config.measuring().items())
 
 
 def estimators_of(config: StudyConfig) -> list[Estimator]:
@@ -107,6 +108,7 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
         If a path of the closed loop is not within reach.
     """
     sensors_of(config)
+    friction_law_of(config)
     estimators_of(config)
     preprocessor_of(config)
     check_design(plant, config)
@@ -121,6 +123,32 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
     if config.control.enabled:
         require_models(plant, config.control.models, config.estimation.estimators)
         task_runs(plant, loop_plan(config))
+
+
+def friction_law_of(config: StudyConfig) -> FrictionLaw | None:
+    """Return the law of the plant's friction; None for that of the models.
+
+    Raises
+    ------
+    UnknownNameError, OptionError
+        If the law or an option is unknown.
+    """
+    options = dict(config.experiment.friction)
+    if not options:
+        return None
+    if "law" not in options:
+        raise OptionError(f"experiment.friction needs a law; known: {', '.join(FRICTION_LAWS)}")
+    return FRICTION_LAWS.build(options.pop("law"), **options)
+
+
+def _plant(robot: Robot, dt: float, substeps: int, config: StudyConfig) -> Plant:
+    return Plant(
+        robot,
+        dt=dt,
+        substeps=substeps,
+        leapfrog=config.experiment.leapfrog,
+        friction=friction_law_of(config),
+    )
 
 
 def simulate(
@@ -151,14 +179,15 @@ def simulate(
     sensors = sensors_of(config)
     times = np.linspace(trajectory.start, trajectory.duration, 500)
     dt = 1.0 / settings.rate
-    substeps = substeps_for(plant, trajectory(times).q, dt, settings.substeps)
+    law = friction_law_of(config)
+    substeps = substeps_for(plant, trajectory(times).q, dt, settings.substeps, law)
     if substeps > settings.substeps:
         _logger.info("friction needs %d sub-steps a control step", substeps)
     with threadpool_limits(1):
-        with Plant(plant, dt=dt, substeps=substeps, leapfrog=settings.leapfrog) as engine:
+        with _plant(plant, dt, substeps, config) as engine:
             log = rollout(engine, controller, trajectory, progress=progress)
         measured = measure(log, sensors, stage_rng(config.seed, stage))
-    provenance = {**log.provenance, "sensors": config.sensors, "robot": plant.name}
+    provenance = {**measured.provenance, "sensors": config.measuring(), "robot": plant.name}
     return replace(measured, seed=config.seed, provenance=provenance)
 
 
@@ -229,6 +258,7 @@ def loop_plan(config: StudyConfig) -> LoopPlan:
         substeps=config.experiment.substeps,
         bandwidth=control.bandwidth,
         error=control.error,
+        friction=friction_law_of(config),
     )
 
 

@@ -186,7 +186,7 @@ def run_study(
         reproducible=True,
         assumptions=list(plant.assumptions),
         trajectory=describe_trajectory(plant, nominal, trajectory, config),
-        measurement=describe_measurement(log),
+        measurement=describe_measurement(log, config.preset),
         preprocessing=PreprocessingResult(chosen=config.preprocess.name, compared=compared),
         estimates=estimates,
         chosen=found.chosen.estimator,
@@ -255,7 +255,7 @@ def describe_trajectory(
     )
 
 
-def describe_measurement(log: Log) -> MeasurementResult:
+def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResult:
     """Return the log's part of the result; the noise is that of the samples against the truth."""
     torque: list[float | None] = [None] * log.dof
     encoder: list[float | None] = [None] * log.dof
@@ -263,7 +263,7 @@ def describe_measurement(log: Log) -> MeasurementResult:
         torque = [float(v) for v in np.std(log.tau_meas - log.truth.tau, axis=0)]
         encoder = [float(v) for v in np.std(log.q - log.truth.q, axis=0)]
     return MeasurementResult(
-        preset="custom" if log.provenance.get("sensors") else "unknown",
+        preset=preset or ("custom" if log.provenance.get("sensors") else "unknown"),
         samples=log.t.size,
         dt_s=log.dt,
         feedback=str(log.provenance.get("feedback", "unknown")),

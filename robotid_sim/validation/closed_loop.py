@@ -16,6 +16,7 @@ from robotid_sim.control import CONTROLLERS, LoopGains
 from robotid_sim.engine.plant import substeps_for
 from robotid_sim.errors import OptionError, SimulationDiverged
 from robotid_sim.experiment import Scenario, Setting, compose, conditions
+from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import map_tasks
 from robotid_sim.streams import named_stream
@@ -72,6 +73,8 @@ class LoopPlan:
     """Smallest bandwidth [rad/s]: see `LoopGains.from_specification`."""
     error: float = 0.01
     """Wanted error under the disturbance [rad or m]: see `LoopGains.from_specification`."""
+    friction: FrictionLaw | None = None
+    """Law of the plant's friction; None for that of the models."""
 
     def __post_init__(self) -> None:
         for name in ("controllers", "tasks", "scenarios"):
@@ -282,7 +285,8 @@ def _reference_task(
         rng=rng,
         run=0,
         rate=plan.rate,
-        substeps=substeps_for(plant, path, 1.0 / plan.rate, plan.substeps),
+        substeps=substeps_for(plant, path, 1.0 / plan.rate, plan.substeps, plan.friction),
+        friction=plan.friction,
     )
 
 

@@ -14,6 +14,7 @@ from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import ControllerError, RankDeficientError, SimulationDiverged
 from robotid_sim.experiment import Scenario, rollout
 from robotid_sim.measurement.log import Log
+from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation import metrics
@@ -57,6 +58,8 @@ class LoopTask:
     """Which repetition this is, from 0."""
     rate: float
     substeps: int
+    friction: FrictionLaw | None = None
+    """Law of the plant's friction; None for that of the models."""
     traced: bool = True
     """Whether to keep the time series."""
 
@@ -197,8 +200,8 @@ def closed_loop_log(task: LoopTask) -> Log:
     substeps = task.substeps
     if scenario.changes:
         path = task.trajectory(np.linspace(0.0, task.trajectory.duration, 100)).q
-        substeps = substeps_for(robot, path, 1.0 / task.rate, substeps)
-    with Plant(robot, dt=1.0 / task.rate, substeps=substeps) as plant:
+        substeps = substeps_for(robot, path, 1.0 / task.rate, substeps, task.friction)
+    with Plant(robot, dt=1.0 / task.rate, substeps=substeps, friction=task.friction) as plant:
         return rollout(
             plant,
             controller,

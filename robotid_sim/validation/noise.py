@@ -11,7 +11,7 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.sensors import Sensor, measure
+from robotid_sim.measurement.sensors import Sensor, measure, settled
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.validation.prediction import clean_log, rms
@@ -69,6 +69,7 @@ def residual_noise(
         One per further replicate.
     """
     clean = clean_log(log)
+    sensors = settled(sensors, log)  # of the same cell, not of another one of its kind
     rows, estimated = [], []
     for rng in (None, *rngs):
         measured = log if rng is None else measure(clean, sensors, rng)

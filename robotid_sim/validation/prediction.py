@@ -76,7 +76,7 @@ def clean_log(log: Log) -> Log:
     """Return the log as ideal sensors would have recorded it."""
     if log.truth is None:
         raise LogError("the log has no truth: it is not from a virtual experiment")
-    return replace(log, q=log.truth.q, tau_meas=log.truth.tau)
+    return replace(log, q=log.truth.q, tau_meas=log.truth.tau, current=None, torque_constant=None)
 
 
 def true_rows(log: Log, use: Bool1D) -> Truth:
@@ -84,7 +84,8 @@ def true_rows(log: Log, use: Bool1D) -> Truth:
     if log.truth is None:
         raise LogError("the log has no truth: it is not from a virtual experiment")
     t = log.truth
-    return Truth(t.q[use], t.dq[use], t.ddq[use], t.tau[use])
+    friction = None if t.friction is None else t.friction[use]
+    return Truth(t.q[use], t.dq[use], t.ddq[use], t.tau[use], friction)
 
 
 def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float) -> LinearProblem:
