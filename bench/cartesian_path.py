@@ -18,10 +18,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.swarm_design import swarm_design
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.trajectory import CRITERIA, FAMILIES
-from robotid_sim.trajectory.optimal import optimal_design
-from robotid_sim.trajectory.swarm_design import swarm_design
 
 METHODS = ("mupso", "pso", "ldw-pso", "de", "ga", "woa", "gwo", "goa", "cmaes")
 PUBLISHED_MEAN, PUBLISHED_BEST, PUBLISHED_SECONDS = 7.16, 4.73, 7150.0

@@ -16,15 +16,17 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.excitation import CRITERIA
+from robotid_sim.excitation.criteria import NOISE_SHARE, Criterion
+from robotid_sim.excitation.criteria_variance import parameter_sizes
+from robotid_sim.excitation.design import assess, random_designs, torque_scale
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import expected_std, planned_information
+from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import CRITERIA, Criterion, FourierTrajectory
-from robotid_sim.trajectory.criteria import NOISE_SHARE
-from robotid_sim.trajectory.criteria_variance import parameter_sizes
-from robotid_sim.trajectory.design import FourierOptions, assess, random_designs, torque_scale
-from robotid_sim.trajectory.information import expected_std, planned_information
-from robotid_sim.trajectory.optimal import optimal_design
+from robotid_sim.trajectory import FourierTrajectory
 
 DRAWS = 200
 CASES: dict[str, Criterion] = {

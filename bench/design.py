@@ -14,6 +14,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.excitation.criteria_condition import ConditionNumber
+from robotid_sim.excitation.design import assess
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.model import inertia
 from robotid_sim.model.catalog import describe_catalog, load_robot
 from robotid_sim.model.friction import Friction
@@ -21,9 +25,6 @@ from robotid_sim.model.geometry import transform
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Link, Robot
-from robotid_sim.trajectory import ConditionNumber
-from robotid_sim.trajectory.design import FourierOptions, assess
-from robotid_sim.trajectory.optimal import optimal_design
 
 SEEDS = 10
 CANDIDATES = 50

@@ -23,7 +23,8 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.estimation import LinearProblem, WeightedLeastSquares
 from robotid_sim.estimation.fitness import make_fitness
 from robotid_sim.estimation.reduction import reduce_rows
-from robotid_sim.trajectory.design import FourierOptions, random_design
+from robotid_sim.excitation.design import random_design
+from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.trajectory.reference import Reference
 
 NOISE = 0.01

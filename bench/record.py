@@ -18,8 +18,9 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.engine.playback import Playback
 from robotid_sim.engine.recorder import record
 from robotid_sim.engine.view import View
+from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.trajectory.design import FourierOptions, random_feasible
 
 SECONDS = 10.0
 TARGET = 30.0  # [s]

@@ -14,11 +14,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.excitation.information import planned_information
+from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.sequence import optimal_sequence
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory.information import planned_information
-from robotid_sim.trajectory.optimal import optimal_design
-from robotid_sim.trajectory.sequence import optimal_sequence
 
 SEEDS = 6
 COUNTS = (2, 3)

@@ -26,6 +26,9 @@ from robotid_sim.estimation import (
 )
 from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.lift import lift
+from robotid_sim.excitation.design import random_design
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.measurement import (
     EncoderNoise,
     EncoderQuantization,
@@ -43,8 +46,6 @@ from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import Butterworth, FivePointCubic, KalmanTorque, RtsSmoother
 from robotid_sim.trajectory import FourierTrajectory, PointToPoint
-from robotid_sim.trajectory.design import FourierOptions, random_design
-from robotid_sim.trajectory.optimal import optimal_design
 from robotid_sim.trajectory.path import Lap, fastest_lap, tracking_path
 
 # These load the engine; `import robotid_sim` alone must not.

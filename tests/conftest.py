@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.control import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.plant import Plant
+from robotid_sim.excitation.design import random_design
 from robotid_sim.experiment import rollout
 from robotid_sim.measurement import Log
 from robotid_sim.model.perturb import perturb
@@ -19,7 +20,6 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import load_config
 from robotid_sim.study.study import Study, run_study
 from robotid_sim.trajectory import FourierTrajectory
-from robotid_sim.trajectory.design import random_design
 
 
 @pytest.fixture(scope="session", params=ROBOTS)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from robots import urdf_path
 
+from robotid_sim.excitation.design import random_feasible
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.design import random_feasible
 
 
 def first_joints(name, count):

@@ -13,6 +13,10 @@ from robotid_sim.cli.view import show_motion
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
+from robotid_sim.excitation.design import assess
+from robotid_sim.excitation.explain import Explanation
+from robotid_sim.excitation.information import expected_std
+from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
@@ -27,12 +31,8 @@ from robotid_sim.study.excitation import (
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.study import versions
 from robotid_sim.trajectory import export_csv
-from robotid_sim.trajectory.design import assess
-from robotid_sim.trajectory.excitation_space import Excitation, run_time
-from robotid_sim.trajectory.explain import Explanation
 from robotid_sim.trajectory.homing import returned
-from robotid_sim.trajectory.information import expected_std
-from robotid_sim.trajectory.optimal import DesignResult
+from robotid_sim.trajectory.reference import Excitation, run_time
 
 INTERRUPTED = 130
 """Exit code at Ctrl-C."""

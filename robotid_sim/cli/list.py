@@ -9,13 +9,14 @@ from robotid_sim.cli import options, output
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.experiment import CONDITIONS
 from robotid_sim.measurement import SENSORS, describe_presets
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.trajectory import CRITERIA, FAMILIES, TASKS, TRAJECTORIES
+from robotid_sim.trajectory import TASKS, TRAJECTORIES
 
 KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "robots": describe_catalog,

@@ -15,7 +15,7 @@ from robotid_sim.engine.view import View
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.design import Progress, silent
+from robotid_sim.progress import Progress, silent
 
 FORMATS = (".png", ".gif", ".mp4")
 

@@ -18,7 +18,7 @@ from robotid_sim.errors import (
 from robotid_sim.experiment.feedback import ObservedState, StateSource, TrueState
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, Truth
-from robotid_sim.trajectory.design import silent
+from robotid_sim.progress import silent
 from robotid_sim.trajectory.reference import Reference, Trajectory
 
 PROGRESS_EVERY = 1000

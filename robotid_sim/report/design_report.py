@@ -6,6 +6,10 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.excitation.design import Assessment, assess
+from robotid_sim.excitation.explain import Explanation
+from robotid_sim.excitation.information import expected_std
+from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures.excitation import information_shares
 from robotid_sim.report.page import Page, Section, Table
@@ -13,11 +17,7 @@ from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.wording import assumptions, number, reproduction, unit_text
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import Designs
-from robotid_sim.trajectory.design import Assessment, assess
-from robotid_sim.trajectory.excitation_space import Excitation, run_time
-from robotid_sim.trajectory.explain import Explanation
-from robotid_sim.trajectory.information import expected_std
-from robotid_sim.trajectory.optimal import DesignResult
+from robotid_sim.trajectory.reference import Excitation, run_time
 
 
 def design_report(

@@ -8,6 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation import Estimate
+from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement import Log, Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, KalmanTorque, Preprocessor, RtsSmoother
@@ -17,7 +18,6 @@ from robotid_sim.report.figures.torques import prediction, torque_filters
 from robotid_sim.report.page import Section, Table
 from robotid_sim.report.wording import number, percent, unit_text
 from robotid_sim.study.result import ComparedPreprocessor
-from robotid_sim.trajectory.design import Assessment
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction
 

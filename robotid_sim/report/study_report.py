@@ -6,6 +6,7 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.bound import cramer_rao
+from robotid_sim.excitation.design import assess
 from robotid_sim.measurement import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.finding import finding
@@ -20,7 +21,6 @@ from robotid_sim.report.sections import (
 from robotid_sim.report.wording import assumptions, check_table, number, percent, reproduction
 from robotid_sim.study.result import StudyResult
 from robotid_sim.study.study import Study
-from robotid_sim.trajectory.design import assess
 from robotid_sim.validation.prediction import exact_problem, predictions
 
 

@@ -13,31 +13,34 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import WeightedLeastSquares, build_problem
-from robotid_sim.measurement import load_log
-from robotid_sim.model.robot import Robot
-from robotid_sim.optim import OPTIMIZERS
-from robotid_sim.preprocess import RtsSmoother
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.robots import nominal_robot, stage_rng
-from robotid_sim.trajectory import CRITERIA, FAMILIES, load_trajectory
-from robotid_sim.trajectory.constraints import (
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.constraints import (
     Clearance,
     MotionConstraint,
     TipBox,
     TipPlane,
     TorqueLimit,
 )
-from robotid_sim.trajectory.criteria import Criterion
-from robotid_sim.trajectory.design import Progress, base_regressor, random_feasible, silent
-from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily, run_time
-from robotid_sim.trajectory.explain import Explanation, explain
+from robotid_sim.excitation.criteria import Criterion
+from robotid_sim.excitation.design import base_regressor, random_feasible
+from robotid_sim.excitation.explain import Explanation, explain
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import assumed_noise, planned_information, samples_of
+from robotid_sim.excitation.optimal import DesignResult, optimal_design
+from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.sequence import SequenceResult, optimal_sequence
+from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.excitation.swarm_design import swarm_design
+from robotid_sim.measurement import load_log
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim import OPTIMIZERS
+from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.progress import Progress, silent
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.robots import nominal_robot, stage_rng
+from robotid_sim.trajectory import load_trajectory
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.fourier_space import FourierOptions
-from robotid_sim.trajectory.information import assumed_noise, planned_information, samples_of
-from robotid_sim.trajectory.optimal import DesignResult, optimal_design
-from robotid_sim.trajectory.prior import Prior
-from robotid_sim.trajectory.sequence import SequenceResult, optimal_sequence
-from robotid_sim.trajectory.swarm_design import swarm_design
+from robotid_sim.trajectory.reference import Excitation, run_time
 
 GRADIENT, DRAWS = "slsqp", "random"
 """Solvers that are no optimizers of `robotid_sim.optim`."""

@@ -8,13 +8,13 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.design import default_path
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.streams import named_stream
 from robotid_sim.study.config import RobotConfig, StudyConfig
-from robotid_sim.trajectory.design import default_path
 
 DRAWS = 500
 """Perturbations tried before the best one is taken."""

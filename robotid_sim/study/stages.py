@@ -19,13 +19,13 @@ from robotid_sim.measurement import SENSORS, Log, Sensor, measure
 from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
+from robotid_sim.progress import silent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import basis_of, check_design, designs, family_of
 from robotid_sim.study.models import Models, require_models
 from robotid_sim.study.robots import nominal_robot, stage_rng
-from robotid_sim.trajectory.design import silent
-from robotid_sim.trajectory.excitation_space import Excitation
 from robotid_sim.trajectory.quintic import APPROACH_STEP
+from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.closed_loop import ClosedLoop, LoopPlan, closed_loop, task_runs
 
 Progress = Callable[[str, float], None]

@@ -14,10 +14,12 @@ import numpy as np
 
 from robotid_sim.errors import ControllerError, SimulationDiverged
 from robotid_sim.estimation import save_estimates
+from robotid_sim.excitation.design import assess
 from robotid_sim.files import make_folder
 from robotid_sim.measurement import Log, save_log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
+from robotid_sim.progress import silent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import basis_of, unseen_trajectory
 from robotid_sim.study.models import compared_models
@@ -40,8 +42,7 @@ from robotid_sim.study.stages import (
     validate,
 )
 from robotid_sim.study.verdict import verdict
-from robotid_sim.trajectory.design import assess, silent
-from robotid_sim.trajectory.excitation_space import Excitation
+from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.closed_loop import ClosedLoop
 
 PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")

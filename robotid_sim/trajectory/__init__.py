@@ -1,19 +1,8 @@
-"""Reference motions and excitation design."""
+"""Reference motions: excitations, paths, steps."""
 
 from robotid_sim.registry import Registry
-from robotid_sim.trajectory.cartesian_space import CartesianFourierOptions
-from robotid_sim.trajectory.criteria import Criterion, DOptimality
-from robotid_sim.trajectory.criteria_condition import (
-    CombinedCondition,
-    ConditionNumber,
-    NormalizedConditionNumber,
-)
-from robotid_sim.trajectory.criteria_variance import AOptimality, EOptimality
 from robotid_sim.trajectory.csv_export import export_csv
-from robotid_sim.trajectory.excitation_space import ExcitationFamily
-from robotid_sim.trajectory.families import BSplineOptions, FourierQuinticOptions, QuinticOptions
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.fourier_space import FourierOptions
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.trajectory.tasks import Circle, FigureEight, Line, PickAndPlace, Task
@@ -23,29 +12,6 @@ from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 TRAJECTORIES: Registry[Trajectory] = Registry(
     "trajectory", {"fourier": FourierTrajectory, "point-to-point": PointToPoint}
-)
-
-FAMILIES: Registry[ExcitationFamily] = Registry(
-    "excitation family",
-    {
-        "b-spline": BSplineOptions,
-        "cartesian-fourier": CartesianFourierOptions,
-        "fourier": FourierOptions,
-        "fourier-quintic": FourierQuinticOptions,
-        "quintic": QuinticOptions,
-    },
-)
-
-CRITERIA: Registry[Criterion] = Registry(
-    "criterion",
-    {
-        "a-optimality": AOptimality,
-        "combined-condition": CombinedCondition,
-        "condition-number": ConditionNumber,
-        "d-optimality": DOptimality,
-        "e-optimality": EOptimality,
-        "normalized-condition-number": NormalizedConditionNumber,
-    },
 )
 
 TASKS: Registry[Task] = Registry(
@@ -62,13 +28,8 @@ TASKS: Registry[Task] = Registry(
 )
 
 __all__ = [
-    "CRITERIA",
-    "FAMILIES",
     "TASKS",
     "TRAJECTORIES",
-    "ConditionNumber",
-    "Criterion",
-    "DOptimality",
     "FourierTrajectory",
     "PointToPoint",
     "Trajectory",

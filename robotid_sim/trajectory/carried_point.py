@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, readonly
 from robotid_sim.dynamics.inverse_kinematics import pose_label
 from robotid_sim.errors import PathError, ShapeError
 from robotid_sim.trajectory import tip_kernels
-from robotid_sim.trajectory.sensitivity import Motion
+from robotid_sim.trajectory.reference import Motion
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,9 +11,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.files import write_text
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.excitation_space import Excitation
 from robotid_sim.trajectory.homing import approached, returned
-from robotid_sim.trajectory.reference import Reference
+from robotid_sim.trajectory.reference import Excitation, Reference
 
 QUANTITIES = ("q", "dq", "ddq")
 """Position, velocity and acceleration."""

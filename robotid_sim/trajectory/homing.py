@@ -12,11 +12,9 @@ from robotid_sim.dynamics.inverse_kinematics import beyond_limits
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.files import write_json
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.excitation_space import Excitation
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION
-from robotid_sim.trajectory.fourier_space import APPROACH_SHARE
-from robotid_sim.trajectory.quintic import PointToPoint, approach_duration
-from robotid_sim.trajectory.reference import Reference
+from robotid_sim.trajectory.quintic import APPROACH_SHARE, PointToPoint, approach_duration
+from robotid_sim.trajectory.reference import Excitation, Reference
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,6 +22,10 @@ PEAK_JERK = 60.0
 """Largest third derivative of the unit quintic."""
 
 
+APPROACH_SHARE = 0.5
+"""Share of velocity and acceleration limits that the approach uses."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PointToPoint:
     """Quintic motion from one pose to another; velocity and acceleration vanish at both ends."""

@@ -1,7 +1,8 @@
 """What a trajectory is: a reference motion as a function of time."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 
@@ -21,6 +22,10 @@ class Reference:
         for name in ("q", "dq", "ddq"):
             value = readonly(getattr(self, name), shape=(None, None), name=name)
             object.__setattr__(self, name, value)
+
+
+Motion = tuple[Float2D, Float2D, Float2D]
+"""Position, velocity and acceleration, each of shape (N, n)."""
 
 
 class Trajectory(Protocol):
@@ -49,3 +54,22 @@ class Trajectory(Protocol):
     def __call__(self, t: Float1D) -> Reference:
         """Return the reference at times `t` [s], shape (N,); derivatives are analytic."""
         ...
+
+
+class Excitation(Trajectory, Protocol):
+    """A trajectory that can be written to a file."""
+
+    def content(self) -> dict[str, Any]:
+        """Return what the JSON form holds; `robotid_sim.trajectory.trajectory_files` writes it."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory as JSON; all bits are kept."""
+        ...
+
+
+def run_time(trajectory: Trajectory) -> float:
+    """Return the time of one run [s], without the ways from home and back."""
+    if trajectory.period is not None:
+        return trajectory.period
+    return float(getattr(trajectory, "motion", trajectory).duration)

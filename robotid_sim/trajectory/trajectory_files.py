@@ -7,9 +7,9 @@ from typing import Any
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory
-from robotid_sim.trajectory.excitation_space import Excitation
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
 from robotid_sim.trajectory.homing import HomedTrajectory
+from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.trajectory.rest_to_rest import BASES, RestToRest
 
 FAMILY_NAMES = ("fourier", "cartesian-fourier", "homed", *BASES)

@@ -19,9 +19,9 @@ from robotid_sim.experiment import Scenario, Setting, compose, conditions
 from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import map_tasks
+from robotid_sim.progress import silent
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory import TASKS
-from robotid_sim.trajectory.design import silent
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.trajectory.tasks import RunPlan, Task, TaskRun
 from robotid_sim.trajectory.tasks_steps import JointStep, TaskStep

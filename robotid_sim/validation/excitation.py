@@ -6,8 +6,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import triangular_factor
+from robotid_sim.excitation.design import default_path, torque_scale
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.design import default_path, torque_scale
 
 
 def excited_directions(problem: LinearProblem, noise_std: Float1D, nominal: Robot) -> int:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from robots import DATA, urdf_path
 
+from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement import load_log, save_log
 from robotid_sim.model.catalog import catalog
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.excitation_problem import ExcitationProblem
 
 README = Path(__file__).parents[2] / "README.md"
 ARM = DATA / "2r.urdf"

@@ -10,9 +10,10 @@ from robotid_sim.control import ComputedTorque, Setpoint
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.experiment import rollout
 from robotid_sim.model.friction import Friction
-from robotid_sim.trajectory.design import FourierOptions, random_feasible
 
 
 def test_without_error_the_torque_is_the_inverse_dynamics(robot):

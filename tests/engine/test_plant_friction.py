@@ -13,6 +13,8 @@ from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque
 from robotid_sim.dynamics.friction_kernels import smooth_friction
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.experiment import Constant, Scenario, rollout
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.friction_laws import (
@@ -26,7 +28,6 @@ from robotid_sim.model.friction_laws import (
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Link, Robot
 from robotid_sim.trajectory import PointToPoint
-from robotid_sim.trajectory.design import FourierOptions, random_feasible
 
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""

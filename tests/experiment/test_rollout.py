@@ -9,9 +9,10 @@ from robotid_sim.control import ComputedTorque, Controller
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import LogError, SimulationDiverged
+from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.experiment import rollout
 from robotid_sim.trajectory import PointToPoint
-from robotid_sim.trajectory.design import FourierOptions, random_feasible
 
 SHORT = FourierOptions(period=2.0, periods=2, amplitude=0.5)
 

@@ -10,12 +10,13 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import WeightedLeastSquares, build_problem
 from robotid_sim.estimation.bound import cramer_rao
+from robotid_sim.excitation.design import random_design
+from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.measurement import EncoderNoise, Motion, TorqueNoise, measure
 from robotid_sim.measurement.motion import RowFilter, first_order
 from robotid_sim.model.perturb import perturb
 from robotid_sim.preprocess import FivePointCubic, KalmanTorque, Rows, RtsSmoother
 from robotid_sim.preprocess.torque_filters import five_point_cubic, kalman_torque
-from robotid_sim.trajectory.design import FourierOptions, random_design
 from robotid_sim.validation.prediction import clean_log, exact_problem
 
 GAIN = 0.05

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robotid_sim.excitation.design import assess
 from robotid_sim.report.chart import Chart, Line, Matrix, Panel, Points, Space
 from robotid_sim.report.figures.closed_loop import (
     joint_energies,
@@ -18,7 +19,6 @@ from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, torque_filters
 from robotid_sim.trajectory import PointToPoint
-from robotid_sim.trajectory.design import assess
 from robotid_sim.validation.prediction import predictions
 
 

@@ -13,6 +13,8 @@ from robotid_sim.errors import (
     RankDeficientError,
     UnknownNameError,
 )
+from robotid_sim.excitation import FAMILIES
+from robotid_sim.excitation.constraints import TorqueLimit
 from robotid_sim.measurement import save_log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.study.config import load_config
@@ -27,9 +29,7 @@ from robotid_sim.study.excitation import (
 )
 from robotid_sim.study.robots import nominal_robot
 from robotid_sim.study.stages import simulate
-from robotid_sim.trajectory import FAMILIES
-from robotid_sim.trajectory.constraints import TorqueLimit
-from robotid_sim.trajectory.excitation_space import run_time
+from robotid_sim.trajectory.reference import run_time
 
 SMALL = {"candidates": 6, "iterations": 4, "period": 5.0, "periods": 2}
 

@@ -46,7 +46,7 @@ def test_the_plant_has_the_friction_that_is_asked_for(arm) -> None:
 @pytest.mark.parametrize(
     ("overrides", "error", "words"),
     [
-        ({"preset": "garage"}, UnknownNameError, "unknown sensor preset 'garage'; known: ideal, lab"),
+        ({"preset": "garage"}, UnknownNameError, "preset 'garage'; known: ideal, lab"),
         ({"experiment": {"friction": {"law": "butter"}}}, UnknownNameError, "friction law"),
         ({"experiment": {"friction": {"static": 2.0}}}, OptionError, "needs a law"),
         ({"experiment": {"friction": {"law": "stribeck", "x": 1}}}, OptionError, "no option 'x'"),

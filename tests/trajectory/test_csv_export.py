@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
-from robotid_sim.trajectory import FAMILIES, export_csv
+from robotid_sim.excitation import FAMILIES
+from robotid_sim.trajectory import export_csv
 from robotid_sim.trajectory.homing import returned
 from robotid_sim.trajectory.tasks_csv import PathFile
 from robotid_sim.trajectory.waypoints import read_waypoints

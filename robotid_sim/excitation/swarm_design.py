@@ -9,17 +9,17 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
+from robotid_sim.excitation.constraints import MotionConstraint
+from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.draws import require_rank, require_rest, shrunk, started
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import DesignResult, given, mended
+from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import OPTIMIZERS, minimize
-from robotid_sim.trajectory.constraints import MotionConstraint
-from robotid_sim.trajectory.criteria import Criterion, DOptimality
-from robotid_sim.trajectory.design import Progress, silent
-from robotid_sim.trajectory.draws import require_rank, require_rest, shrunk, started
-from robotid_sim.trajectory.excitation_problem import ExcitationProblem
-from robotid_sim.trajectory.excitation_space import ExcitationFamily
-from robotid_sim.trajectory.fourier_space import FourierOptions
-from robotid_sim.trajectory.optimal import DesignResult, given, mended
-from robotid_sim.trajectory.prior import Prior
+from robotid_sim.progress import Progress, silent
 
 Handling = Literal["scaling", "penalty"]
 

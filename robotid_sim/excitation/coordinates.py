@@ -3,7 +3,7 @@
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.trajectory.excitation_space import (
+from robotid_sim.excitation.space import (
     ExcitationGrid,
     ExcitationSpace,
     LinearGrid,

@@ -22,9 +22,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics.dynamics import rigid_body_torque, torque_regressor
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
-
-Motion = tuple[Float2D, Float2D, Float2D]
-"""Position, velocity and acceleration, each of shape (N, n)."""
+from robotid_sim.trajectory.reference import Motion
 
 _ODD = np.arange(1.0, 8.0, 2.0)
 REVOLUTE_SHIFTS = _ODD * np.pi / 4.0

@@ -8,15 +8,15 @@ import pytest
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InfeasibleError, OptionError
-from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory.design import (
-    FourierOptions,
+from robotid_sim.excitation.design import (
     assess,
     default_path,
     random_design,
     random_feasible,
     torque_scale,
 )
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.model.perturb import perturb
 
 OPTIONS = FourierOptions()
 DENSE = 10 * (50 + 400 * OPTIONS.periods)  # ten times the grid that the design looks at

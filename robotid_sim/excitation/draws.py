@@ -7,9 +7,10 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import InfeasibleError, OptionError, PathError, RankDeficientError
-from robotid_sim.trajectory.design import Progress, random_designs, silent
-from robotid_sim.trajectory.excitation_problem import ExcitationProblem
-from robotid_sim.trajectory.fourier_space import FourierOptions
+from robotid_sim.excitation.design import random_designs
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.progress import Progress, silent
 
 HALVINGS = 6
 """Halvings that find how large a draw that violates a constraint may be."""

@@ -9,18 +9,13 @@ import pytest
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.criteria_condition import ConditionNumber
+from robotid_sim.excitation.design import assess, random_design, random_designs, random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions, FourierSpace
+from robotid_sim.excitation.information import assumed_noise, expected_std
+from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory import ConditionNumber, Criterion, DOptimality
-from robotid_sim.trajectory.design import (
-    FourierOptions,
-    assess,
-    random_design,
-    random_designs,
-    random_feasible,
-)
-from robotid_sim.trajectory.fourier_space import FourierSpace
-from robotid_sim.trajectory.information import assumed_noise, expected_std
-from robotid_sim.trajectory.optimal import optimal_design
 
 OPTIONS = FourierOptions()
 DENSE = 10 * 4000  # ten times the grid that results are checked on

@@ -8,9 +8,10 @@ from robots import urdf_path
 
 from robotid_sim.dynamics.inverse_kinematics import beyond_limits
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
+from robotid_sim.excitation import FAMILIES
+from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import FAMILIES, load_trajectory
-from robotid_sim.trajectory.excitation_space import LinearSpace, NonlinearSpace
+from robotid_sim.trajectory import load_trajectory
 from robotid_sim.trajectory.homing import HomedTrajectory, approached, returned
 
 PERIOD = 10.0

@@ -9,17 +9,18 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.constraints import MotionConstraint
+from robotid_sim.excitation.criteria import FLOOR, Criterion, DOptimality
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import planned_information
+from robotid_sim.excitation.optimal import DesignResult, given, improved, optimal_design
+from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
-from robotid_sim.trajectory.constraints import MotionConstraint
-from robotid_sim.trajectory.criteria import FLOOR, Criterion, DOptimality
-from robotid_sim.trajectory.design import Progress, silent
-from robotid_sim.trajectory.excitation_problem import ExcitationProblem
-from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily
-from robotid_sim.trajectory.fourier_space import FourierOptions
-from robotid_sim.trajectory.information import planned_information
-from robotid_sim.trajectory.optimal import DesignResult, given, improved, optimal_design
-from robotid_sim.trajectory.prior import Prior
+from robotid_sim.progress import Progress, silent
+from robotid_sim.trajectory.reference import Excitation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

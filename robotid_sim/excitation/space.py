@@ -9,34 +9,13 @@ values that must not exceed one.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.reference import Trajectory
-from robotid_sim.trajectory.sensitivity import Motion
-
-
-class Excitation(Trajectory, Protocol):
-    """A trajectory that can be written to a file."""
-
-    def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds; `robotid_sim.trajectory.trajectory_files` writes it."""
-        ...
-
-    def save(self, path: str | Path) -> None:
-        """Write the trajectory as JSON; all bits are kept."""
-        ...
-
-
-def run_time(trajectory: Trajectory) -> float:
-    """Return the time of one run [s], without the ways from home and back."""
-    if trajectory.period is not None:
-        return trajectory.period
-    return float(getattr(trajectory, "motion", trajectory).duration)
+from robotid_sim.trajectory.reference import Excitation, Motion
 
 
 class ExcitationGrid(Protocol):

@@ -6,11 +6,13 @@ from excitations import richardson, start_of
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.excitation import CRITERIA
+from robotid_sim.excitation.criteria import DOptimality
+from robotid_sim.excitation.criteria_condition import ConditionNumber
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.sensitivity import torque_sensitivity
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory import CRITERIA, ConditionNumber, DOptimality
-from robotid_sim.trajectory.design import FourierOptions
-from robotid_sim.trajectory.excitation_problem import ExcitationProblem
-from robotid_sim.trajectory.sensitivity import torque_sensitivity
 
 GRADIENT = 1e-8
 """Largest error of a gradient, relative to its norm; what remains is Richardson's rounding."""

@@ -7,11 +7,12 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.excitation.criteria import FLOOR, NOISE_SHARE
+from robotid_sim.excitation.design import base_regressor, torque_scale
+from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.criteria import FLOOR, NOISE_SHARE
-from robotid_sim.trajectory.design import base_regressor, torque_scale
-from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily, run_time
-from robotid_sim.trajectory.prior import Prior
+from robotid_sim.trajectory.reference import Excitation, run_time
 
 SAMPLES = 500
 """Points of a period that the information is averaged over."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.trajectory.constraints import SCALE, MotionConstraint, TorqueLimit
-from robotid_sim.trajectory.excitation_space import Excitation, run_time
-from robotid_sim.trajectory.sensitivity import Motion
+from robotid_sim.excitation.constraints import SCALE, MotionConstraint, TorqueLimit
+from robotid_sim.trajectory.reference import Excitation, Motion, run_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import RankDeficientError
-from robotid_sim.trajectory.explain import CONFOUNDED, explain
+from robotid_sim.excitation.explain import CONFOUNDED, explain
 
 
 @dataclass

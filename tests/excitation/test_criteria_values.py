@@ -6,12 +6,13 @@ from excitations import first_joints, random_root
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.excitation import CRITERIA
+from robotid_sim.excitation.criteria_variance import parameter_sizes
+from robotid_sim.excitation.design import assess, random_designs, torque_scale
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import expected_std, planned_information
+from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory import CRITERIA
-from robotid_sim.trajectory.criteria_variance import parameter_sizes
-from robotid_sim.trajectory.design import FourierOptions, assess, random_designs, torque_scale
-from robotid_sim.trajectory.information import expected_std, planned_information
-from robotid_sim.trajectory.optimal import optimal_design
 
 ROUNDING = 1e-10
 SCALE = np.array([1.0, 5.0, 0.2])

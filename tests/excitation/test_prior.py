@@ -8,17 +8,18 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.estimation import LinearProblem
-from robotid_sim.trajectory import CRITERIA
-from robotid_sim.trajectory.design import FourierOptions, random_feasible, torque_scale
-from robotid_sim.trajectory.information import (
+from robotid_sim.excitation import CRITERIA
+from robotid_sim.excitation.design import random_feasible, torque_scale
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import (
     assumed_noise,
     design_noise,
     expected_std,
     log_samples,
     planned_information,
 )
-from robotid_sim.trajectory.optimal import optimal_design
-from robotid_sim.trajectory.prior import Prior
+from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.prior import Prior
 
 OPTIONS = FourierOptions()
 SMALL = {"starts": 1, "candidates": 20, "iterations": 30}

@@ -1,6 +1,5 @@
 """Excitation design: which motion makes the parameters visible within the limits."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,19 +8,17 @@ from robotid_sim.arrays import Float, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.fourier_space import FourierOptions, with_approach
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.criteria import Criterion, DOptimality
+from robotid_sim.progress import Progress, silent
 from robotid_sim.trajectory.fourier import (
     FourierTrajectory,
     fourier_basis,
     fourier_jerk_basis,
     rest_basis,
 )
-from robotid_sim.trajectory.fourier_space import FourierOptions as FourierOptions
-from robotid_sim.trajectory.fourier_space import with_approach
 from robotid_sim.trajectory.reference import Trajectory
-
-Progress = Callable[[str, float], None]
 
 SHRINK = 0.85
 TRIES = 16
@@ -33,10 +30,6 @@ REGRESSOR_SAMPLES = 100
 For 5 harmonics the condition number is exact to 1e-9 without Coulomb friction, and to some percent
 with it: its reversals are shorter than a sample.
 """
-
-
-def silent(stage: str, share: float) -> None:
-    """Report progress to nobody."""
 
 
 @dataclass(frozen=True, slots=True)

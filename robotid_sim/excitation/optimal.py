@@ -9,18 +9,19 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.constraints import MotionConstraint
+from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.draws import Draw, feasible_draws
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import log_samples
+from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.problem import STEPS, Constraints, ExcitationProblem
+from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.excitation.violation import Violation
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
-from robotid_sim.trajectory.constraints import MotionConstraint
-from robotid_sim.trajectory.criteria import Criterion, DOptimality
-from robotid_sim.trajectory.design import Progress, silent
-from robotid_sim.trajectory.draws import Draw, feasible_draws
-from robotid_sim.trajectory.excitation_problem import STEPS, Constraints, ExcitationProblem
-from robotid_sim.trajectory.excitation_space import Excitation, ExcitationFamily
-from robotid_sim.trajectory.fourier_space import FourierOptions
-from robotid_sim.trajectory.information import log_samples
-from robotid_sim.trajectory.prior import Prior
-from robotid_sim.trajectory.violation import Violation
+from robotid_sim.progress import Progress, silent
+from robotid_sim.trajectory.reference import Excitation
 
 DRAW_SHARE = 0.2
 """Share of the progress that belongs to the random draws."""

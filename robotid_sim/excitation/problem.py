@@ -13,21 +13,21 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import PathError
-from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.constraints import MotionConstraint, TorqueLimit, tightened
-from robotid_sim.trajectory.coordinates import chained, largest_motion, resting, start_rows
-from robotid_sim.trajectory.criteria import Criterion
-from robotid_sim.trajectory.design import REGRESSOR_SAMPLES, torque_scale
-from robotid_sim.trajectory.excitation_space import (
-    Excitation,
+from robotid_sim.excitation.constraints import MotionConstraint, TorqueLimit, tightened
+from robotid_sim.excitation.coordinates import chained, largest_motion, resting, start_rows
+from robotid_sim.excitation.criteria import Criterion
+from robotid_sim.excitation.design import REGRESSOR_SAMPLES, torque_scale
+from robotid_sim.excitation.sensitivity import regressor_sensitivity
+from robotid_sim.excitation.space import (
     ExcitationFamily,
     ExcitationGrid,
     ExcitationSpace,
     LinearSpace,
     NonlinearSpace,
 )
-from robotid_sim.trajectory.sensitivity import Motion, regressor_sensitivity
-from robotid_sim.trajectory.violation import Violation, violated_by
+from robotid_sim.excitation.violation import Violation, violated_by
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.reference import Excitation, Motion
 
 TOLERANCE = 1e-6
 """Change of the criterion below which the program is solved."""

@@ -11,8 +11,9 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, readonly
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.sensitivity import regressor_sensitivity, torque_sensitivity
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.sensitivity import Motion, regressor_sensitivity, torque_sensitivity
+from robotid_sim.trajectory.reference import Motion
 
 Slopes = tuple[Float, Float, Float]
 """Derivatives of values, shape (N, m), by position, velocity, acceleration, each (N, m, n)."""

@@ -7,7 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.trajectory.carried_point import CarriedPoint
-from robotid_sim.trajectory.sensitivity import Motion
+from robotid_sim.trajectory.reference import Motion
 
 
 @dataclass(frozen=True, slots=True, eq=False)

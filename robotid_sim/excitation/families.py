@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.rest_to_rest_space import RestToRestSpace
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.motion_basis import (
     BSplineBasis,
@@ -11,7 +12,6 @@ from robotid_sim.trajectory.motion_basis import (
     MotionBasis,
     QuinticBasis,
 )
-from robotid_sim.trajectory.rest_to_rest import RestToRestSpace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

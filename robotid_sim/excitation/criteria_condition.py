@@ -11,7 +11,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.trajectory.criteria import SOFT_POWER, Criterion, Slope
+from robotid_sim.excitation.criteria import SOFT_POWER, Criterion, Slope
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

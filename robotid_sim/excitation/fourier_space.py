@@ -20,21 +20,18 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation.space import LinearGrid, joint_blocks, random_in_limits
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.excitation_space import LinearGrid, joint_blocks, random_in_limits
 from robotid_sim.trajectory.fourier import (
     FourierTrajectory,
     fourier_basis,
     fourier_jerk_basis,
     rest_basis,
 )
-from robotid_sim.trajectory.quintic import approach_duration
+from robotid_sim.trajectory.quintic import APPROACH_SHARE, approach_duration
 
 LIMIT_SAMPLES = 16
 """Grid points per harmonic on which limits are imposed; the tightening is then 2 %."""
-
-APPROACH_SHARE = 0.5
-"""Share of velocity and acceleration limits that the approach uses."""
 
 FourierGrid = LinearGrid
 """The grid of this family is that of all linear ones."""

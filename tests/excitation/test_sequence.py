@@ -5,13 +5,14 @@ import pytest
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
+from robotid_sim.excitation import CRITERIA
+from robotid_sim.excitation.design import assess
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import log_samples, planned_information
+from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.sequence import optimal_sequence
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory import CRITERIA
-from robotid_sim.trajectory.design import FourierOptions, assess
-from robotid_sim.trajectory.excitation_problem import ExcitationProblem
-from robotid_sim.trajectory.information import log_samples, planned_information
-from robotid_sim.trajectory.optimal import optimal_design
-from robotid_sim.trajectory.sequence import optimal_sequence
 
 OPTIONS = FourierOptions()
 SMALL = {"starts": 1, "candidates": 20, "iterations": 30}

@@ -7,10 +7,10 @@ import pytest
 from excitations import first_joints, random_root, richardson, start_of
 
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.excitation import CRITERIA
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory import CRITERIA
-from robotid_sim.trajectory.design import FourierOptions
-from robotid_sim.trajectory.excitation_problem import ExcitationProblem
 
 GRADIENT = 1e-8
 """Largest error of a gradient, relative to its norm; what remains is Richardson's rounding."""

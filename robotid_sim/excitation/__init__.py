@@ -1,0 +1,49 @@
+"""Excitation design: which motion makes the parameters visible within the limits."""
+
+from robotid_sim.excitation.cartesian_space import CartesianFourierOptions
+from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.criteria_condition import (
+    CombinedCondition,
+    ConditionNumber,
+    NormalizedConditionNumber,
+)
+from robotid_sim.excitation.criteria_variance import AOptimality, EOptimality
+from robotid_sim.excitation.families import BSplineOptions, FourierQuinticOptions, QuinticOptions
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.registry import Registry
+
+FAMILIES: Registry[ExcitationFamily] = Registry(
+    "excitation family",
+    {
+        "b-spline": BSplineOptions,
+        "cartesian-fourier": CartesianFourierOptions,
+        "fourier": FourierOptions,
+        "fourier-quintic": FourierQuinticOptions,
+        "quintic": QuinticOptions,
+    },
+)
+
+CRITERIA: Registry[Criterion] = Registry(
+    "criterion",
+    {
+        "a-optimality": AOptimality,
+        "combined-condition": CombinedCondition,
+        "condition-number": ConditionNumber,
+        "d-optimality": DOptimality,
+        "e-optimality": EOptimality,
+        "normalized-condition-number": NormalizedConditionNumber,
+    },
+)
+
+__all__ = [
+    "CRITERIA",
+    "FAMILIES",
+    "AOptimality",
+    "CombinedCondition",
+    "ConditionNumber",
+    "Criterion",
+    "DOptimality",
+    "EOptimality",
+    "NormalizedConditionNumber",
+]
