@@ -151,6 +151,11 @@ def print_result(result: StudyResult, folder: Path) -> None:
         f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
         f"{path.max_torque_ratio_nominal:.0%} of torque limits"
     )
+    if (path.max_torque_ratio_true or 0.0) > 1.0:
+        output.print_line(
+            f"  the true model needs {path.max_torque_ratio_true:.0%} of a torque limit, which the "
+            "nominal model did not foresee; lower torque_ratio or state an uncertainty"
+        )
     output.print_line()
     units = ["N" if unit == "m" else "N m" for unit in robot.joint_units]
     validation = chosen.validation

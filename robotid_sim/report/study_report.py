@@ -19,7 +19,7 @@ from robotid_sim.report.sections import (
     preprocessing_section,
 )
 from robotid_sim.report.wording import assumptions, check_table, number, percent, reproduction
-from robotid_sim.study.result import StudyResult
+from robotid_sim.study.result import StudyResult, TrajectoryResult
 from robotid_sim.study.study import Study
 from robotid_sim.validation.prediction import exact_problem, predictions
 
@@ -66,7 +66,7 @@ def _study_sections(study: Study) -> list[Section]:
             [
                 ("family", f"{path.family}, {path.duration_s:g} s"),
                 ("criterion", path.criterion),
-                ("largest share of the torque limits, true", percent(path.max_torque_ratio_true)),
+                ("largest share of the torque limits, true", _true_torque(path)),
             ],
         ),
         preprocessing_section(found.preprocessor, log, nominal, result.preprocessing.compared),
@@ -90,6 +90,14 @@ def _study_sections(study: Study) -> list[Section]:
     if study.loop is not None:
         sections.append(loop_section(study.loop, study.plant))
     return sections
+
+
+def _true_torque(path: TrajectoryResult) -> str:
+    """Return the largest share of a torque limit under the true model, and if it is too much."""
+    share = percent(path.max_torque_ratio_true)
+    if (path.max_torque_ratio_true or 0.0) > 1.0:
+        return f"{share}: more than the limit, which the nominal model did not foresee"
+    return share
 
 
 def _bound(log: Log, nominal: Robot, basis: BaseParameters) -> Float1D | None:

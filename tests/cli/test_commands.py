@@ -221,3 +221,20 @@ def test_design_writes_the_best_so_far_at_ctrl_c(robotid, tmp_path, monkeypatch)
     assert done.code == 130
     assert "interrupted" in done.out
     assert (tmp_path / "t.json").exists()
+
+
+def test_a_torque_limit_that_the_nominal_model_did_not_foresee_is_reported(
+    robotid, tmp_path, no_control
+) -> None:
+    text = no_control.read_text() + (
+        "[design]\ntorque_ratio = 0.99\nperiod = 4.0\nperiods = 2\ncandidates = 5\niterations = 3\n"
+        "[robot.joints.shoulder]\neffort = 33.0\n[robot.joints.elbow]\neffort = 7.0\n"
+        "[nominal]\nscale = 0.4\n"
+    )
+    no_control.write_text(text)
+    done = robotid("run", ARM, "--out", tmp_path / "out", "--config", no_control, "--seed", "1")
+    assert done.code in (0, 1)
+    ratio = json.loads((tmp_path / "out" / "result.json").read_text())["trajectory"]
+    said = "which the nominal model did not foresee" in done.out
+    assert said == (ratio["max_torque_ratio_true"] > 1.0)
+    assert said
