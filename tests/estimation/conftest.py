@@ -6,7 +6,8 @@ import pytest
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.estimation import LinearProblem
-from robotid_sim.trajectory.design import FourierOptions, random_design
+from robotid_sim.excitation.design import random_design
+from robotid_sim.excitation.fourier_space import FourierOptions
 
 
 class Exact:
