@@ -9,7 +9,8 @@ References
 """
 
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -88,8 +89,6 @@ def _fit(
     problem: LinearProblem, name: str, rounds: int, block: float, options: dict[str, float]
 ) -> Estimate:
     began = time.perf_counter()
-    reduction = reduce_rows(problem)
-    weights: Float1D = np.ones(problem.dof)
     result = partial(
         Estimate,
         estimator=name,
@@ -99,28 +98,57 @@ def _fit(
         rows=len(problem.W),
         options=options,
     )
+
+    def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
+        return block_sandwich(problem, beta, weights, inverse, block)
+
+    estimate = fit_reduction(reduce_rows(problem), rounds, result, sandwich)
+    return replace(estimate, seconds=time.perf_counter() - began) if estimate.success else estimate
+
+
+def fit_reduction(
+    reduction: Reduction,
+    rounds: int,
+    result: Callable[..., Estimate],
+    sandwich: Callable[[Float1D, Float1D, Float2D], Float2D],
+) -> Estimate:
+    """Return the least-squares estimate of rows that are given by their triangular factors.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        The factors.
+    rounds : int
+        How often weights are estimated anew; 0 for ordinary least squares.
+    result : callable
+        Makes the estimate; knows the names.
+    sandwich : callable
+        Returns the covariance of the solution for coloured residuals, from the solution, the
+        weights and the inverse of the triangular factor.
+    """
+    weights: Float1D = np.ones(reduction.dof)
+    rank = reduction.factors.shape[2] - 1
     try:
         beta, R = reduction.solve(weights)
-        sigma = noise_std(reduction, beta, problem.basis.rank)
+        sigma = noise_std(reduction, beta, rank)
         for _ in range(rounds):
             weights = 1.0 / sigma
             beta, R = reduction.solve(weights)
-            sigma = noise_std(reduction, beta, problem.basis.rank)
+            sigma = noise_std(reduction, beta, rank)
     except np.linalg.LinAlgError as error:
-        zero = np.zeros(problem.basis.rank)
-        rms = np.sqrt(reduction.squared_residuals(zero) / problem.samples)
+        zero = np.zeros(rank)
+        rms = np.sqrt(reduction.squared_residuals(zero) / reduction.samples)
         message = f"{error}: the motion does not excite every parameter"
         return result(beta=zero, torque_rms=rms, noise_std=rms, success=False, message=message)
     inverse = np.linalg.inv(R)
     return result(
         beta=beta,
-        torque_rms=np.sqrt(reduction.squared_residuals(beta) / problem.samples),
+        torque_rms=np.sqrt(reduction.squared_residuals(beta) / reduction.samples),
         noise_std=sigma,
-        cov=block_sandwich(problem, beta, weights, inverse, block),
+        cov=sandwich(beta, weights, inverse),
         cov_white=_white_covariance(reduction, weights, sigma, inverse),
         cond=float(np.linalg.cond(R / np.linalg.norm(R, axis=0))),
         weights=None if rounds else weights,
-        seconds=time.perf_counter() - began,
     )
 
 

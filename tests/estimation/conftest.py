@@ -8,6 +8,7 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.estimation import LinearProblem
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.measurement import Motion
 
 
 class Exact:
@@ -23,6 +24,7 @@ class Exact:
         reference = trajectory(np.arange(round(period * rate)) / rate)
         state = (reference.q, reference.dq, reference.ddq)
         self.dt = 1.0 / rate
+        self.state = state
         self.tau = joint_torque(robot, *state)
         columns = self.basis.columns
         self.W = torque_regressor(robot, *state, columns).reshape(-1, self.basis.rank)
@@ -39,6 +41,11 @@ class Exact:
             self.dt,
             self.robot,
         )
+
+    def motion(self, tau):
+        """Return the exact motion with measured torques `tau`, every sample a row."""
+        t = self.dt * np.arange(len(tau))
+        return Motion(t, *self.state, tau, self.robot.joint_names)
 
     def white(self, rng):
         """Return white noise of 1 % of the RMS torque of every joint."""

@@ -1,0 +1,160 @@
+r"""Essential parameters: what is left when all that the data do not show is dropped.
+
+References
+----------
+.. [1] Pham, Gautier (1991), "Essential parameters of robots", Proc. 30th IEEE Conf. on Decision and
+   Control, 2769-2774.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtrc
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.extension import restricted, weights_of
+from robotid_sim.estimation.intervals import relative_std
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.estimation.whiteness import residual_whiteness
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Essential:
+    """The essential parameters of a robot as one log shows them."""
+
+    estimate: Estimate
+    """Fit of the essential parameters alone."""
+    kept: tuple[int, ...]
+    """Where they stand among the base parameters."""
+    dropped: tuple[str, ...]
+    """Names of the others, in the order in which they were dropped."""
+    beta: Float1D
+    """All base parameters, those dropped zero, shape (b,)."""
+    spread: tuple[float, float]
+    """Largest over smallest relative standard deviation, before and after."""
+    p_value: float
+    """Probability of data that speak so much against all the dropped being zero, if they are."""
+    reason: str
+    """Why the elimination ended: ``ratio``, ``significant`` or ``last``."""
+
+    def sentences(self) -> list[str]:
+        """Return the elimination in words."""
+        total = len(self.kept) + len(self.dropped)
+        told = [
+            f"{len(self.kept)} of {total} base parameters are essential; the largest relative "
+            f"standard deviation over the smallest fell from {self.spread[0]:.3g} to "
+            f"{self.spread[1]:.3g}."
+        ]
+        if self.dropped:
+            told.append(
+                f"Dropped, the least certain first: {', '.join(self.dropped)}; the residual does "
+                f"not grow significantly (p {self.p_value:.2g})."
+            )
+        if self.reason == "significant":
+            told.append("The next one would make the residual grow significantly.")
+        return told
+
+
+def essential_parameters(
+    problem: LinearProblem, estimate: Estimate, *, ratio: float = 10.0, significance: float = 0.05
+) -> Essential:
+    r"""Drop the parameter of largest relative standard deviation, again and again [1]_.
+
+    It ends when the largest relative standard deviation is less than `ratio` times the smallest, or
+    when the residual would grow significantly over that of all parameters: when
+
+    .. math:: F = \beta_d^T C_{dd}^{-1} \beta_d / |d|
+
+    of the dropped parameters d is improbable for a variable F(\|d\|, N - b). For white residuals
+    this is the F-test on the sum of squares; with the block covariance C it holds for coloured ones
+    too, N then being the rows that they are worth. In between, the others are re-fitted by the
+    normal equations, in the end by weighted least squares from the rows.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        The rows.
+    estimate : Estimate
+        A least-squares estimate of all its base parameters, with covariance.
+    ratio : float
+        Largest spread of relative standard deviations to end with, above 1.
+    significance : float
+        Probability below which a growth of the residual is significant.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range or the estimate has failed.
+    """
+    if not (ratio > 1.0 and 0.0 < significance < 1.0):
+        raise OptionError("the ratio must lie above 1, the significance between 0 and 1")
+    if not estimate.success or estimate.cov is None:
+        raise OptionError("essential parameters need an estimate that succeeded")
+    beta = estimate.beta
+    dropped, spread, p_value, reason = _eliminated(problem, estimate, ratio, significance)
+    kept = np.setdiff1d(np.arange(len(beta)), dropped)
+    wls = WeightedLeastSquares(block=float(estimate.options.get("block", 0.2)))
+    fitted = wls.fit(restricted(problem, kept), np.random.default_rng(0))
+    whole = np.zeros_like(beta)
+    whole[kept] = fitted.beta
+    return Essential(
+        estimate=fitted,
+        kept=tuple(kept.tolist()),
+        dropped=tuple(estimate.names[k] for k in dropped),
+        beta=whole,
+        spread=(_spread(relative_std(beta, estimate.std)), spread),
+        p_value=p_value,
+        reason=reason,
+    )
+
+
+def _eliminated(
+    problem: LinearProblem, estimate: Estimate, ratio: float, significance: float
+) -> tuple[list[int], float, float, str]:
+    """Return what is dropped in order, the spread left, the last p-value and why it ended."""
+    assert estimate.cov is not None
+    inverse = np.linalg.inv(reduce_rows(problem).solve(weights_of(estimate))[1])
+    A, C, beta = inverse @ inverse.T, estimate.cov, estimate.beta
+    rows = float(residual_whiteness(problem, estimate).effective_rows.sum())
+    freedom = max(rows - len(beta), 1.0)
+    dropped: list[int] = []
+    p_value = 1.0
+    while True:
+        kept, values, std = _refitted(beta, A, C, dropped)
+        relative = relative_std(values, std)
+        spread = _spread(relative)
+        if len(kept) == 1:
+            return dropped, spread, p_value, "last"
+        if spread < ratio:
+            return dropped, spread, p_value, "ratio"
+        trial = [*dropped, int(kept[relative.argmax()])]
+        F = beta[trial] @ np.linalg.solve(C[trial][:, trial], beta[trial]) / len(trial)
+        p = float(fdtrc(len(trial), freedom, F))
+        if p < significance:
+            return dropped, spread, p_value, "significant"
+        dropped, p_value = trial, p
+
+
+def _spread(relative: Float1D) -> float:
+    return float(relative.max() / max(relative.min(), np.finfo(float).tiny))
+
+
+def _refitted(
+    beta: Float1D, A: Float2D, C: Float2D, dropped: list[int]
+) -> tuple[np.ndarray, Float1D, Float1D]:
+    """Return the others, their values and standard deviations, once those dropped are zero.
+
+    Zero is imposed in the metric of the normal equations, ``P = [1, -A_kd A_dd^-1]``, and the
+    covariance goes along: ``P C P^T``.
+    """
+    kept = np.setdiff1d(np.arange(len(beta)), dropped)
+    P = np.zeros((len(kept), len(beta)))
+    P[np.arange(len(kept)), kept] = 1.0
+    if dropped:
+        inner = np.linalg.inv(A[dropped][:, dropped])
+        P[:, dropped] = -A[kept][:, dropped] @ inner
+    return kept, P @ beta, np.sqrt(np.einsum("ki,ij,kj->k", P, C, P))

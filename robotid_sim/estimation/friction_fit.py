@@ -1,0 +1,210 @@
+"""Estimating the shape of friction beside all linear parameters, and asking whether it is wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.extension import extended, part_of
+from robotid_sim.estimation.friction_shapes import (
+    FrictionShape,
+    SmoothSign,
+    StribeckShape,
+    checked_start,
+)
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.separable import SeparableProblem, separable_problem
+from robotid_sim.estimation.variable_projection import search
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+
+ROUNDS = 3
+"""How often the noise of the joints, and with it their weights, is estimated anew."""
+
+LOOSEST = 0.5
+"""Standard deviation of a logarithm above which a joint does not show its parameter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrictionFit:
+    """Base parameters and the shape of dry friction of every joint, fitted together."""
+
+    joint_names: tuple[str, ...]
+    nonlinear: tuple[str, ...]
+    values: Float2D
+    """Nonlinear parameters, shape (k, n); those to start with where the data do not show them."""
+    std: Float2D
+    """Their standard deviations, shape (k, n); NaN where not shown."""
+    linear: tuple[str, ...]
+    """Linear parameters of the shape beyond Fc."""
+    levels: Float2D
+    """Their values [N m], shape (m - 1, n); zero where the shape does not show."""
+    levels_std: Float2D
+    """Their standard deviations, NaN where the shape does not show."""
+    shown: tuple[bool, ...]
+    """Joints whose motion and friction show the shape."""
+    estimate: Estimate
+    """Base parameters; the uncertainty of the shape is in their covariance."""
+    nfev: int
+    success: bool
+    message: str
+
+    def sentences(self) -> list[str]:
+        """Return the fit in words."""
+        told = []
+        for j, name in enumerate(self.joint_names):
+            if not self.shown[j]:
+                told.append(f"{name} does not show {self.nonlinear[0]}: it stays as it was.")
+                continue
+            rows = zip(self.nonlinear, self.values[:, j], self.std[:, j], strict=True)
+            more = zip(self.linear, self.levels[:, j], self.levels_std[:, j], strict=True)
+            parts = [f"{n} = {v:.4g} +- {s:.2g}" for n, v, s in (*rows, *more)]
+            told.append(f"{name}: {', '.join(parts)}.")
+        return told if self.success else [*told, f"The search failed: {self.message}."]
+
+
+def fit_friction(
+    motion: Motion,
+    nominal: Robot,
+    basis: BaseParameters,
+    shape: FrictionShape,
+    *,
+    start: Float2D | Sequence[Sequence[float]] | None = None,
+    block: float = 0.2,
+) -> FrictionFit:
+    """Fit base parameters and the shape of friction to a motion.
+
+    The linear parameters are eliminated, see `variable_projection`; weights come from the
+    residuals, as in weighted least squares. Joints that do not show the first nonlinear parameter
+    of the shape keep what they start with: without Coulomb friction, or with a peak below the
+    noise, the data are silent about it.
+
+    Parameters
+    ----------
+    motion : Motion
+        Motion and torque.
+    nominal : Robot
+        The model before.
+    basis : BaseParameters
+        The linear parameters, with Fc among them.
+    shape : FrictionShape
+        The dry friction.
+    start : array_like, shape (k, n), optional
+        Nonlinear parameters to start from; by default those of the shape.
+    block : float
+        Length of the blocks of the covariance [s].
+    """
+    problem = separable_problem(motion, nominal, basis, shape)
+    begin = checked_start(shape, nominal, start)
+    wls = WeightedLeastSquares(block=block)
+    every = np.arange(nominal.dof)
+    plain = wls.fit(problem.design(begin, every[:0]), np.random.default_rng(0))
+    values, active, weights, nfev = begin, every, 1.0 / plain.noise_std, 0
+    message, success = "no joint shows the shape of its friction", True
+    while active.size:
+        guess = values
+        for _ in range(ROUNDS):
+            found = search(problem, weights, active, guess, begin)
+            nfev, success, message = nfev + found.nfev, found.success, found.message
+            guess = found.values
+            now = wls.fit(problem.design(guess, active), np.random.default_rng(0))
+            if now.success:
+                weights = 1.0 / now.noise_std
+        good = (found.log_std[0, active] < LOOSEST) & ~found.at_bound[active]
+        values = np.where(np.isin(every, active[good]), guess, begin)
+        if good.all():
+            break
+        active = active[good]
+    return _result(problem, values, active, wls, (nfev, success, message))
+
+
+def _result(
+    problem: SeparableProblem,
+    values: Float2D,
+    active: Int1D,
+    wls: WeightedLeastSquares,
+    ended: tuple[int, bool, str],
+) -> FrictionFit:
+    """Return the fit at given nonlinear parameters, linearized there for its covariance."""
+    rng, (k, n) = np.random.default_rng(0), values.shape
+    linear = problem.design(values, active)
+    estimate = wls.fit(linear, rng)
+    whole = estimate
+    if active.size and estimate.success:
+        tangent = problem.tangent(values, estimate.beta, active)
+        symbols = [f"log {s}{j + 1}" for s in problem.shape.nonlinear for j in active]
+        whole = wls.fit(extended(linear, tangent, symbols, ["1"] * len(symbols)), rng)
+    nfev, success, message = ended
+    count, more = linear.basis.rank, len(problem.shape.linear) - 1
+    std, levels, levels_std = (np.full(s, np.nan) for s in ((k, n), (more, n), (more, n)))
+    levels[:] = 0.0
+    if active.size and whole.success:
+        first = problem.linear.basis.rank
+        std[:, active] = values[:, active] * whole.std[count:].reshape(k, active.size)
+        levels[:, active] = whole.beta[first:count].reshape(more, active.size)
+        levels_std[:, active] = whole.std[first:count].reshape(more, active.size)
+    return FrictionFit(
+        joint_names=problem.linear.joint_names,
+        nonlinear=problem.shape.nonlinear,
+        values=values,
+        std=std,
+        linear=problem.shape.linear[1:],
+        levels=levels,
+        levels_std=levels_std,
+        shown=tuple(bool(j in active) for j in range(n)),
+        estimate=part_of(whole, problem.linear.basis.rank),
+        nfev=nfev,
+        success=success and whole.success,
+        message=message if whole.success else whole.message,
+    )
+
+
+def estimate_eps(
+    motion: Motion, nominal: Robot, basis: BaseParameters, *, start: Float1D | None = None
+) -> FrictionFit:
+    """Estimate the velocity eps of the smooth sign of every joint, with all linear parameters.
+
+    Parameters and procedure as of `fit_friction`; `start`, shape (n,), is the nominal eps.
+    """
+    begin = None if start is None else np.asarray(start)[None]
+    return fit_friction(motion, nominal, basis, SmoothSign(), start=begin)
+
+
+def estimate_stribeck(
+    motion: Motion,
+    nominal: Robot,
+    basis: BaseParameters,
+    *,
+    start: Float2D | Sequence[Sequence[float]] | None = None,
+) -> FrictionFit:
+    """Estimate Stribeck velocity, exponent and peak of every joint, with all linear parameters.
+
+    Parameters and procedure as of `fit_friction`; `start` has the rows vs and delta.
+    """
+    return fit_friction(motion, nominal, basis, StribeckShape(), start=start)
+
+
+def finer_rows(motion: Motion, factor: float = 2.0) -> Motion:
+    """Return the motion with the cut-off and the rate of its rows raised by a factor.
+
+    A reversal of friction is over within some ten milliseconds, so that rows at 5 Hz say little
+    about its shape: on engine data twice the cut-off halves the error of eps. The linear parameters
+    are better off with the rows as they were, and with eps held at what finer rows gave.
+    """
+    rows = motion.row_filter
+    if rows is None:
+        return motion
+    cutoff, step = min(rows.cutoff * factor, 0.4), max(1, round(rows.step / factor))
+    return replace(motion, row_filter=replace(rows, cutoff=cutoff, step=step))
+
+
+def with_eps(robot: Robot, eps: Float1D) -> Robot:
+    """Return the robot with another friction velocity eps of every joint, shape (n,)."""
+    joints = tuple(
+        replace(joint, friction=replace(joint.friction, eps=float(value)))
+        for joint, value in zip(robot.joints, eps, strict=True)
+    )
+    return replace(robot, joints=joints)

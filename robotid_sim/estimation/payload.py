@@ -1,0 +1,217 @@
+r"""A payload, from a log with it and a log without.
+
+Both logs share the parameters of the robot, and only the loaded one has the load's own,
+
+.. math:: \begin{pmatrix} \tau_0 \\ \tau_1 \end{pmatrix} =
+    \begin{pmatrix} W_0 & 0 \\ W_1 & L_1 \end{pmatrix}
+    \begin{pmatrix} \beta \\ \phi_L \end{pmatrix},
+
+so that one weighted fit gives both, the uncertainty of the robot included [1]_. Whatever both logs
+have alike, such as an error of the friction model, goes into :math:`\beta`.
+
+References
+----------
+.. [1] Khalil, Gautier, Lemoine (2007), "Identification of the payload inertial parameters of
+   industrial manipulators", IEEE Int. Conf. on Robotics and Automation,
+   doi:10.1109/ROBOT.2007.364241.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr
+
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
+from robotid_sim.dynamics.base_parameters import (
+    RANK_TOLERANCE,
+    BaseParameters,
+    random_states,
+)
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import RankDeficientError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.extension import extended, part_of, rows_of, stacked
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.robot import Robot
+
+SYMBOLS = tuple(f"{symbol}L" for symbol in parameters.INERTIAL)
+"""Names of the load's parameters about the frame of the last link."""
+
+UNITS = ("kg",) + ("kg m",) * 3 + ("kg m^2",) * 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PayloadEstimate:
+    """A load at the tip; what no joint torque depends on by itself is NaN."""
+
+    mass: float
+    """[kg]."""
+    mass_std: float
+    com: Float1D
+    """Centre of mass in the tip frame [m], shape (3,)."""
+    com_std: Float1D
+    phi: Float1D
+    """Ten inertial parameters about the tip frame, shape (10,)."""
+    phi_std: Float1D
+    estimate: Estimate
+    """Base parameters of the robot without load."""
+    success: bool
+    message: str
+
+    def sentences(self) -> list[str]:
+        """Return the load in words."""
+        if not self.success:
+            return [f"The payload could not be estimated: {self.message}."]
+        place = ", ".join(f"{c:.4f}" for c in self.com)
+        spread = ", ".join(f"{s:.2g}" for s in self.com_std)
+        return [
+            f"The payload has {self.mass:.4g} +- {self.mass_std:.2g} kg at ({place}) +- ({spread}) "
+            "m in the tip frame."
+        ]
+
+
+def payload_columns(motion: Motion, nominal: Robot) -> Float2D:
+    """Return the torque rows of a load fixed to the last link, per parameter, shape (N n, 10).
+
+    Parameters
+    ----------
+    motion : Motion
+        Motion of the loaded robot.
+    nominal : Robot
+        Gives the kinematics.
+    """
+    last = parameters.inertial_slice(nominal.dof - 1)
+    wanted = range(last.start, last.stop)
+    Y = torque_regressor(nominal, motion.q, motion.dq, motion.ddq, wanted)
+    return np.asarray(rows_of(motion, Y).reshape(-1, len(wanted)))
+
+
+def payload_parameters(
+    nominal: Robot, mass: float, com: Float1D, central: Float2D | None = None
+) -> Float1D:
+    """Return the ten parameters of a known load about the frame of the last link, shape (10,).
+
+    Parameters as of `Robot.with_payload`.
+    """
+    tensor: Float2D = np.zeros((3, 3)) if central is None else central
+    return inertia.transformed(inertia.pack(mass, com, tensor), nominal.T_last_tip)
+
+
+def estimate_payload(
+    unloaded: Motion,
+    loaded: Motion,
+    nominal: Robot,
+    basis: BaseParameters,
+    *,
+    estimator: Estimator | None = None,
+) -> PayloadEstimate:
+    """Estimate a load from the motions of two logs, without and with it.
+
+    Parameters
+    ----------
+    unloaded, loaded : Motion
+        With rows at the same rate; the trajectories need not be the same.
+    nominal : Robot
+        The model of the robot without load.
+    basis : BaseParameters
+        Its base parameters.
+    estimator : Estimator, optional
+        What is fitted; by default weighted least squares.
+
+    Raises
+    ------
+    RankDeficientError
+        If no joint torque depends on a load at all.
+    """
+    leads, K = _groups(nominal)
+    problem = payload_problem(unloaded, loaded, nominal, basis, leads)
+    whole = (estimator or WeightedLeastSquares()).fit(problem, np.random.default_rng(0))
+    estimate = part_of(whole, basis.rank)
+    if not whole.success or whole.cov is None:
+        none = np.full(10, np.nan)
+        return PayloadEstimate(
+            mass=np.nan,
+            mass_std=np.nan,
+            com=none[:3],
+            com_std=none[:3],
+            phi=none,
+            phi_std=none,
+            estimate=estimate,
+            success=False,
+            message=whole.message,
+        )
+    expand, to_tip = np.eye(10)[:, leads], _to_tip(nominal)
+    chain = to_tip @ expand
+    phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
+    return _described(phi, chain @ cov @ chain.T, _seen(to_tip, leads, K), estimate)
+
+
+def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> PayloadEstimate:
+    """Return the load of ten parameters about the tip, of which some are seen."""
+    std = np.where(seen, np.sqrt(np.maximum(np.diag(cov), 0.0)), np.nan)
+    com = phi[1:4] / phi[0]
+    to_com = np.hstack([-com[:, None], np.eye(3)]) / phi[0]  # c = l / m: dc = (dl - c dm) / m
+    com_std = np.sqrt(np.diag(to_com @ cov[:4, :4] @ to_com.T))
+    known = seen[0] & seen[1:4]
+    return PayloadEstimate(
+        mass=float(phi[0]) if seen[0] else np.nan,
+        mass_std=float(std[0]),
+        com=np.where(known, com, np.nan),
+        com_std=np.where(known, com_std, np.nan),
+        phi=np.where(seen, phi, np.nan),
+        phi_std=std,
+        estimate=estimate,
+        success=True,
+        message=estimate.message,
+    )
+
+
+def payload_problem(
+    unloaded: Motion, loaded: Motion, nominal: Robot, basis: BaseParameters, leads: Int1D
+) -> LinearProblem:
+    """Return the rows of both motions, with the chosen parameters of the load as the last ones."""
+    parts = []
+    symbols, units = [SYMBOLS[k] for k in leads], [UNITS[k] for k in leads]
+    for motion in (unloaded, loaded):
+        problem = build_problem(motion, nominal, basis)
+        columns: Float2D = np.zeros((len(problem.W), len(leads)))
+        if motion is loaded:
+            columns = payload_columns(motion, nominal)[:, leads]
+        parts.append(extended(problem, columns, symbols, units))
+    return stacked(parts)
+
+
+def _groups(nominal: Robot) -> tuple[Int1D, Float2D]:
+    """Return independent parameters of a load and all as combinations of them, (leads, 10)."""
+    last = parameters.inertial_slice(nominal.dof - 1)
+    Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
+    flat = Y.reshape(-1, 10)
+    R, order = qr(flat, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    rank = int((size > RANK_TOLERANCE * size[0]).sum())
+    leads = np.sort(np.asarray(order[:rank], dtype=np.intp))
+    if not size[0] > 0.0:
+        raise RankDeficientError("no joint torque depends on a load at the tip")
+    K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
+    K[np.abs(K) < RANK_TOLERANCE] = 0.0
+    return leads, K
+
+
+def _to_tip(nominal: Robot) -> Float2D:
+    """Return the map of ten parameters from the frame of the last link to the tip, (10, 10)."""
+    T = np.linalg.inv(nominal.T_last_tip)
+    return np.array([inertia.transformed(unit, T) for unit in np.eye(10)]).T
+
+
+def _seen(to_tip: Float2D, leads: Int1D, K: Float2D) -> Bool1D:
+    """Return which parameters about the tip the torques determine by themselves, shape (10,).
+
+    Those with no part in what the torques are blind to, the null space of K.
+    """
+    blind: Float2D = np.delete(np.eye(10), leads, axis=1)
+    blind[leads] = -np.delete(K, leads, axis=1)
+    return np.asarray(np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6)

@@ -1,0 +1,137 @@
+r"""Torque constants of the drives, calibrated by a known payload.
+
+A cell that believes in wrong torque constants measures :math:`v_j = \tau_j / g_j`. From logs
+without and with a load of known parameters :math:`\phi_L`,
+
+.. math:: v_j = \frac{1}{g_j} (W_j \beta + L_j \phi_L) + \text{noise},
+
+the gains g follow together with the parameters [1]_: without the known load, scaling all of them
+and :math:`\beta` would change nothing. Where [1]_ solve a total least-squares problem in
+:math:`(g, \beta)`, here the noise is taken to be in the measured torques alone, and the weighted
+squares of v are minimized over :math:`(1/g, \beta)` by Gauss-Newton.
+
+References
+----------
+.. [1] Gautier, Briot (2014), "Global identification of joint drive gains and dynamic parameters of
+   robots", J. Dynamic Systems, Measurement, and Control 136(5), doi:10.1115/1.4027506.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import ShapeError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.extension import extended, joint_columns, part_of, stacked
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.payload import payload_columns
+from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+
+STEPS = 50
+CONVERGED = 1e-9
+"""Last change of the gains."""
+
+FAR = 4.0
+"""Standard deviations from one at which a gain is no accident."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TorqueConstants:
+    """True over believed torque constants, with the parameters that they give."""
+
+    joint_names: tuple[str, ...]
+    gains: Float1D
+    """True torque over measured torque of every joint, shape (n,)."""
+    std: Float1D
+    """Their standard deviations."""
+    estimate: Estimate
+    """Base parameters of the robot without load; its noise is that of the measured torques."""
+    steps: int
+    success: bool
+    message: str
+
+    def sentences(self) -> list[str]:
+        """Return the gains in words."""
+        if not self.success:
+            return [f"The torque constants could not be estimated: {self.message}."]
+        return [
+            f"The torque constant of {name} is {gain - 1.0:+.2%} +- {std:.2%} off what the cell "
+            f"believes{'' if abs(gain - 1.0) > FAR * std else ', which may be chance'}."
+            for name, gain, std in zip(self.joint_names, self.gains, self.std, strict=True)
+        ]
+
+
+def estimate_torque_constants(
+    unloaded: Motion,
+    loaded: Motion,
+    load: Float1D,
+    nominal: Robot,
+    basis: BaseParameters,
+    *,
+    block: float = 0.2,
+) -> TorqueConstants:
+    """Estimate the torque constants from motions without and with a known load.
+
+    Parameters
+    ----------
+    unloaded, loaded : Motion
+        With rows at the same rate; the trajectories need not be the same.
+    load : ndarray, shape (10,)
+        Parameters of the load about the frame of the last link, see `payload_parameters`.
+    nominal : Robot
+        The model of the robot without load.
+    basis : BaseParameters
+        Its base parameters.
+    block : float
+        Length of the blocks of the covariance [s].
+    """
+    parts = [build_problem(motion, nominal, basis) for motion in (unloaded, loaded)]
+    known = np.concatenate(
+        [np.zeros(len(parts[0].y)), payload_columns(loaded, nominal) @ np.asarray(load)]
+    )
+    return _gauss_newton(stacked(parts), known, WeightedLeastSquares(block=block))
+
+
+def _gauss_newton(
+    problem: LinearProblem, known: Float1D, wls: WeightedLeastSquares
+) -> TorqueConstants:
+    """Fit ``y = s (W beta + known)`` over s (n,) and beta; s is one over the gains."""
+    n, b, rng = problem.dof, problem.basis.rank, np.random.default_rng(0)
+    symbols = [f"s{j + 1}" for j in range(n)]
+    s: Float1D = np.ones(n)
+    whole = wls.fit(replace(problem, y=problem.y - known), rng)
+    steps = 0
+    change: Float1D = np.ones(n)
+    while whole.success and np.abs(change).max() > CONVERGED:
+        if steps == STEPS:
+            message = f"the gains did not settle within {STEPS} steps"
+            whole = replace(whole, success=False, message=message)
+            break
+        steps += 1
+        model = problem.W @ whole.beta[:b] + known
+        scale = np.tile(s, problem.samples)
+        scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * known)
+        columns = joint_columns(problem.by_joint(model))
+        whole = wls.fit(extended(scaled, columns, symbols, ["1"] * n), rng)
+        change = whole.beta[b:]
+        s = s + np.clip(change, -0.5 * s, 0.5 * s)  # gains stay positive
+    return TorqueConstants(
+        joint_names=problem.joint_names,
+        gains=1.0 / s,
+        std=whole.std[b:] / s**2 if whole.success else np.full(n, np.nan),
+        estimate=part_of(whole, b),
+        steps=steps,
+        success=whole.success,
+        message=whole.message,
+    )
+
+
+def with_true_torque(motion: Motion, gains: Float1D) -> Motion:
+    """Return the motion with measured torques multiplied by gains, shape (n,)."""
+    if np.shape(gains) != (motion.tau.shape[1],):
+        raise ShapeError(f"{np.size(gains)} gains for {motion.tau.shape[1]} joints")
+    return replace(motion, tau=motion.tau * gains)

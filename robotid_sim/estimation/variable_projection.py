@@ -1,0 +1,159 @@
+r"""Fitting what is linear in most parameters and nonlinear in a few: variable projection.
+
+For given nonlinear parameters x the linear ones follow by least squares, so that only
+
+.. math:: \min_x | P_x^\perp y |^2
+
+is left, with the projector beside the columns of the regressor W(x) [1]_. The columns that do not
+depend on x are eliminated once, by QR; for the Jacobian the form of [2]_ is taken,
+:math:`-P^\perp\, (\partial W / \partial x)\, \beta`, with which the iteration is that of
+Gauss-Newton on all parameters at once.
+
+References
+----------
+.. [1] Golub, Pereyra (1973), "The differentiation of pseudo-inverses and nonlinear least squares
+   problems whose variables separate", SIAM J. Numerical Analysis 10(2), doi:10.1137/0710036.
+.. [2] Kaufman (1975), "A variable projection method for solving separable nonlinear least squares
+   problems", BIT 15, doi:10.1007/BF01932995.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
+from robotid_sim.estimation.extension import joint_columns
+from robotid_sim.estimation.friction_shapes import limits
+from robotid_sim.estimation.separable import SeparableProblem
+
+PRECISION = 1e-10
+"""Smallest singular value of shaped columns that counts, relative."""
+
+CONVERGED = 1e-8
+"""Relative change of cost or parameters at which a search ends."""
+
+
+class Projection:
+    """The residual of a separable problem, its linear parameters eliminated.
+
+    Parameters
+    ----------
+    problem : SeparableProblem
+        The rows.
+    weights : ndarray, shape (n,)
+        Weight of every joint.
+    active : ndarray of int
+        Joints whose nonlinear parameters are searched.
+    frozen : ndarray, shape (k, n)
+        Nonlinear parameters of the other joints.
+    """
+
+    def __init__(
+        self, problem: SeparableProblem, weights: Float1D, active: Int1D, frozen: Float2D
+    ) -> None:
+        self.problem, self.active, self.frozen = problem, active, frozen
+        self.weight = np.tile(weights, problem.linear.samples)
+        whole = problem.design(frozen, active[:0]).W
+        fixed = np.delete(whole, problem.coulomb[active], axis=1)
+        self.Q = np.linalg.qr(fixed * self.weight[:, None])[0]
+        self.y = self._beside(problem.linear.y * self.weight)
+        self.nfev = 0
+
+    def values(self, x: Float1D) -> Float2D:
+        """Return all nonlinear parameters (k, n) from the logarithms of the active joints'."""
+        values = np.array(self.frozen)
+        values[:, self.active] = np.exp(x).reshape(len(values), -1)
+        return values
+
+    def residual(self, x: Float1D) -> Float1D:
+        """Return the weighted residual after the best linear parameters, shape (N n,)."""
+        self.nfev += 1
+        U, _ = self._shaped(x)
+        return np.asarray(self.y - U @ (U.T @ self.y))
+
+    def jacobian(self, x: Float1D) -> Float2D:
+        """Return its derivative by x in the form of [2], shape (N n, k a)."""
+        U, to_levels = self._shaped(x)
+        levels = np.zeros((len(self.problem.shape.linear), self.problem.nominal.dof))
+        levels[:, self.active] = (to_levels @ (U.T @ self.y)).reshape(len(levels), -1)
+        torque = (self.problem.slopes(self.values(x)) * levels[:, None]).sum(axis=1)
+        D = self._beside(self._weighted(torque))
+        return np.asarray(-(D - U @ (U.T @ D)))
+
+    def _shaped(self, x: Float1D) -> tuple[Float2D, Float2D]:
+        """Return an orthonormal basis of the shaped columns and what maps it to their levels."""
+        C = self._beside(self._weighted(self.problem.shaped(self.values(x))))
+        U, s, Vt = np.linalg.svd(C, full_matrices=False)
+        rank = int((s > PRECISION * s[0]).sum())
+        return U[:, :rank], Vt[:rank].T / s[:rank]
+
+    def _weighted(self, rows: Float) -> Float2D:
+        columns = [joint_columns(own)[:, self.active] for own in rows]
+        return np.asarray(np.hstack(columns) * self.weight[:, None])
+
+    def _beside(self, x: Float) -> Float:
+        return np.asarray(x - self.Q @ (self.Q.T @ x))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """Where a search of nonlinear parameters ended."""
+
+    values: Float2D
+    """Nonlinear parameters, shape (k, n)."""
+    log_std: Float2D
+    """Standard deviation of their logarithms for white residuals, shape (k, n); NaN if idle."""
+    at_bound: np.ndarray
+    """Joints at which a parameter ended at its bound, shape (n,)."""
+    nfev: int
+    success: bool
+    message: str
+
+
+def search(
+    problem: SeparableProblem, weights: Float1D, active: Int1D, start: Float2D, frozen: Float2D
+) -> Search:
+    """Minimize the eliminated residual over the active joints by trust-region Gauss-Newton.
+
+    Parameters
+    ----------
+    problem : SeparableProblem
+        The rows.
+    weights : ndarray, shape (n,)
+        Inverse noise of every joint, so that the residual has unit variance.
+    active : ndarray of int
+        Joints whose nonlinear parameters are searched.
+    start, frozen : ndarray, shape (k, n)
+        Where active joints start and what the others keep.
+    """
+    projection = Projection(problem, weights, active, frozen)
+    lower, upper = (np.log(b[:, active]).ravel() for b in limits(problem.shape, problem.nominal))
+    inner = 1e-6 * (upper - lower)
+    x = np.clip(np.log(start[:, active]).ravel(), lower + inner, upper - inner)
+    found = least_squares(
+        projection.residual,
+        x,
+        projection.jacobian,
+        bounds=(lower, upper),
+        xtol=CONVERGED,
+        ftol=CONVERGED,
+        gtol=CONVERGED,
+        max_nfev=200,
+    )
+    log_std = np.full(start.shape, np.nan)
+    log_std[:, active] = _std(projection.jacobian(found.x)).reshape(len(start), -1)
+    near = (np.minimum(found.x - lower, upper - found.x) < 1e-3).reshape(len(start), -1)
+    at_bound = np.zeros(problem.nominal.dof, dtype=bool)
+    at_bound[active] = near.any(axis=0)
+    values = projection.values(found.x)
+    return Search(values, log_std, at_bound, projection.nfev, found.status > 0, found.message)
+
+
+def _std(J: Float2D) -> Float1D:
+    """Return the standard deviations of a fit with this Jacobian, infinite where it is blind."""
+    _, s, Vt = np.linalg.svd(J, full_matrices=False)
+    seen = s > 1e-8 * max(float(s.max(initial=0.0)), 1e-300)
+    variance = ((Vt[seen] / s[seen, None]) ** 2).sum(axis=0)
+    blind = (Vt[~seen] ** 2).sum(axis=0) > 1e-6
+    return np.where(blind, np.inf, np.sqrt(variance))

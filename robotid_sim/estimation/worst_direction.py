@@ -1,0 +1,80 @@
+"""The combination of parameters that the data of a fit show worst."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.extension import weights_of
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import reduce_rows
+
+LEADING = 0.3
+"""Weight in the direction, over the largest, above which a parameter is named."""
+
+HARMLESS = 30.0
+"""Ratio of worst to best direction up to which nothing needs to be done."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorstDirection:
+    """Direction of the least singular value of the weighted regressor with columns of unit length.
+
+    A parameter's weight is its share in units of the torque that it makes: a weight of one is the
+    change of that parameter alone which moves the weighted torques by one.
+    """
+
+    names: tuple[str, ...]
+    weights: Float1D
+    """Unit vector over all base parameters, shape (b,); its largest entry is positive."""
+    singular_values: Float1D
+    """All of them, the largest first, shape (b,)."""
+
+    @property
+    def ratio(self) -> float:
+        """How much worse the worst direction is seen than the best: the condition number."""
+        return float(self.singular_values[0] / self.singular_values[-1])
+
+    @property
+    def leading(self) -> tuple[tuple[str, float], ...]:
+        """Parameters that make the direction, and their weights, the largest first."""
+        size = np.abs(self.weights)
+        order = np.argsort(-size, kind="stable")
+        chosen = [k for k in order if size[k] > LEADING * size.max()]
+        return tuple((self.names[k], float(self.weights[k])) for k in chosen)
+
+    def sentences(self) -> list[str]:
+        """Return the direction in words."""
+        text = " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading)
+        told = [
+            f"The data see {text} worst (columns of unit length), {self.ratio:.3g} times worse "
+            "than the direction seen best."
+        ]
+        if self.ratio > HARMLESS and len(self.leading) > 1:
+            told.append(
+                "Changes of these parameters together hardly move the torques; motion that tells "
+                f"{self.leading[0][0]} from {self.leading[1][0]} would help most."
+            )
+        return told
+
+
+def worst_direction(problem: LinearProblem, estimate: Estimate) -> WorstDirection:
+    """Return the combination of parameters that the rows of a fit see worst.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        The rows.
+    estimate : Estimate
+        A fit of them, for the weights of the joints.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the motion does not determine all parameters.
+    """
+    _, R = reduce_rows(problem).solve(weights_of(estimate))
+    _, s, Vt = np.linalg.svd(R / np.linalg.norm(R, axis=0))
+    v = Vt[-1] * np.sign(Vt[-1][np.abs(Vt[-1]).argmax()])
+    return WorstDirection(problem.basis.names, np.asarray(v), np.asarray(s))

@@ -1,0 +1,201 @@
+"""The shape of friction is found beside the linear parameters, and a wrong one is named."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation import WeightedLeastSquares, build_problem
+from robotid_sim.estimation.friction_fit import estimate_eps, estimate_stribeck, with_eps
+from robotid_sim.estimation.friction_shapes import SmoothSign, StribeckShape, limits
+from robotid_sim.estimation.separable import separable_problem
+from robotid_sim.estimation.suspect_friction import suspect_friction
+from robotid_sim.estimation.variable_projection import Projection
+from robotid_sim.model.friction_laws import Stribeck, column
+
+SEEDS = range(5)
+
+RATE = 100.0
+"""Samples of the 10 s of exact motion [Hz]."""
+
+LONG = np.sqrt(10.0 * RATE / (20.0 * 1000.0))
+"""Noise share with which those say as much as 20 s at 1 kHz, the standard log, at 1 %."""
+
+STARTS = 10
+
+
+@pytest.fixture(scope="module")
+def data(exact, irb140):
+    return exact(irb140, RATE)
+
+
+def noisy(data, seed, share=LONG):
+    return data.motion(data.tau + share * data.white(np.random.default_rng(seed)))
+
+
+def fit(motion, nominal, basis):
+    problem = build_problem(motion, nominal, basis)
+    return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module", params=[2.0, 0.5])
+def fits(request, data):
+    """Return per seed what is estimated from a wrong eps, and the fit with the known one."""
+    wrong = with_eps(data.robot, request.param * data.robot.eps)
+    motions = [noisy(data, seed) for seed in SEEDS]
+    return [(estimate_eps(m, wrong, data.basis), fit(m, data.robot, data.basis)) for m in motions]
+
+
+class TestEps:
+    def test_it_is_found_from_twice_and_half(self, data, fits):
+        errors = np.array([found.values[0] / data.robot.eps - 1.0 for found, _ in fits])
+        assert all(found.success and all(found.shown) for found, _ in fits)
+        assert np.sqrt((errors**2).mean(axis=0)).max() < 0.06  # the shoulder; others 1-3 %
+        stds = np.array([found.std[0] / data.robot.eps for found, _ in fits])
+        assert 0.6 < np.sqrt((errors**2 / stds**2).mean()) < 1.5  # 30 values scatter by 13 %
+
+    def test_it_costs_the_linear_parameters_little(self, data, fits):
+        known = np.array([(k.beta - data.beta) / k.std for _, k in fits])
+        found = np.array([(f.estimate.beta - data.beta) / k.std for f, k in fits])
+        assert np.sqrt((found**2).mean()) < 1.3 * np.sqrt((known**2).mean())
+        ratios = [np.diag(f.estimate.cov_white) / np.diag(k.cov_white) for f, k in fits]
+        assert np.sqrt(np.max(ratios)) < 1.3
+        assert np.sqrt(np.min(ratios)) > 0.98  # what is not known cannot help; sigma scatters
+
+    def test_the_noise_is_that_of_the_known_one(self, fits):
+        for found, known in fits:
+            np.testing.assert_allclose(found.estimate.noise_std, known.noise_std, rtol=0.01)
+
+    def test_the_linear_part_is_weighted_least_squares_at_the_estimate(self, data, fits):
+        found, motion = fits[0][0], noisy(data, SEEDS[0])
+        again = fit(motion, with_eps(data.robot, found.values[0]), data.basis)
+        assert (np.abs(found.estimate.beta - again.beta) / again.std).max() < 0.03
+
+
+def test_joints_without_coulomb_friction_keep_their_eps(exact, iiwa):
+    data = exact(iiwa, 100.0)
+    assert all(joint.friction.Fc == 0.0 for joint in iiwa.joints)
+    wrong = with_eps(iiwa, 2.0 * iiwa.eps)
+    found = estimate_eps(noisy(data, 0), wrong, data.basis)
+    assert sum(found.shown) <= 1  # a friction that is all noise may be significant by chance
+    hidden = ~np.array(found.shown)
+    np.testing.assert_array_equal(found.values[0][hidden], wrong.eps[hidden])
+    assert np.isnan(found.std[0][hidden]).all()
+    assert found.estimate.success
+    assert "does not show eps" in found.sentences()[int(hidden.argmax())]
+
+
+def test_eps_without_coulomb_parameters_is_refused(arm, exact):
+    data = exact(arm, 100.0)
+    basis = base_parameters(arm, ("Fv", "Ia"))
+    with pytest.raises(OptionError, match="shows through Fc"):
+        estimate_eps(noisy(data, 0), arm, basis)
+
+
+@pytest.mark.parametrize("shape", [SmoothSign(), StribeckShape()])
+def test_slopes_are_the_derivatives_of_the_columns(arm, shape):
+    dq = np.random.default_rng(0).uniform(-0.3, 0.3, (50, 2))
+    values, h = 1.3 * shape.start(arm), 1e-6
+    slopes = shape.derivatives(dq, values, arm.eps)
+    for k in range(len(values)):
+        up, down = (values * np.exp(h * s * np.eye(len(values))[k])[:, None] for s in (1, -1))
+        numeric = (shape.columns(dq, up, arm.eps) - shape.columns(dq, down, arm.eps)) / (2 * h)
+        np.testing.assert_allclose(slopes[k], numeric, atol=1e-8)  # rounding over h
+
+
+def test_projection_is_the_residual_of_the_whole_fit(arm, exact):
+    data = exact(arm, 100.0)
+    problem = separable_problem(noisy(data, 0), arm, data.basis, StribeckShape())
+    weights, every = 1.0 / data.noise, np.arange(arm.dof)
+    values = 1.2 * problem.shape.start(arm)
+    projection = Projection(problem, weights, every, values)
+    residual = projection.residual(np.log(values).ravel())
+    whole = problem.design(values, every)
+    row = np.tile(weights, whole.samples)
+    solved = np.linalg.lstsq(whole.W * row[:, None], whole.y * row, rcond=None)[0]
+    wanted = (whole.y - whole.W @ solved) * row
+    np.testing.assert_allclose(residual, wanted, atol=1e-8 * np.abs(wanted).max())
+
+
+def with_stribeck(data, law):
+    """Return the torque of a plant with that law, and its coefficients."""
+    rows, dq = law.coefficients(data.robot), data.state[1]
+    peak = column(rows, "Fs_forward") - column(rows, "Fc_forward")
+    vs, delta = column(rows, "velocity"), column(rows, "shape")
+    extra = peak * np.exp(-(np.abs(dq / vs) ** delta)) * np.tanh(dq / data.robot.eps)
+    return data.tau + extra, (vs, delta, peak)
+
+
+def random_start(robot, seed):
+    """Return nonlinear parameters anywhere within their bounds."""
+    low, high = limits(StribeckShape(), robot)
+    return np.exp(np.random.default_rng(seed).uniform(np.log(low), np.log(high)))
+
+
+class TestStribeck:
+    law = Stribeck(static=1.5, velocity=0.15, shape=2.0)
+
+    @staticmethod
+    def errors(data, law, share, start):
+        tau, (vs, delta, peak) = with_stribeck(data, law)
+        noise = share * data.white(np.random.default_rng(0))
+        found = estimate_stribeck(data.motion(tau + noise), data.robot, data.basis, start=start)
+        assert found.success
+        assert all(found.shown)
+        return np.array([*(found.values / (vs, delta)), found.levels[0] / peak]) - 1.0
+
+    def test_every_random_start_finds_it(self, exact, arm):
+        data = exact(arm, 200.0)
+        starts = [random_start(arm, seed) for seed in range(STARTS)]
+        errors = np.array([self.errors(data, self.law, 0.3, start) for start in starts])
+        assert np.abs(errors).max() < 0.05
+        assert np.ptp(errors, axis=0).max() < 1e-3  # all end at the same optimum
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("law", [law, Stribeck(static=1.3, velocity=0.2, shape=1.0)])
+    def test_every_random_start_finds_it_on_six_joints(self, exact, irb140, law):
+        data = exact(irb140, 1000.0)
+        starts = [random_start(irb140, seed) for seed in range(STARTS)]
+        errors = np.array([self.errors(data, law, 0.3, start) for start in starts])
+        assert np.abs(errors).max() < 0.05
+        assert np.ptp(errors, axis=0).max() < 1e-3
+
+    def test_a_robot_without_it_shows_none(self, exact, arm):
+        data = exact(arm, 200.0)
+        shown = [estimate_stribeck(noisy(data, s), arm, data.basis).shown for s in range(4)]
+        assert np.mean(shown) <= 0.25
+
+    def test_a_start_out_of_bounds_is_refused(self, exact, arm):
+        data = exact(arm, 100.0)
+        with pytest.raises(OptionError, match="within its bounds"):
+            estimate_stribeck(noisy(data, 0), arm, data.basis, start=np.full((2, 2), 100.0))
+
+
+class TestSuspicion:
+    @pytest.mark.parametrize("factor", [2.0, 0.5])
+    def test_a_wrong_eps_is_named(self, data, factor):
+        wrong = with_eps(data.robot, factor * data.robot.eps)
+        suspicion = suspect_friction(noisy(data, 0), wrong, data.basis)
+        above = suspicion.noise_given / (LONG * data.noise)  # what the check of the residuals sees
+        assert above.max() > 2.0
+        assert set(suspicion.suspects) >= set(np.array(data.robot.joint_names)[above > 1.25])
+        assert all(name in " ".join(suspicion.sentences()) for name in suspicion.suspects)
+
+    def test_one_wrong_joint_is_told_from_the_others(self, data):
+        eps = np.array(data.robot.eps)
+        eps[3] *= 2.0
+        suspicion = suspect_friction(noisy(data, 0), with_eps(data.robot, eps), data.basis)
+        assert suspicion.suspects == (data.robot.joint_names[3],)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_right_eps_is_not_suspected(self, data, seed):
+        suspicion = suspect_friction(noisy(data, seed), data.robot, data.basis)
+        assert suspicion.suspects == ()
+        assert "its reason is another" in suspicion.sentences()[0]
+
+    def test_another_error_is_not_blamed_on_it(self, data):
+        """A torque that comes 10 ms late makes residuals, but eps does not explain them."""
+        late = np.roll(data.tau, 1, axis=0) + LONG * data.white(np.random.default_rng(0))
+        suspicion = suspect_friction(data.motion(late), data.robot, data.basis)
+        assert (suspicion.noise_given > 1.25 * LONG * data.noise).any()
+        assert len(suspicion.suspects) <= 1
