@@ -250,3 +250,5 @@ def print_checks(checks: Sequence[CheckResult]) -> None:
         mark = "ok  " if check.passed else "FAIL"
         value, limit = output.number(check.value), output.number(check.limit)
         output.print_line(f"  {mark} {check.name}: {value} {sign} {limit}")
+        if check.message:
+            output.print_line(f"       {check.message}")

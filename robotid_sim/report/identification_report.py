@@ -14,6 +14,7 @@ from robotid_sim.report.sections import (
     prediction_section,
     preprocessing_section,
 )
+from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.wording import assumptions, number, percent, reproduction
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.stages import Identification
@@ -48,6 +49,9 @@ def identification_report(
             preprocessing_section(found.preprocessor, blind, nominal),
             parameters_section(found.estimates, chosen, basis, basis.of(nominal.parameters())),
         ]
+        trust = trust_section(found)
+        if trust is not None:
+            sections.append(trust)
         if chosen.success:
             fit, before = predictions(chosen.beta, blind, nominal, basis, found.preprocessor)
             section = prediction_section(fit, before, chosen.noise_std, seen=True)

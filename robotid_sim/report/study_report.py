@@ -18,6 +18,7 @@ from robotid_sim.report.sections import (
     prediction_section,
     preprocessing_section,
 )
+from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.wording import assumptions, check_table, number, percent, reproduction
 from robotid_sim.study.result import StudyResult, TrajectoryResult
 from robotid_sim.study.study import Study
@@ -80,6 +81,9 @@ def _study_sections(study: Study) -> list[Section]:
             estimator_rows=_scored_estimators(result),
         ),
     ]
+    trust = trust_section(found)
+    if trust is not None:
+        sections.append(trust)
     if found.chosen.success:
         sections.append(
             prediction_section(

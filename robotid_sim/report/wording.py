@@ -45,7 +45,8 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
     for check in checks:
         sign = "=" if check.name == "rank_full" else "≤"
         limit = f"{sign} {number(check.limit)}"
-        rows.append((check.name, CHECKS.get(check.name, ""), number(check.value), limit))
+        what = " ".join(filter(None, (CHECKS.get(check.name, ""), check.message)))
+        rows.append((check.name, what, number(check.value), limit))
     return Table(
         columns=("check", "what", "value", "limit"),
         rows=tuple(rows),

@@ -158,6 +158,8 @@ class EstimationConfig(_Section):
     chosen: str = "consistent"
     """The estimate that identified.urdf is made from."""
     joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
+    eps: Literal["fixed", "estimate"] = "fixed"
+    """Friction velocity of the model: as given, or estimated from the log before the fit."""
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
 

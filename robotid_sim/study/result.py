@@ -163,6 +163,8 @@ class CheckResult(_Model):
     passed: bool
     value: float | None
     limit: float
+    message: str = ""
+    """What is probably behind a failure, where that is known."""
 
 
 class VerdictResult(_Model):

@@ -12,10 +12,11 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS, Estimate, Estimator, LinearProblem, build_problem
+from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.lift import Lift, lift
 from robotid_sim.experiment import rollout
 from robotid_sim.experiment.rollout import GRID_TOLERANCE
-from robotid_sim.measurement import SENSORS, Log, Sensor, measure
+from robotid_sim.measurement import SENSORS, Log, Motion, Sensor, measure
 from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
@@ -39,6 +40,12 @@ class Identification:
 
     preprocessor: Preprocessor
     """The preprocessor with what it learnt from the log held fixed."""
+    motion: Motion
+    """What the preprocessor made of the log."""
+    nominal: Robot
+    """The model of the regressor; its friction velocities are those that were estimated, if so."""
+    eps: FrictionFit | None
+    """The estimate of the friction velocities; None if they were taken as given."""
     problem: LinearProblem
     estimates: tuple[Estimate, ...]
     estimator: Estimator
@@ -222,6 +229,7 @@ def identify(
         preprocessor = template.tuned(log, nominal)
         motion = preprocessor(log, nominal)
         progress("identify", 0.4)
+        nominal, eps = _with_own_eps(nominal, motion, basis, config)
         problem = build_problem(motion, nominal, basis)
         progress("identify", 0.8)
         rng = stage_rng(config.seed, "identify")
@@ -230,7 +238,30 @@ def identify(
         chosen = estimates[choice]
         lifted = lift_estimate(chosen, nominal, basis)
         progress("identify", 1.0)
-    return Identification(preprocessor, problem, estimates, estimators[choice], chosen, lifted)
+    return Identification(
+        preprocessor=preprocessor,
+        motion=motion,
+        nominal=nominal,
+        eps=eps,
+        problem=problem,
+        estimates=estimates,
+        estimator=estimators[choice],
+        chosen=chosen,
+        lift=lifted,
+    )
+
+
+def _with_own_eps(
+    nominal: Robot, motion: Motion, basis: BaseParameters, config: StudyConfig
+) -> tuple[Robot, FrictionFit | None]:
+    """Return the nominal robot with the friction velocities of the log, if they are wanted."""
+    if config.estimation.eps == "fixed":
+        return nominal, None
+    fit = estimate_eps(finer_rows(motion), nominal, basis)
+    if not fit.success:
+        _logger.warning("friction velocities were not estimated: %s", fit.message)
+        return nominal, fit
+    return with_eps(nominal, fit.values[0]), fit
 
 
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:

@@ -162,13 +162,13 @@ def run_study(
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
         path = unseen_trajectory(plant, config)
         unseen = simulate(plant, path, config, stage="unseen measure", progress=progress)
-        compared = compare_preprocessing(plant, nominal, log, found)
+        compared = compare_preprocessing(plant, found.nominal, log, found)
     with clock.stage("control"), saved_if_diverged(folder / "diverged.h5"):
         loop = None
         if found.lift is not None and config.control.enabled:
             models = compared_models(
                 plant,
-                nominal,
+                found.nominal,
                 found.lift.robot,
                 found.estimates,
                 found.basis,
@@ -178,8 +178,9 @@ def run_study(
             loop = validate(plant, models, config, workers=workers, progress=progress)
             save_failures(loop, folder)
     with clock.stage("score"):
-        estimates = [score_estimate(e, plant, nominal, unseen, found) for e in found.estimates]
-        judged = verdict(plant, nominal, log, unseen, found, estimates, identified, loop, config)
+        model = found.nominal  # with the friction velocities that were estimated, if they were
+        estimates = [score_estimate(e, plant, model, unseen, found) for e in found.estimates]
+        judged = verdict(plant, model, log, unseen, found, estimates, identified, loop, config)
     result = StudyResult(
         robot=describe_robot(plant),
         seed=config.seed,

@@ -6,6 +6,7 @@ import numpy as np
 
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.errors import RobotIdError
+from robotid_sim.estimation.suspect_friction import suspect_friction
 from robotid_sim.excitation.design import default_path
 from robotid_sim.measurement import Log
 from robotid_sim.model.robot import Robot
@@ -83,7 +84,11 @@ def _noise_check(
         [stage_rng(config.seed, f"replicate {k}") for k in range(config.validation.replicates)],
     )
     limit = config.validation.noise_ratio
-    return _at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
+    check = _at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
+    if check.passed or not found.chosen.success:
+        return check
+    suspicion = suspect_friction(found.motion, found.nominal, found.basis)
+    return check.model_copy(update={"message": " ".join(suspicion.sentences())})
 
 
 def loop_checks(

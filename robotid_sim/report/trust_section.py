@@ -1,0 +1,104 @@
+"""How far to trust an estimate: intervals, residuals, what the data do not show."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from robotid_sim.errors import RobotIdError
+from robotid_sim.estimation.cross_validation import cross_validate
+from robotid_sim.estimation.essential import essential_parameters
+from robotid_sim.estimation.intervals import Intervals, confidence_intervals
+from robotid_sim.estimation.whiteness import residual_whiteness
+from robotid_sim.estimation.worst_direction import worst_direction
+from robotid_sim.report.page import Section, Table
+from robotid_sim.report.wording import number, unit_text
+from robotid_sim.study.stages import Identification
+
+TWO_PERIODS = 1.9
+"""Periods of rows that a comparison between periods needs."""
+
+
+class Told(Protocol):
+    """A result that can say itself."""
+
+    def sentences(self) -> list[str]:
+        """Return the finding in words."""
+        ...
+
+
+def trust_section(found: Identification) -> Section | None:
+    """Return how far to trust the chosen estimate; None if the fit failed.
+
+    Nothing here looks at any truth.
+    """
+    chosen, problem = found.chosen, found.problem
+    if not chosen.success or chosen.cov is None:
+        return None
+    with threadpool_limits(1):
+        try:
+            intervals = confidence_intervals(problem, chosen)
+        except (RobotIdError, np.linalg.LinAlgError):
+            return None
+        notes = [*intervals.sentences(), *_checks(found)]
+    if found.eps is not None:
+        notes += found.eps.sentences()
+    return Section(
+        title="How far to trust the numbers",
+        text="Confidence intervals at 95 % from the residuals of the log, by Student's t with the "
+        "degrees of freedom that the blocks of correlated residuals leave.",
+        tables=(_interval_table(intervals),),
+        notes=tuple(notes),
+    )
+
+
+def _checks(found: Identification) -> list[str]:
+    """Return what further checks of the fit say; one that is not possible says nothing."""
+    chosen, problem, motion = found.chosen, found.problem, found.motion
+    told: list[str] = []
+    checks: list[Callable[[], Told]] = [
+        lambda: worst_direction(problem, chosen),
+        lambda: residual_whiteness(problem, chosen),
+        lambda: essential_parameters(problem, chosen),
+    ]
+    period = motion.period
+    if period is not None and problem.y.size / problem.dof * problem.dt > TWO_PERIODS * period:
+        checks.append(lambda: cross_validate(problem, period))
+    for check in checks:
+        try:
+            told += check().sentences()
+        except (RobotIdError, np.linalg.LinAlgError):
+            continue
+    return told
+
+
+def _interval_table(intervals: Intervals) -> Table:
+    rows = []
+    parts = zip(
+        intervals.names,
+        intervals.units,
+        intervals.values,
+        intervals.lower,
+        intervals.upper,
+        intervals.std,
+        intervals.relative_std,
+        intervals.dof,
+        strict=True,
+    )
+    for name, unit, value, lower, upper, std, relative, dof in parts:
+        share = number(100.0 * relative, 2)
+        rows.append(
+            (
+                name,
+                unit_text(unit),
+                number(value),
+                number(lower),
+                number(upper),
+                number(std, 2),
+                share,
+                number(dof, 3),
+            )
+        )
+    columns = ("parameter", "unit", "value", "lower", "upper", "std", "std [%]", "freedom")
+    return Table(columns=columns, rows=tuple(rows), text_columns=2, title="Intervals at 95 %")
