@@ -1,4 +1,4 @@
-"""A friction velocity that is wrong in the model: the study fails, names it, and can estimate it."""
+"""A friction velocity that is wrong in the model: the study fails, names and estimates it."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def studied(wrong, eps, folder):
             "control": {"enabled": False},
         },
     )
-    return run_study("irb140", config.quick(), folder)
+    return run_study("irb140", config, folder)
 
 
 @pytest.mark.slow
@@ -43,7 +43,6 @@ def test_twice_the_velocity_fails_the_residual_check_and_is_named(wrong, tmp_pat
 @pytest.mark.slow
 def test_estimated_velocities_are_those_of_the_plant_and_the_check_passes(irb140, wrong, tmp_path):
     study = studied(wrong, "estimate", tmp_path)
-    # The issue of error bars asks for 6 %; two periods of ten seconds, rms over the joints.
     error = study.found.nominal.eps / irb140.eps - 1.0
     assert np.sqrt((error**2).mean()) < 0.06
     check = next(c for c in study.result.verdict.checks if c.name == "residual_over_expected_noise")
