@@ -1,0 +1,68 @@
+"""``robotid payload``: a load from two logs, torque constants by a known one."""
+
+import json
+
+import pytest
+from robots import DATA
+
+ARM = DATA / "2r.urdf"
+CONFIG = """
+preset = "lab"
+[design]
+candidates = 8
+iterations = 5
+period = 5.0
+periods = 3
+[experiment]
+rate = 500.0
+"""
+LOAD = "0.8,0.05,0,0.1"
+
+
+@pytest.fixture(scope="module")
+def logs(robotid, tmp_path_factory):
+    """Configuration, and logs of the planar arm without and with a load."""
+    folder = tmp_path_factory.mktemp("payload")
+    config, path = folder / "small.toml", folder / "path.json"
+    config.write_text(CONFIG)
+    assert robotid("design", ARM, "-o", path, "--config", config).code == 0
+    made = []
+    for name, words in (("bare.h5", ()), ("loaded.h5", ("--payload", LOAD))):
+        made.append(folder / name)
+        words = ("--trajectory", path, "-o", made[-1], "--config", config, *words)
+        assert robotid("simulate", ARM, *words).code == 0
+    return config, *made
+
+
+def test_the_load_is_what_was_put_on(robotid, logs, tmp_path):
+    config, bare, loaded = logs
+    out = tmp_path / "load.json"
+    done = robotid("payload", ARM, bare, loaded, "--config", config, "--json", "-o", out)
+    assert done.code == 0
+    content = json.loads(done.out, parse_constant=pytest.fail)
+    written = json.loads(out.read_text())
+    assert written.pop("schema") == "robotid/payload/1"
+    assert written == content
+    assert content["success"]
+    # The tip of this arm is its elbow frame: gravity and the first joint show mass and place.
+    assert content["parameters"]["mxL"] is not None
+
+
+def test_torque_constants_by_a_known_load_are_right(robotid, logs):
+    config, bare, loaded = logs
+    words = ("--load", LOAD, "--config", config)
+    done = robotid("payload", ARM, bare, loaded, *words, "--json")
+    assert done.code == 0
+    content = json.loads(done.out)
+    assert content["joint_names"] == ["shoulder", "elbow"]
+    assert content["true_over_believed"] == pytest.approx([1.0, 1.0], abs=0.02)
+    done = robotid("payload", ARM, bare, loaded, *words)
+    assert "The torque constant of shoulder is" in done.out
+
+
+def test_a_bad_load_is_one_line(robotid, logs):
+    config, bare, loaded = logs
+    done = robotid("payload", ARM, bare, loaded, "--load", "2,3", "--config", config)
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert "1, 4 or 10 numbers" in done.err
