@@ -1,27 +1,39 @@
 """Preprocessors: from a noisy log to motion, torque and the rows that a fit uses."""
 
+from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.butterworth import Butterworth
+from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
+from robotid_sim.preprocess.period_averaging import PeriodAveraging
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.preprocess.savitzky_golay import SavitzkyGolay
 from robotid_sim.registry import Registry
 
 PREPROCESSORS: Registry[Preprocessor] = Registry(
     "preprocessor",
     {
+        "adaptive": Adaptive,
         "butterworth": Butterworth,
         "five-point": FivePointCubic,
+        "fourier-fit": FourierFit,
         "kalman-torque": KalmanTorque,
+        "period-averaging": PeriodAveraging,
         "rts": RtsSmoother,
+        "savitzky-golay": SavitzkyGolay,
     },
 )
 
 __all__ = [
     "PREPROCESSORS",
+    "Adaptive",
     "Butterworth",
     "FivePointCubic",
+    "FourierFit",
     "KalmanTorque",
+    "PeriodAveraging",
     "Preprocessor",
     "Rows",
     "RtsSmoother",
+    "SavitzkyGolay",
 ]

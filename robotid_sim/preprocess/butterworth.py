@@ -23,6 +23,10 @@ class Butterworth(Preprocessor):
     ----------
     .. [1] Swevers, Verdonck, De Schutter (2007), "Dynamic model identification for industrial
        robots", IEEE Control Systems Magazine, doi:10.1109/MCS.2007.904659.
+    .. [2] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316:
+       differences of the positions, then a Butterworth low-pass of unstated order and
+       corner; the filters are linear, so their order in time does not matter.
     """
 
     cutoff: float = 20.0
@@ -53,9 +57,9 @@ class Butterworth(Preprocessor):
             t=log.t + offset,
             q=q + offset * dq + 0.5 * offset**2 * ddq,
             dq=dq + offset * ddq,
-            ddq=ddq,
+            ddq=ddq + offset * np.gradient(ddq, log.dt, axis=0),
             tau=log.tau_meas,
             joint_names=log.joint_names,
-            row_filter=self.rows.filter_for(log),
+            row_filter=self.rows.filter_for(log, dq),
             period=log.period,
         )

@@ -11,6 +11,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.preprocess.torque_filters import (
@@ -21,6 +22,7 @@ from robotid_sim.preprocess.torque_filters import (
 )
 
 Form = Literal["compensated", "literal", "smoother"]
+Prediction = Literal["nominal", "identified"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,7 +36,9 @@ class KalmanTorque(Preprocessor):
     Rauch-Tung-Striebel smoother.
 
     The input u comes from motion smoothed at the likelihood corner; at the doubled corner, which is
-    right for the regressor, it would carry more encoder noise than the torque itself.
+    right for the regressor, it would carry more encoder noise than the torque itself. How far the
+    noise goes down depends on how far u can be trusted: where sensors are good, the error of the
+    nominal model is larger than their noise, and a first fit predicts better.
 
     References
     ----------
@@ -44,6 +48,8 @@ class KalmanTorque(Preprocessor):
     """
 
     form: Form = "compensated"
+    prediction: Prediction = "nominal"
+    """Model behind u: ``nominal``, or ``identified``, a first fit of the log itself."""
     gains: tuple[float, ...] | None = None
     """Kalman gain of every joint, if not by innovation likelihood."""
     motion: RtsSmoother = field(default_factory=RtsSmoother)
@@ -54,6 +60,8 @@ class KalmanTorque(Preprocessor):
     def __post_init__(self) -> None:
         if self.form not in ("compensated", "literal", "smoother"):
             raise OptionError(f"unknown form '{self.form}'; known: compensated, literal, smoother")
+        if self.prediction not in ("nominal", "identified"):
+            raise OptionError(f"unknown prediction '{self.prediction}'; known: nominal, identified")
         if any(not 0.0 < gain <= 1.0 for gain in self.gains or ()):
             raise OptionError(f"Kalman gains must lie in (0, 1], got {self.gains}")
 
@@ -90,11 +98,13 @@ class KalmanTorque(Preprocessor):
         return replace(self, gains=gains, motion=self.motion.tuned(log, robot))
 
     def predicted(self, log: Log, robot: Robot) -> Float2D:
-        """Return the torque of the nominal model on motion at the likelihood corner, (N, n)."""
+        """Return the torque of the model on motion at the likelihood corner, shape (N, n)."""
         tuned = self.motion.tuned(log, robot)
         assert tuned.corners is not None
         corners = tuple(corner / self.motion.corner_factor for corner in tuned.corners)
         smooth = replace(tuned, corners=corners, rows=self.rows)(log, robot)
+        if self.prediction == "identified":
+            return RowFit.of(smooth, robot).torque(smooth, robot, log.tau_meas)
         return joint_torque(robot, smooth.q, smooth.dq, smooth.ddq)
 
 

@@ -4,15 +4,24 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+
+from robotid_sim.arrays import Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.faults import torque_outliers
+from robotid_sim.preprocess.gate import gated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Which rows of a log enter the fit: times to drop, parallel low-pass, decimation."""
+    """Which rows of a log enter the fit: times to drop, samples to mask, low-pass, decimation.
+
+    Torque and regressor pass it alike. Masked samples are shut out before the low-pass, each joint
+    for itself, see `GatedRowFilter`.
+    """
 
     cutoff: float = 5.0
     """Cut-off of the low-pass that torque and regressor share [Hz]."""
@@ -22,6 +31,11 @@ class Rows:
     """Time dropped at the end of the log, and at its start if it does not repeat [s]."""
     edge: float = 0.1
     """Time dropped at both ends after filtering [s]."""
+    outliers: float = 0.0
+    """Robust standard deviations beyond which a torque is masked as an outlier; 0 for no mask."""
+    low_velocity: float = 0.0
+    """Speed below which samples of a joint are masked, for their friction is modelled badly, over
+    the RMS speed of the joint; 0 for no mask."""
 
     def __post_init__(self) -> None:
         if not (0.0 < 2.0 * self.cutoff <= self.rate and self.tail >= 0.0 and self.edge >= 0.0):
@@ -29,9 +43,25 @@ class Rows:
                 f"rows at {self.rate:g} Hz cannot carry a low-pass at {self.cutoff:g} Hz; the rate "
                 "must be at least twice the cut-off, the times not negative"
             )
+        if not (0.0 <= self.outliers < np.inf and 0.0 <= self.low_velocity < 1.0):
+            raise OptionError(
+                "masks of rows need thresholds of 0 or more, for the velocity below 1; got "
+                f"outliers {self.outliers:g} and low_velocity {self.low_velocity:g}"
+            )
 
-    def filter_for(self, log: Log) -> RowFilter:
+    def filter_for(
+        self, log: Log, dq: Float2D | None = None, samples: slice | None = None
+    ) -> RowFilter:
         """Return the row filter of a log; the first of several periods is dropped.
+
+        Parameters
+        ----------
+        log : Log
+            The log.
+        dq : ndarray, shape (N, n), optional
+            Velocity [rad/s or m/s]; `low_velocity` needs it.
+        samples : slice, optional
+            Samples that are used, if others than those that `tail` leaves.
 
         Raises
         ------
@@ -44,13 +74,19 @@ class Rows:
         begin = float(log.period) if repeats and log.period else max(0.0, log.t[0]) + self.tail
         first = int((log.t < begin - 0.5 * log.dt).sum())
         stop = log.t.size - round(self.tail / log.dt)
-        return RowFilter(
-            first=first,
-            stop=stop,
+        row_filter = RowFilter(
+            first=first if samples is None else samples.start,
+            stop=stop if samples is None else samples.stop,
             step=max(1, round(1.0 / (self.rate * log.dt))),
             edge=round(self.edge / log.dt),
             cutoff=self.cutoff * log.dt,
         )
+        if self.outliers:
+            row_filter = gated(row_filter, ~torque_outliers(log.tau_meas, self.outliers))
+        if self.low_velocity and dq is not None:
+            rms = np.sqrt((dq[row_filter.used] ** 2).mean(axis=0))
+            row_filter = gated(row_filter, np.abs(dq) >= self.low_velocity * rms)
+        return row_filter
 
 
 class Preprocessor(ABC):
@@ -58,6 +94,9 @@ class Preprocessor(ABC):
 
     A preprocessor sees what a real robot gives: the log without its truth, and the nominal model.
     """
+
+    message: str = ""
+    """What it decided and why, after `tuned`; empty where nothing was to be decided."""
 
     @abstractmethod
     def __call__(self, log: Log, robot: Robot) -> Motion:

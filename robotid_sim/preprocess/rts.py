@@ -155,7 +155,6 @@ class RtsSmoother(Preprocessor):
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the smoothed motion at the torque times."""
-        row_filter = self.rows.filter_for(log)
         corners = self.tuned(log, robot).corners
         assert corners is not None
         x = np.stack(
@@ -168,7 +167,7 @@ class RtsSmoother(Preprocessor):
             ddq=x[:, 2],
             tau=log.tau_meas,
             joint_names=log.joint_names,
-            row_filter=row_filter,
+            row_filter=self.rows.filter_for(log, x[:, 1]),
             period=log.period,
         )
 

@@ -1,0 +1,170 @@
+"""Delay of the torque channel: estimated from a log alone, and taken off it."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import LogError
+from robotid_sim.measurement.interpolation import between_samples
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion, RowFilter
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.gate import ungated
+from robotid_sim.preprocess.misfit import RowFit
+
+LONGEST = 0.02
+"""Largest delay that is looked for, of either sign [s]; the rows leave more than this out."""
+
+SIGNIFICANT = 5.0
+"""Standard deviations beyond which a delay is not chance."""
+
+LEAST = 0.05
+"""Smallest delay that is worth a correction [samples]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Delay of the torque behind the time that the log states for it."""
+
+    value: float
+    """[s]."""
+    std: float
+    """Standard deviation [s]; large where the joints do not agree on a delay."""
+    dt: float
+    """Sample time of the log [s]."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is more than chance and worth a correction."""
+        return abs(self.value) > max(SIGNIFICANT * self.std, LEAST * self.dt)
+
+    @property
+    def message(self) -> str:
+        """What was found, in words."""
+        return f"{self.value / self.dt:.3f} +- {self.std / self.dt:.3f} samples"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LowPassed:
+    """Torque behind the low-pass of the rows, at every sample: a delay commutes with it."""
+
+    tau: Float2D
+    at: Float1D
+    """Samples that are rows."""
+    dt: float
+
+    @classmethod
+    def of(cls, log: Log, row_filter: RowFilter) -> Self:
+        full = replace(row_filter, step=1, edge=0)
+        tau = full.apply(log.tau_meas[full.used])
+        return cls(tau, np.arange(len(tau), dtype=float)[row_filter.rows], log.dt)
+
+    def rows(self, delay: float) -> Float2D:
+        """Return the rows of the torque a delay [s] later in the log."""
+        return between_samples(self.tau, self.at + delay / self.dt)
+
+
+def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
+    r"""Return the delay between position and torque of largest likelihood.
+
+    .. math:: \hat d = \arg\min_d \min_\beta \sum_j \sigma_j^{-2}
+        \lVert F \tau_j(t + d) - F W_j(t) \beta \rVert^2
+
+    with the shared low-pass F of the rows; the minimum over beta is a projection, so that only the
+    torque has to be shifted in the search [1]_. Correlation with the torque that the nominal
+    model predicts would not do: an error of its viscous friction looks like a delay of gravity, by
+    several samples. Residuals fix the weights, once at no delay and twice at the one found.
+
+    Parameters
+    ----------
+    log : Log
+        The log, free of outliers.
+    motion : Motion
+        Its motion at the stated torque time, with a row filter.
+    robot : Robot
+        The nominal model; its inertial parameters do not matter.
+
+    References
+    ----------
+    .. [1] Golub, Pereyra (1973), "The differentiation of pseudo-inverses and nonlinear least
+       squares problems whose variables separate", SIAM J. Numerical Analysis 10(2), 413-432,
+       doi:10.1137/0710036 (variable projection).
+    """
+    assert motion.row_filter is not None
+    plain = ungated(motion.row_filter)  # a gate does not move with the torque
+    row_fit = RowFit.of(replace(motion, row_filter=plain), robot)
+    low = _LowPassed.of(log, plain)
+    delay = 0.0
+    for _ in range(3):
+        sigma = row_fit.noise(low.rows(delay))
+        cost = partial(_cost, row_fit, low, sigma, row_fit.basis(sigma))
+        found = minimize_scalar(
+            cost,
+            bounds=(-LONGEST, LONGEST),
+            method="bounded",
+            options={"xatol": 1e-4 * log.dt},
+        )
+        delay = float(found.x)
+    std = _standard_deviation(row_fit, low, sigma, delay)
+    return Delay(delay, std, log.dt)
+
+
+def _standard_deviation(row_fit: RowFit, low: _LowPassed, sigma: Float1D, delay: float) -> float:
+    r"""Return the larger of the white and the clustered standard deviation of a delay [s].
+
+    With weighted residuals r and their slope D over the delay, the white one is
+    :math:`(\sum D^2)^{-1/2}`. A delay that the joints do not agree on is no delay but something
+    else that looks like one, such as a smoothed stop of a sticking joint: the sandwich with a
+    cluster per joint [1]_, :math:`\sqrt{n / (n - 1) \sum_j (D_j^T r_j)^2} / \sum D^2`, says so.
+
+    References
+    ----------
+    .. [1] Liang, Zeger (1986), "Longitudinal data analysis using generalized linear models",
+       Biometrika 73(1), 13-22, doi:10.1093/biomet/73.1.13.
+    """
+    basis, step = row_fit.basis(sigma), 0.5 * low.dt
+    late, here, early = (
+        row_fit.residual(low.rows(delay + shift), sigma, basis) for shift in (step, 0.0, -step)
+    )
+    slope = (late - early) / (2.0 * step)
+    information = max(float((slope**2).sum()), 1e-300)
+    scores = (slope * here).sum(axis=0)
+    joints = len(scores) / max(len(scores) - 1, 1)
+    clustered = np.sqrt(joints * (scores**2).sum()) / information
+    return float(max(information**-0.5, clustered))
+
+
+def _cost(row_fit: RowFit, low: _LowPassed, sigma: Float1D, basis: Float2D, delay: float) -> float:
+    """Return half the weighted squared residual, the negative log-likelihood."""
+    residual = row_fit.residual(low.rows(delay), sigma, basis)
+    return 0.5 * float((residual**2).sum())
+
+
+def without_delay(log: Log, delay: float) -> Log:
+    """Return the log with its torque a delay [s] earlier; fractions go to `torque_time_offset`.
+
+    Whole samples are moved, for smoothers should not have to reach over several. Samples that have
+    no torque then repeat the last one there is: rows leave out the ends.
+
+    Raises
+    ------
+    LogError
+        If the delay is longer than the log.
+    """
+    if delay == 0.0:
+        return log
+    whole = round(delay / log.dt)
+    if abs(whole) >= log.t.size:
+        raise LogError(f"a torque delay of {delay:g} s is longer than the log")
+    source = np.clip(np.arange(log.t.size) + whole, 0, log.t.size - 1)
+    rest = delay - whole * log.dt
+    return replace(
+        log,
+        tau_meas=log.tau_meas[source],
+        torque_time_offset=log.torque_time_offset - rest,
+        truth=None,  # it no longer belongs to these torques
+    )

@@ -1,0 +1,148 @@
+"""Samples that are no measurements: repeated ones, and single values that are far off."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.ndimage import median_filter
+
+from robotid_sim.arrays import Bool1D, Float2D
+from robotid_sim.measurement.log import Log
+
+Bool2D = NDArray[np.bool_]
+
+THRESHOLD = 8.0
+"""Robust standard deviations beyond which a value is an outlier; no Gaussian gets there."""
+
+WINDOW = 11
+"""Samples of the local median."""
+
+LONGEST_GAP = 20
+"""Samples in a row that may be lost; a longer repetition is a robot at rest."""
+
+PASSES = 5
+"""Searches for outliers of the position, for one hides its neighbours."""
+
+TORQUE_FLOOR = 0.01
+"""Smallest spread of the torque about its local median, over its RMS."""
+
+POSITION_FLOOR = 1e-4
+"""Smallest spread of the position about its neighbours, over the RMS deviation from its mean."""
+
+MAD_TO_STD = 1.4826
+"""Standard deviation of a Gaussian over its median absolute deviation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Faults:
+    """Where a log is no measurement."""
+
+    lost: Bool1D
+    """Samples that repeat the one before in all channels, shape (N,)."""
+    torque: Bool2D
+    """Outliers of the torque, shape (N, n)."""
+    position: Bool2D
+    """Outliers of the position, shape (N, n)."""
+
+    @property
+    def any(self) -> bool:
+        """Whether there are some."""
+        return bool(self.lost.any() or self.torque.any() or self.position.any())
+
+    @property
+    def sound(self) -> Bool2D:
+        """Samples whose torque and position were measured, shape (N, n)."""
+        return np.asarray(~(self.torque | self.lost[:, None]))
+
+    @property
+    def message(self) -> str:
+        """What was found, in words."""
+        return (
+            f"{int(self.lost.sum())} lost samples, {int(self.torque.sum())} torque and "
+            f"{int(self.position.sum())} position outliers"
+        )
+
+
+def find_faults(log: Log, threshold: float = THRESHOLD) -> Faults:
+    """Return the faulty samples of a log; the threshold is in robust standard deviations."""
+    lost = lost_samples(log)
+    position = position_outliers(_bridged(log, np.repeat(lost[:, None], log.dof, 1)).q, threshold)
+    return Faults(lost, torque_outliers(log.tau_meas, threshold), position)
+
+
+def repaired(log: Log, faults: Faults) -> Log:
+    """Return the log with its faulty positions interpolated and its faulty torques as medians.
+
+    Interpolation of a position over some samples costs nothing: it moves smoothly. Interpolated
+    torques are for what needs some value, and must be shut out of a fit with ``faults.sound``.
+    """
+    if not faults.any:
+        return log
+    bridged = _bridged(log, faults.position | faults.lost[:, None])
+    middle = median_filter(log.tau_meas, size=(WINDOW, 1), mode="nearest")
+    return replace(bridged, tau_meas=np.where(faults.sound, log.tau_meas, middle))
+
+
+def lost_samples(log: Log) -> Bool1D:
+    """Return which samples repeat the one before in position and torque of all joints, (N,)."""
+    channels = np.concatenate([log.q, log.tau_meas], axis=1)
+    same = np.concatenate([[False], (np.diff(channels, axis=0) == 0.0).all(axis=1)])
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
+    for begin, end in edges.reshape(-1, 2):
+        if end - begin > LONGEST_GAP:
+            same[begin:end] = False
+    return same
+
+
+def torque_outliers(tau: Float2D, threshold: float = THRESHOLD) -> Bool2D:
+    r"""Return which torques are far from the median of their neighbours, shape (N, n).
+
+    The spread about the local median is taken robustly, as 1.4826 times the median absolute
+    deviation [1]_. A median follows friction reversals, which a smooth prediction does not.
+
+    References
+    ----------
+    .. [1] Pearson (2002), "Outliers in process modeling and identification", IEEE Trans. Control
+       Systems Technology 10(1), 55-63, doi:10.1109/87.974338, the Hampel filter.
+    """
+    off = np.abs(tau - median_filter(tau, size=(WINDOW, 1), mode="nearest"))
+    floor = TORQUE_FLOOR * np.sqrt((tau**2).mean(axis=0))
+    spread = np.maximum(MAD_TO_STD * np.median(off, axis=0), floor)
+    return np.asarray(off > threshold * spread)
+
+
+def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
+    r"""Return which positions are far from the cubic through their four neighbours, (N, n).
+
+    The distance is a fourth difference, :math:`(x_{-2} - 4 x_{-1} + 6 x_0 - 4 x_1 + x_2) / 6`;
+    motion of a robot has next to none. Of neighbours that are all far off, the farthest counts; it
+    is repaired before the next search.
+    """
+    found, x = np.zeros(q.shape, dtype=bool), np.array(q)
+    floor = POSITION_FLOOR * q.std(axis=0)
+    for _ in range(PASSES):
+        off = np.zeros(q.shape)
+        off[2:-2] = (x[:-4] - 4.0 * x[1:-3] + 6.0 * x[2:-2] - 4.0 * x[3:-1] + x[4:]) / 6.0
+        size = np.abs(off)
+        limit = threshold * np.maximum(MAD_TO_STD * np.median(size, axis=0), floor)
+        peaks = np.lib.stride_tricks.sliding_window_view(
+            np.pad(size, ((2, 2), (0, 0))), 5, axis=0
+        ).max(axis=-1)
+        fresh = (size > limit) & (size == peaks)
+        if not fresh.any():
+            break
+        found |= fresh
+        x = np.where(fresh, x - off, x)
+    return found
+
+
+def _bridged(log: Log, bad: Bool2D) -> Log:
+    """Return the log with positions interpolated where they are bad."""
+    if not bad.any():
+        return log
+    q = np.array(log.q)
+    for j in np.flatnonzero(bad.any(axis=0)):
+        good = ~bad[:, j]
+        q[bad[:, j], j] = CubicSpline(log.t[good], q[good, j])(log.t[bad[:, j]])
+    return replace(log, q=q)

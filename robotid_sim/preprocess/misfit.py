@@ -1,0 +1,87 @@
+"""How well any parameters at all explain a motion and its torque: what choices are made by."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import LogError
+from robotid_sim.measurement.motion import Motion, RowFilter
+from robotid_sim.model.robot import Robot
+
+ROUNDS = 2
+"""How often weights of the joints are estimated anew."""
+
+CONSIDERED = ("Fv", "Fc", "Fo", "Ia")
+"""Joint parameters of the fits behind choices: all there are, for they only have to explain."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowFit:
+    """A regressor whose parameters nobody wants, to fit several torques with.
+
+    The nominal model gives kinematics, gravity's direction and friction velocities, which span what
+    torques are possible; its inertia, which is wrong, has no say.
+    """
+
+    W: Float
+    """Rows of the regressor, shape (N, n, b)."""
+    row_filter: RowFilter
+    """What the torque has to pass to be compared."""
+    columns: Int1D
+    """Parameters of the nominal model that the columns are of."""
+    size: Float1D
+    """What the columns were divided by, shape (b,)."""
+
+    @classmethod
+    def of(cls, motion: Motion, robot: Robot) -> "RowFit":
+        """Return the rows of a motion that has a row filter."""
+        row_filter = motion.row_filter
+        assert row_filter is not None
+        q, dq, ddq = (part[row_filter.used] for part in (motion.q, motion.dq, motion.ddq))
+        columns = base_parameters(robot, CONSIDERED).columns
+        W = row_filter.apply(torque_regressor(robot, q, dq, ddq, columns))
+        if W.shape[0] * W.shape[1] <= 2 * W.shape[2]:
+            raise LogError(
+                f"{W.shape[0] * W.shape[1]} rows are too few to compare preprocessors with "
+                f"{W.shape[2]} parameters; record a longer log, or name a preprocessor"
+            )
+        size = np.sqrt((W**2).mean(axis=(0, 1)))
+        size = np.where(size > 0.0, size, 1.0)
+        return cls(W / size, row_filter, columns, size)
+
+    def rows(self, tau: Float2D) -> Float2D:
+        """Return the rows of a torque (N, n) of the log."""
+        return self.row_filter.apply(tau[self.row_filter.used])
+
+    def noise(self, y: Float2D) -> Float1D:
+        """Return the deviation of every joint's rows from a weighted fit [N m], shape (n,)."""
+        sigma = np.ones(y.shape[1])
+        for _ in range(ROUNDS + 1):
+            residual = self.residual(y, sigma) * sigma
+            free = max(len(y) - self.W.shape[2] / y.shape[1], 1.0)
+            sigma = np.sqrt((residual**2).sum(axis=0) / free)
+            sigma = np.maximum(sigma, max(1e-12 * sigma.max(), 1e-150))
+        return np.asarray(sigma)
+
+    def torque(self, motion: Motion, robot: Robot, tau: Float2D) -> Float2D:
+        """Return the torque along a motion of the model that explains a torque best, (N, n)."""
+        y = self.rows(tau)
+        sigma = self.noise(y)
+        weighted = (self.W / sigma[:, None]).reshape(-1, self.W.shape[2])
+        beta = np.linalg.lstsq(weighted, (y / sigma).ravel(), rcond=None)[0]
+        W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, self.columns)
+        return np.asarray(W @ (beta / self.size))
+
+    def basis(self, sigma: Float1D) -> Float2D:
+        """Return an orthonormal basis of what the weighted rows can be, shape (N n, b)."""
+        weighted = (self.W / sigma[:, None]).reshape(-1, self.W.shape[2])
+        return np.asarray(np.linalg.qr(weighted)[0])
+
+    def residual(self, y: Float2D, sigma: Float1D, basis: Float2D | None = None) -> Float2D:
+        """Return the weighted residual of the weighted fit, shape (N, n)."""
+        Q = self.basis(sigma) if basis is None else basis
+        scaled = (y / sigma).ravel()
+        return np.asarray((scaled - Q @ (Q.T @ scaled)).reshape(y.shape))

@@ -1,0 +1,81 @@
+"""Savitzky-Golay: position and its derivatives from a polynomial around every sample."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.ndimage import convolve1d
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.errors import LogError, OptionError
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SavitzkyGolay(Preprocessor):
+    r"""Least-squares polynomial in a moving window; velocity and acceleration are its derivatives.
+
+    The polynomial is taken at the torque time, not at the sample, so no delay is left. A window of
+    half-width M samples and order p has its corner at some
+    :math:`f_c = (p + 1) / (3.2 M - 4.6) \cdot f_s / 2` [2]_: 22 Hz here. It is the same for all
+    joints. The torque passes with the regressor through the low-pass of the rows.
+
+    References
+    ----------
+    .. [1] Savitzky, Golay (1964), "Smoothing and differentiation of data by simplified least
+       squares procedures", Analytical Chemistry 36(8), 1627-1639, doi:10.1021/ac60214a047.
+    .. [2] Schafer (2011), "What is a Savitzky-Golay filter?", IEEE Signal Processing Magazine
+       28(4), 111-117, doi:10.1109/MSP.2011.941097, eq. (12).
+    """
+
+    window: float = 0.075
+    """Length of the window [s]; the odd number of samples nearest to it."""
+    order: int = 4
+    """Order of the polynomial."""
+    rows: Rows = field(default_factory=Rows)
+    """Rows that enter the fit."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.window < np.inf or self.order < 2:
+            raise OptionError(
+                "a Savitzky-Golay filter needs a positive window and a polynomial of order 2 or "
+                f"more, got {self.window} s and {self.order}"
+            )
+
+    def __call__(self, log: Log, robot: Robot) -> Motion:
+        """Return the motion of the polynomials at the torque times."""
+        del robot
+        half = round(0.5 * (self.window / log.dt - 1.0))
+        if 2 * half < self.order:
+            raise OptionError(
+                f"a window of {self.window:g} s has {2 * half + 1} samples of this log, too few "
+                f"for a polynomial of order {self.order}; make it longer"
+            )
+        if 2 * half + 1 > log.t.size:
+            raise LogError(f"the log is too short for a Savitzky-Golay window of {self.window:g} s")
+        taps = _taps(half, self.order, log.dt, log.torque_time_offset)
+        # At the ends, which rows leave out, the outermost positions stand for what is missing.
+        q, dq, ddq = (convolve1d(log.q, tap[::-1], axis=0, mode="nearest") for tap in taps)
+        return Motion(
+            t=log.t + log.torque_time_offset,
+            q=q,
+            dq=dq,
+            ddq=ddq,
+            tau=log.tau_meas,
+            joint_names=log.joint_names,
+            row_filter=self.rows.filter_for(log, dq),
+            period=log.period,
+        )
+
+
+def _taps(half: int, order: int, dt: float, offset: float) -> list[Float1D]:
+    """Return weights of 2 half + 1 samples for value, slope and curvature at `offset` [s]."""
+    x = np.arange(-half, half + 1) / half  # a well-conditioned basis
+    fit = np.linalg.pinv(np.vander(x, order + 1, increasing=True))
+    at, powers = offset / (half * dt), np.arange(order + 1)
+    value = at**powers
+    slope = powers * at ** np.maximum(powers - 1, 0) / (half * dt)
+    curvature = powers * (powers - 1) * at ** np.maximum(powers - 2, 0) / (half * dt) ** 2
+    return [weights @ fit for weights in (value, slope, curvature)]

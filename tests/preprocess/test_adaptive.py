@@ -1,0 +1,150 @@
+"""The adaptive preprocessor: what it decides, that it says so, and how accurate it is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import OptionError
+from robotid_sim.measurement import (
+    SENSORS,
+    DroppedSamples,
+    EncoderNoise,
+    Outliers,
+    TorqueDelay,
+    TorqueNoise,
+    measure,
+    preset,
+)
+from robotid_sim.preprocess import Adaptive, FourierFit, RtsSmoother
+from robotid_sim.preprocess.gate import GatedRowFilter
+
+SEEDS = range(100, 120)
+
+
+def noisy(log, *sensors, seed=0, encoder=1e-4):
+    noise = (TorqueNoise(), EncoderNoise(revolute=encoder))
+    return measure(log, (*noise, *sensors), np.random.default_rng(seed))
+
+
+def test_engine_data_get_the_smoother_to_the_bit(engine, arm):
+    case = engine(arm)
+    log = noisy(case.log)
+    tuned = Adaptive().tuned(log, case.nominal)
+    assert (tuned.method, tuned.delay) == ("rts", 0.0)
+    one, two = tuned(log, case.nominal), RtsSmoother()(log, case.nominal)
+    assert one.ddq.tobytes() == two.ddq.tobytes()
+    assert one.row_filter == two.row_filter
+    for fact in ("no faulty samples", "encoder noise 1.0e-04 rad", "not significant", "method rts"):
+        assert fact in tuned.message
+
+
+def test_a_series_gets_the_fourier_fit(periodic, arm):
+    case = periodic(arm)
+    log = noisy(case.log, encoder=1e-3)
+    tuned = Adaptive().tuned(log, case.nominal)
+    assert tuned.method == "fourier-fit"
+    assert "periods repeat, series of 5 5 harmonics lowers the sum" in tuned.message
+    np.testing.assert_array_equal(tuned(log, case.nominal).ddq, FourierFit()(log, case.nominal).ddq)
+
+
+def test_a_tuned_fourier_fit_leaves_a_log_of_one_period_to_the_smoother(periodic, arm):
+    case = periodic(arm)
+    tuned = Adaptive(method="fourier-fit").tuned(noisy(case.log), case.nominal)
+    cut = {name: getattr(case.log, name)[:12_000] for name in ("t", "q", "tau_meas")}
+    log = replace(case.log, **cut, tau_cmd=None, truth=None)
+    one, two = tuned(log, case.nominal), tuned.smoother(log, case.nominal)
+    np.testing.assert_array_equal(one.ddq, two.ddq)
+
+
+def test_motion_that_differs_between_periods_gets_the_smoother(periodic, arm):
+    case = periodic(arm)
+    log = noisy(case.log)
+    drifting = replace(log, q=log.q + 3e-5 * log.t[:, None])
+    tuned = Adaptive().tuned(drifting, case.nominal)
+    assert tuned.method == "rts"
+    assert "the periods differ by more than noise" in tuned.message
+    assert "no periods" in Adaptive().tuned(replace(log, period=None), case.nominal).message
+
+
+def test_faults_and_delay_are_found_said_and_undone(engine, arm):
+    case = engine(arm)
+    faults = (TorqueDelay(samples=2.5), Outliers(), DroppedSamples())
+    log = noisy(case.log, *faults)
+    tuned = Adaptive().tuned(log, case.nominal)
+    assert tuned.delay / log.dt == pytest.approx(2.5, abs=0.15)
+    lost = log.provenance["measured_by"][-1]["drawn"]["lost"]
+    assert f"{lost} lost samples" in tuned.message
+    assert "torque outliers" in tuned.message.replace(
+        "torque and 0 position outliers", "torque outliers"
+    )
+    assert "taken off" in tuned.message
+    motion = tuned(log, case.nominal)
+    assert isinstance(motion.row_filter, GatedRowFilter)
+    treated, plain = (
+        np.sqrt((case.ratio(m) ** 2).mean()) for m in (motion, RtsSmoother()(log, case.nominal))
+    )
+    assert treated < 3.0  # without any faults: 1 to 2
+    assert plain > 5.0 * treated
+
+
+def test_what_is_given_is_not_decided(engine, arm):
+    case = engine(arm)
+    log = noisy(case.log, Outliers())
+    given = Adaptive(method="fourier-fit", delay=2e-3, outliers=0.0).tuned(log, case.nominal)
+    assert (given.method, given.delay) == ("fourier-fit", 2e-3)
+    assert "as given" in given.message
+    assert "faulty" not in given.message
+    assert not isinstance(given(log, case.nominal).row_filter, GatedRowFilter)
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "kalman"}, {"outliers": -1.0}, {"delay": float("nan")}]
+)
+def test_impossible_options_are_refused(options):
+    with pytest.raises(OptionError, match=r"unknown method|finite numbers"):
+        Adaptive(**options)
+
+
+def rms_errors(case, encoder):
+    """Return median and worst RMS error over the Cramér-Rao deviation, and worst model errors."""
+    errors, model = [], []
+    for seed in SEEDS:
+        log = noisy(case.log, seed=seed, encoder=encoder)
+        errors.append(case.ratio(Adaptive()(log, case.nominal)))
+        model.append(case.model_error(errors[-1] * case.std))
+    rms = np.sqrt((np.array(errors) ** 2).mean(axis=0))
+    return np.median(rms), rms.max(), np.median(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["irb140", "geared_iiwa"])
+@pytest.mark.parametrize("encoder", [1e-4, 1e-3])
+def test_exactly_periodic_motion_is_as_accurate_as_the_bound_allows(
+    request, periodic, name, encoder
+):
+    median, worst, _ = rms_errors(periodic(request.getfixturevalue(name)), encoder)
+    assert median <= 1.15
+    assert worst <= 1.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["irb140", "geared_iiwa"])
+@pytest.mark.parametrize(("encoder", "bars"), [(1e-4, (1.5, 3.5)), (1e-3, (3.0, 20.0))])
+def test_engine_motion_is_within_the_bars(request, engine, name, encoder, bars):
+    median, worst, model = rms_errors(engine(request.getfixturevalue(name)), encoder)
+    assert median <= bars[0]
+    assert worst <= bars[1]
+    assert model <= 0.006
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lab", "industrial", "harsh"])
+def test_every_preset_is_treated_better_than_by_the_smoother(engine, irb140, name):
+    case = engine(irb140)
+    sensors = [SENSORS.build(kind, **options) for kind, options in preset(name).items()]
+    log = measure(case.log, sensors, np.random.default_rng(0))
+    adaptive, plain = (
+        np.median(np.abs(case.ratio(x(log, case.nominal)))) for x in (Adaptive(), RtsSmoother())
+    )
+    assert adaptive <= 1.05 * plain

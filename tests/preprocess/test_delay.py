@@ -1,0 +1,79 @@
+"""The delay of the torque: estimated to a tenth of a sample from the log alone, and taken off."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import LogError
+from robotid_sim.measurement import EncoderNoise, TorqueDelay, TorqueNoise, measure
+from robotid_sim.model.perturb import perturb
+from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.preprocess.delay import Delay, estimate_delay, without_delay
+
+NOISE = (EncoderNoise(), TorqueNoise())
+
+
+def estimated(case, samples, seed=0, nominal=None):
+    """Return delay and standard deviation in samples, for a delay of so many."""
+    sensors = (*NOISE, TorqueDelay(samples=samples))
+    log = replace(measure(case.log, sensors, np.random.default_rng(seed)), truth=None)
+    nominal = nominal or case.nominal
+    found = estimate_delay(log, RtsSmoother()(log, nominal), nominal)
+    return found.value / log.dt, found.std / log.dt, found
+
+
+@pytest.mark.parametrize("samples", [2.5, 0.0, -1.3])
+def test_a_delay_is_found_to_a_tenth_of_a_sample(engine, arm, samples):
+    if samples < 0.0:  # no sensor is early; a log that states too early a torque time is
+        case = engine(arm)
+        log = replace(case.log, torque_time_offset=case.log.torque_time_offset + samples * 1e-3)
+        value, _, _ = estimated(replace(case, log=log), 0.0)
+    else:
+        value, _, found = estimated(engine(arm), samples)
+        assert found.significant == (samples > 0.0)
+    assert value == pytest.approx(samples, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["irb140", "geared_iiwa"])
+@pytest.mark.parametrize("samples", [2.5, 0.0])
+def test_a_delay_is_found_on_arms_for_every_seed(request, engine, name, samples):
+    case = engine(request.getfixturevalue(name))
+    for seed in range(5):
+        value, std, found = estimated(case, samples, seed)
+        assert value == pytest.approx(samples, abs=0.1)
+        assert std < 0.2
+        assert found.significant == (samples > 0.0)
+
+
+def test_a_wrong_inertia_of_the_nominal_is_no_delay(engine, arm):
+    case = engine(arm)
+    other = perturb(arm, np.random.default_rng(50), scale=0.5)
+    # The same columns but for rounding, so the same minimum to the search's tolerance.
+    one, two = (estimated(case, 2.5, nominal=x)[0] for x in (case.nominal, other))
+    assert one == pytest.approx(two, abs=1e-2)
+
+
+def test_without_delay_undoes_the_sensor(periodic, arm):
+    case = periodic(arm)
+    late = measure(case.log, (TorqueDelay(samples=2.4),), np.random.default_rng(0))
+    fixed = without_delay(late, 2.4e-3)
+    assert fixed.torque_time_offset == pytest.approx(case.log.torque_time_offset - 4e-4, rel=1e-9)
+    smoother = RtsSmoother()
+    before, after = (case.ratio(smoother(log, case.nominal)) for log in (late, fixed))
+    assert np.abs(before).max() > 1.0
+    assert np.abs(after).max() < 1e-4
+
+
+def test_no_delay_is_the_log_itself_and_a_delay_of_the_whole_log_is_refused(engine, arm):
+    log = engine(arm).log
+    assert without_delay(log, 0.0) is log
+    with pytest.raises(LogError, match="longer than the log"):
+        without_delay(log, 100.0)
+
+
+def test_what_is_significant():
+    assert Delay(1e-3, 1e-4, 1e-3).significant
+    assert not Delay(1e-3, 4e-4, 1e-3).significant  # chance
+    assert not Delay(1e-5, 1e-7, 1e-3).significant  # a hundredth of a sample

@@ -1,0 +1,71 @@
+"""Lost samples and outliers: all found, nothing else, repaired."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.measurement import (
+    DroppedSamples,
+    EncoderNoise,
+    EncoderQuantization,
+    Outliers,
+    TorqueNoise,
+    measure,
+)
+from robotid_sim.preprocess.faults import find_faults, repaired
+
+NOISE = (TorqueNoise(), EncoderNoise())
+
+
+def measured(log, *sensors, seed=0):
+    return measure(log, (*NOISE, *sensors), np.random.default_rng(seed))
+
+
+def drawn(log):
+    return log.provenance["measured_by"][-1]["drawn"]
+
+
+@pytest.mark.parametrize("sensors", [(), NOISE, (EncoderQuantization(bits=12), TorqueNoise())])
+def test_engine_data_without_faults_have_none(engine, arm, sensors):
+    log = measure(engine(arm).log, sensors, np.random.default_rng(1))
+    assert not find_faults(log).any
+    assert repaired(log, find_faults(log)) is log
+
+
+def test_lost_samples_are_found_exactly(engine, arm):
+    log = measured(engine(arm).log, DroppedSamples(probability=0.02))
+    faults = find_faults(log)
+    assert int(faults.lost.sum()) == drawn(log)["lost"] > 500
+    assert f"{drawn(log)['lost']} lost samples" in faults.message
+
+
+def test_a_robot_at_rest_has_lost_nothing(engine, arm):
+    log = engine(arm).log
+    q, tau = (np.array(x) for x in (log.q, log.tau_meas))
+    q[:500], tau[:500] = q[500], tau[500]
+    assert not find_faults(replace(log, q=q, tau_meas=tau)).lost.any()
+
+
+def test_outliers_of_both_channels_are_found(engine, arm):
+    clean = measured(engine(arm).log)
+    log = measure(clean, (Outliers(position=0.05),), np.random.default_rng(2))
+    faults = find_faults(log)
+    for found, channel in ((faults.torque, "tau_meas"), (faults.position, "q")):
+        true = getattr(log, channel) != getattr(clean, channel)
+        assert true.sum() > 30
+        assert (found & true).sum() == true.sum()
+        assert (found & ~true).sum() <= 2  # a neighbour of two close ones
+    np.testing.assert_array_equal(faults.sound, ~faults.torque)
+
+
+def test_repaired_positions_are_as_good_as_measured_ones(engine, arm):
+    clean = engine(arm).log
+    log = measured(clean, Outliers(position=0.05), DroppedSamples())
+    faults = find_faults(log)
+    bad = faults.position | faults.lost[:, None]
+    error = (repaired(log, faults).q - clean.q)[bad]
+    assert bad.sum() > 300
+    # Interpolation over a gap passes 1.2 to 2 times the noise of its neighbours.
+    assert np.sqrt((error**2).mean()) < 2.0e-4
+    assert np.sqrt(((log.q - clean.q)[bad] ** 2).mean()) > 1e-3
