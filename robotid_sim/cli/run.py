@@ -156,6 +156,8 @@ def print_result(result: StudyResult, folder: Path) -> None:
             f"  the true model needs {path.max_torque_ratio_true:.0%} of a torque limit, which the "
             "nominal model did not foresee; lower torque_ratio or state an uncertainty"
         )
+    if result.preprocessing.message:
+        output.print_line(f"preprocessing: {result.preprocessing.message}")
     output.print_line()
     units = ["N" if unit == "m" else "N m" for unit in robot.joint_units]
     validation = chosen.validation

@@ -1,6 +1,6 @@
 """Preprocessors: from a noisy log to motion, torque and the rows that a fit uses."""
 
-from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.adaptive import Adaptive, smoother_of
 from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
@@ -36,4 +36,5 @@ __all__ = [
     "Rows",
     "RtsSmoother",
     "SavitzkyGolay",
+    "smoother_of",
 ]

@@ -179,3 +179,12 @@ def _periods(log: Log) -> Periods | None:
 def _noise_text(log: Log, noise: Float1D) -> str:
     parts = [f"{std:.1e} {unit}" for std, unit in zip(noise, log.joint_units, strict=True)]
     return "encoder noise " + ", ".join(parts)
+
+
+def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:
+    """Return the smoother behind a preprocessor, with its rows; None if it has none."""
+    if isinstance(preprocessor, RtsSmoother):
+        return preprocessor
+    if isinstance(preprocessor, Adaptive):
+        return replace(preprocessor.smoother, rows=preprocessor.rows)
+    return None

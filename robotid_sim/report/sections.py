@@ -11,7 +11,7 @@ from robotid_sim.estimation import Estimate
 from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement import Log, Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import PREPROCESSORS, KalmanTorque, Preprocessor, RtsSmoother
+from robotid_sim.preprocess import PREPROCESSORS, KalmanTorque, Preprocessor, smoother_of
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, torque_filters
@@ -59,19 +59,25 @@ def preprocessing_section(
     return Section(
         title="Preprocessing",
         text=f"{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} s; "
-        f"preprocessor '{name}'. Torque is not filtered alone: the regressor passes the same "
-        "filter.",
+        f"preprocessor '{name}'{_decided(preprocessor)}. Torque is not filtered alone: the "
+        "regressor passes the same filter.",
         charts=(torque_filters(log, motion, _filtered(preprocessor, motion, log, nominal)),),
         tables=tuple(tables),
     )
+
+
+def _decided(preprocessor: Preprocessor) -> str:
+    """Return what a preprocessor that adapts has decided, in brackets."""
+    return f" ({preprocessor.message})" if preprocessor.message else ""
 
 
 def _filtered(
     preprocessor: Preprocessor, motion: Motion, log: Log, nominal: Robot
 ) -> dict[str, Float2D]:
     """Return torques after filters, to be shown beside the measured one."""
-    if isinstance(preprocessor, RtsSmoother):
-        kalman = KalmanTorque(motion=preprocessor, rows=preprocessor.rows).tuned(log, nominal)
+    smoother = smoother_of(preprocessor)
+    if smoother is not None:
+        kalman = KalmanTorque(motion=smoother, rows=smoother.rows).tuned(log, nominal)
         return {
             "Kalman filter": kalman.filtered(log, nominal),
             "Kalman smoother": replace(kalman, form="smoother").filtered(log, nominal),

@@ -146,7 +146,7 @@ class ExperimentConfig(_Section):
 class PreprocessConfig(_Section):
     """The preprocessor and the rows of the fit."""
 
-    name: str = "rts"
+    name: str = "adaptive"
     options: dict[str, Any] = Field(default_factory=dict)
     rows: dict[str, float] = Field(default_factory=dict)
 

@@ -70,6 +70,8 @@ class PreprocessingResult(_Model):
     """The preprocessor that was used and those it was compared with."""
 
     chosen: str
+    message: str = ""
+    """What a preprocessor that adapts has decided, and why."""
     compared: list[ComparedPreprocessor] = []
 
 

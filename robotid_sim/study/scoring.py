@@ -10,7 +10,7 @@ from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.measurement import Log
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.preprocess import smoother_of
 from robotid_sim.study.result import (
     ComparedPreprocessor,
     ControlResult,
@@ -105,8 +105,8 @@ def compare_preprocessing(
     plant: Robot, nominal: Robot, log: Log, found: Identification
 ) -> list[ComparedPreprocessor]:
     """Return the torque filters side by side, scored against the truth."""
-    preprocessor, basis = found.preprocessor, found.basis
-    if not isinstance(preprocessor, RtsSmoother):
+    smoother, basis = smoother_of(found.preprocessor), found.basis
+    if smoother is None:
         return []
     with threadpool_limits(1):
         assert log.truth is not None
@@ -120,8 +120,8 @@ def compare_preprocessing(
             basis.of(plant.parameters()),
             cramer_rao(exact, np.maximum(noise, np.finfo(float).tiny)),
             WeightedLeastSquares(),
-            preprocessor.rows,
-            preprocessor,
+            smoother.rows,
+            smoother,
         )
     return [
         ComparedPreprocessor(

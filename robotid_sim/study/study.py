@@ -189,7 +189,11 @@ def run_study(
         assumptions=list(plant.assumptions),
         trajectory=describe_trajectory(plant, nominal, trajectory, config),
         measurement=describe_measurement(log, config.preset),
-        preprocessing=PreprocessingResult(chosen=config.preprocess.name, compared=compared),
+        preprocessing=PreprocessingResult(
+            chosen=config.preprocess.name,
+            message=found.preprocessor.message,
+            compared=compared,
+        ),
         estimates=estimates,
         chosen=found.chosen.estimator,
         control=[] if loop is None else [describe_run(run) for run in loop.runs],
