@@ -59,11 +59,15 @@ def test_dry_run_writes_nothing(robotid, tmp_path) -> None:
     assert plan["base_parameters"] == 52
 
 
-def test_failed_verdict_exits_1(robotid, tmp_path) -> None:
+def test_a_delay_is_taken_off_and_a_failed_verdict_exits_1(robotid, tmp_path) -> None:
     config = tmp_path / "late.toml"
     config.write_text(
         "[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n[control]\nenabled = false\n"
     )
+    done = robotid("run", ARM, "--quick", "--out", tmp_path / "out", "--config", config)
+    assert done.code == 0  # the delay is found and taken off
+    assert "taken off" in done.out
+    config.write_text(config.read_text() + '[preprocess]\nname = "rts"\n')
     done = robotid("run", ARM, "--quick", "--out", tmp_path / "out", "--config", config)
     assert done.code == 1
     assert "FAIL" in done.out

@@ -164,7 +164,10 @@ def test_default_study_passes_on_arms_of_others(name, tmp_path) -> None:
 
 BREAKERS = {
     "delayed torque": (
-        {"sensors": {"encoder-noise": {}, "torque-noise": {}, "torque-delay": {"delay": 0.005}}},
+        {
+            "sensors": {"encoder-noise": {}, "torque-noise": {}, "torque-delay": {"delay": 0.005}},
+            "preprocess": {"name": "rts"},  # the adaptive one would take the delay off
+        },
         "residual_over_expected_noise",
     ),
     "tiny excitation": ({"design": {"amplitude": 0.003}}, "rank_full"),
