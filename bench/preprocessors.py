@@ -10,13 +10,16 @@ cell with ideal sensors are compared with a hundredth of a percent of the RMS to
 What the sensors do to all samples alike (a torque constant that is 2 or 5 % wrong) no preprocessor
 can see; it dominates the parameters under ``industrial`` and ``harsh``.
 
-Run as ``python bench/preprocessors.py [seeds]``.
+Run as ``python bench/preprocessors.py [seeds]``; writes the page ``preprocessors.html`` too.
 """
 
+import shlex
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from preprocessors_page import preprocessors_page
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
@@ -35,11 +38,14 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor
+from robotid_sim.report.page import write_page
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms
 from robotid_sim.validation.preprocessing import PreprocessorScore, score_preprocessor
 
 LEAST_NOISE = 1e-4
 """Torque noise that ideal sensors are compared with, over the RMS torque."""
+
+PAGE = Path("preprocessors.html")
 
 FORMS = {
     "kalman-torque": {"form": "compensated"},
@@ -131,7 +137,7 @@ def over(scores: list[PreprocessorScore], name: str, size: Float1D | float = 1.0
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, write the page."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     case = engine_case("irb140")
     print(f"irb140, {seeds} seeds")
@@ -139,17 +145,27 @@ def main() -> None:
         f"{'sensors':10} {'preprocessor':17} {'torque':>8} {'reversal':>8} {'velocity':>9} "
         f"{'accel.':>9} {'par.':>8} {'worst':>8} {'model %':>8} {'s':>6}"
     )
+    rows: list[tuple[str, ...]] = []
+    decisions: list[str] = []
+    shown = case.log
     for cell, sensors in cells().items():
         count = seeds if sensors else 1
         logs = [measure(case.log, sensors, np.random.default_rng(100 + k)) for k in range(count)]
+        shown = logs[0] if cell == "lab" else shown
         for name, preprocessor in candidates().items():
             try:
                 columns, message = line(case, logs, preprocessor)
             except RobotIdError as error:
                 columns, message = f"refused: {error}", ""
             print(f"{cell:10} {name:17} {columns}", flush=True)
+            rows.append((cell, name, *columns.split()))
             if message:
                 print(f"{'':10} ({message})")
+                decisions.append(f"{cell}: {message}.")
+    kept = [row for row in rows if len(row) == len(rows[0])]
+    command = shlex.join(["python", *sys.argv])
+    write_page(preprocessors_page(kept, decisions, shown, case.nominal, command), PAGE)
+    print(f"page written to {PAGE}")
 
 
 if __name__ == "__main__":
