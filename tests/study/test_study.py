@@ -135,6 +135,7 @@ def without_clocks(folder) -> dict:
     return content
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
     arm, folder = urdf_path("2r"), tmp_path / "here"
     run_study(arm, load_config(None).quick(), folder)
