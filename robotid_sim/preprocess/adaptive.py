@@ -30,10 +30,11 @@ class Adaptive(Preprocessor):
        over them and their torques are shut out of the rows, see `find_faults`.
     2. The smoother's corners and the encoder noise follow from the innovation likelihood.
     3. The delay of the torque is estimated and, if significant, taken off, see `estimate_delay`.
-    4. If the periods repeat up to encoder noise, smoother and Fourier fit explain the mean torque
-       of the periods by the nominal model's regressor, in the same rows. The fit is taken only if
-       its :math:`\sum_j \log \hat\sigma_j` is lower by more than `margin`: a motion that is really
-       a short series gains by far more, and engine data with friction reversals lose.
+    4. If the periods repeat up to encoder noise (one after the first cannot show it and gets the
+       smoother), smoother and Fourier fit explain the mean torque of the periods by the nominal
+       model's regressor, in the same rows. The fit is taken only if its
+       :math:`\sum_j \log \hat\sigma_j` is lower by more than `margin`: a motion that is really a
+       short series gains by far more, and engine data with friction reversals lose.
 
     `tuned` does all that and says so in `message`. What is decided then stays, except that faults
     are looked for in every log anew, and that a log without a second period gets the smoother.
@@ -146,13 +147,14 @@ class Adaptive(Preprocessor):
         if periods is None:
             return "rts", self.series, "method rts, for the log has no periods after a first one"
         same = repeats(log, periods, noise)
-        if same is False:
-            return "rts", self.series, "method rts, for the periods differ by more than noise"
+        if not same:
+            lack = "one period after the first cannot show that the motion repeats"
+            why = lack if same is None else "the periods differ by more than noise"
+            return "rts", self.series, f"method rts, for {why}"
         series = self.series.tuned(log, robot)
         gap = self._gap(log, periods, motion, series, robot)
         what = "series of " + " ".join(str(order) for order in series.orders or ())
-        repeat = "the periods repeat" if same else "one period only"
-        reason = f"{repeat}, {what} harmonics lowers the sum of log sigma by {gap:.2f}"
+        reason = f"the periods repeat, {what} harmonics lowers the sum of log sigma by {gap:.2f}"
         method = "fourier-fit" if gap > self.margin else "rts"
         return method, series, f"method {method}, for {reason}"
 

@@ -48,6 +48,19 @@ def test_a_series_gets_the_fourier_fit(periodic, arm):
     np.testing.assert_array_equal(tuned(log, case.nominal).ddq, FourierFit()(log, case.nominal).ddq)
 
 
+def test_one_measured_period_cannot_show_that_it_repeats(periodic, arm):
+    case = periodic(arm)
+    full = noisy(case.log, encoder=1e-3)
+    samples = round(case.log.period / case.log.dt)
+    start = int(np.searchsorted(full.t, 0.0)) + samples  # the first may still settle
+    end = start + samples + samples // 4
+    cut = {name: getattr(full, name)[:end] for name in ("t", "q", "tau_meas")}
+    log = replace(full, **cut, tau_cmd=None, truth=None)
+    tuned = Adaptive().tuned(log, case.nominal)
+    assert tuned.method == "rts"
+    assert "one period after the first cannot show that the motion repeats" in tuned.message
+
+
 def test_a_tuned_fourier_fit_leaves_a_log_of_one_period_to_the_smoother(periodic, arm):
     case = periodic(arm)
     tuned = Adaptive(method="fourier-fit").tuned(noisy(case.log), case.nominal)
