@@ -5,6 +5,7 @@ picture meets one of the window.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -40,6 +41,11 @@ def brightness(cosine: float) -> float:
 class WindowView:
     """The window's camera at this moment.
 
+    Parameters
+    ----------
+    found : tuple
+        What PyBullet reports of it.
+
     Attributes
     ----------
     width, height : int
@@ -51,14 +57,27 @@ class WindowView:
     target : ndarray, shape (3,)
     """
 
-    def __init__(self, client: int) -> None:
-        found = pybullet.getDebugVisualizerCamera(physicsClientId=client)
+    def __init__(self, found: tuple[Any, ...]) -> None:
         self.width, self.height = max(int(found[0]), 1), max(int(found[1]), 1)
         view = np.reshape(found[2], (4, 4)).T
         self.axes = view[:3, :3].T
         self.eye = -self.axes @ view[:3, 3]
         self.yaw, self.pitch, self.distance = (float(value) for value in found[8:11])
         self.target = np.array(found[11])
+
+    @classmethod
+    def read(cls, client: int) -> "WindowView | None":
+        """Return the camera of a window, or None if it has none.
+
+        That is so before it has drawn its first frame and while it closes: what PyBullet then
+        reports is no rotation.
+        """
+        found = pybullet.getDebugVisualizerCamera(physicsClientId=client)
+        if found is None:
+            return None
+        view = cls(found)
+        turned = view.axes @ view.axes.T
+        return view if np.allclose(turned, np.eye(3), atol=1e-3) else None
 
     def moved(self, other: "WindowView") -> bool:
         """Return whether the camera or the window changed."""

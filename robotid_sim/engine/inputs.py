@@ -99,7 +99,9 @@ class Inputs:
         self._mouse = (x, y)
 
     def _drag(self, dx: float, dy: float) -> None:
-        view = WindowView(self._client)
+        view = WindowView.read(self._client)
+        if view is None:
+            return
         if self._dragging == "turn":
             yaw = view.yaw - DEGREES_PER_PIXEL * dx
             pitch = float(np.clip(view.pitch - DEGREES_PER_PIXEL * dy, -STEEPEST, STEEPEST))

@@ -137,10 +137,12 @@ class Window:
         player = self._player
         sample = self._stage.playback.at(player.time)
         self._stage.pose(sample, player.layers)
-        if player.new_view:
-            self._take_view()
-            player.new_view = False
-        self._place_cards()
+        view = WindowView.read(self._client)
+        if view is not None:
+            if player.new_view:
+                view = self._take_view(view) or view
+                player.new_view = False
+            self._place_cards(view)
         now = time.perf_counter()
         if now - self._updated < UPDATE_EVERY:
             return
@@ -168,9 +170,8 @@ class Window:
         self._strip_card.update(self._strip.draw())
         return True
 
-    def _take_view(self) -> None:
+    def _take_view(self, view: WindowView) -> WindowView | None:
         """Look from the player's direction, so that the whole motion is in the free space."""
-        view = WindowView(self._client)
         below = (self._strip.size[1] + 2.0 * EDGE) / view.height
         aside = (self._panel.size[0] + 2.0 * EDGE) / view.width
         margins = Margins(left=min(aside, 0.4), right=0.03, top=0.04, bottom=min(below, 0.4))
@@ -183,10 +184,11 @@ class Window:
             margins=margins,
         )
         look(self._client, camera.distance, camera.yaw, camera.pitch, camera.target)
+        return WindowView.read(self._client)
 
-    def _place_cards(self) -> None:
+    def _place_cards(self, view: WindowView) -> None:
         """Keep the cards in their corners of the window while the camera moves."""
-        view, on = WindowView(self._client), "panel" in self._player.layers
+        on = "panel" in self._player.layers
         if self._placed is not None and not view.moved(self._placed[0]) and on == self._placed[1]:
             return
         self._placed = view, on

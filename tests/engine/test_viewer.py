@@ -16,6 +16,7 @@ from robots import DATA
 from virtual_display import difference, screenshot, virtual_display, wait_for, xdotool
 
 from robotid_sim.engine import palette
+from robotid_sim.engine.cards import WindowView
 from robotid_sim.engine.inputs import Inputs, key_name
 from robotid_sim.engine.player import KEYS, SWITCHES, Player
 from robotid_sim.engine.strip import Strip
@@ -48,6 +49,19 @@ DOWN, FIRST, UP = (
     pybullet.KEY_WAS_TRIGGERED | pybullet.KEY_IS_DOWN,
     pybullet.KEY_WAS_RELEASED,
 )
+
+
+def test_a_window_that_draws_nothing_yet_or_any_more_has_no_camera(monkeypatch) -> None:
+    def reported(matrix):
+        angles = (0.0, 0.0, 1.0, (0.0, 0.0, 0.0))
+        nothing = (None,) * 5
+        return lambda physicsClientId: (640, 480, matrix, *nothing, *angles)
+
+    for matrix, seen in ((np.eye(4), True), (np.zeros((4, 4)), False), (np.eye(4) * np.nan, False)):
+        monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", reported(matrix.ravel()))
+        assert (WindowView.read(0) is not None) == seen
+    monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", lambda physicsClientId: None)
+    assert WindowView.read(0) is None
 
 
 def test_every_key_of_the_help_has_a_code() -> None:
@@ -121,7 +135,8 @@ def viewer(display: str, *words: object) -> Iterator["subprocess.Popen[str]"]:
         text=True,
     )
     try:
-        wait_for(lambda: has_knob(screenshot(display)), OPENING)
+        wait_for(lambda: has_knob(screenshot(display)) or program.poll() is not None, OPENING)
+        assert program.poll() is None, program.stderr.read()
         xdotool(display, "mousemove", 700, 300)
         yield program
     finally:
