@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from robotid_sim.chart import Chart, Line, Panel
 from robotid_sim.palette import joint_role
-from robotid_sim.report.chart import Chart, Line, Panel
-from robotid_sim.report.page import Page, Section, Table
+from robotid_sim.report.page import Page
+from robotid_sim.section import Section, Table
 
 SIGNIFICANCE = 0.05
 STYLES = ("solid", "dashed", "dotted")

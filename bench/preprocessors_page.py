@@ -8,7 +8,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import FivePointCubic, KalmanTorque, RtsSmoother
 from robotid_sim.preprocess.torque_filters import five_point_cubic
 from robotid_sim.report.figures.torques import torque_filters
-from robotid_sim.report.page import Page, Section, Table
+from robotid_sim.report.page import Page
+from robotid_sim.section import Section, Table
 
 COLUMNS = (
     *("sensors", "preprocessor", "torque error / noise", "at reversals", "velocity error"),

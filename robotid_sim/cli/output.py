@@ -11,6 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from robotid_sim.progress import silent
+from robotid_sim.section import number as number
+from robotid_sim.section import percent as percent
 from robotid_sim.study.stages import Progress as ProgressCallback
 
 WIDTH = 110
@@ -63,13 +65,3 @@ def progress_bar(*, enabled: bool) -> Iterator[ProgressCallback]:
             bars.update(tasks[stage], completed=share)
 
         yield show
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with so many significant digits, or a dash."""
-    return "-" if value is None else f"{value:.{digits}g}"
-
-
-def percent(value: float | None) -> str:
-    """Return a share as a percentage, or a dash."""
-    return "-" if value is None else f"{100.0 * value:.3g} %"

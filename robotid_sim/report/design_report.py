@@ -12,9 +12,10 @@ from robotid_sim.excitation.information import expected_std
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures.excitation import information_shares
-from robotid_sim.report.page import Page, Section, Table
+from robotid_sim.report.page import Page
 from robotid_sim.report.sections import excitation_section
-from robotid_sim.report.wording import assumptions, number, reproduction, unit_text
+from robotid_sim.report.wording import assumptions, reproduction, unit_text
+from robotid_sim.section import Section, Table, number
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import Designs
 from robotid_sim.trajectory.reference import Excitation, run_time

@@ -17,9 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from robotid_sim.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.files import atomic_path, write_text
 from robotid_sim.palette import ROLES, light
-from robotid_sim.report.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space, csv_text
 
 WIDTH = 7.16
 """Width of a figure [in]: two columns of a journal page."""

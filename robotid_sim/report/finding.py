@@ -8,7 +8,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation import Estimate
 from robotid_sim.model import parameters
-from robotid_sim.report.wording import CHECKS, number, percent
+from robotid_sim.report.wording import CHECKS
+from robotid_sim.section import number, percent
 from robotid_sim.study.result import StudyResult
 
 CLEAR = 10.0

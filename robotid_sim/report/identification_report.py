@@ -15,7 +15,8 @@ from robotid_sim.report.sections import (
     preprocessing_section,
 )
 from robotid_sim.report.trust_section import trust_section
-from robotid_sim.report.wording import assumptions, number, percent, reproduction
+from robotid_sim.report.wording import assumptions, reproduction
+from robotid_sim.section import number, percent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.stages import Identification
 from robotid_sim.validation.prediction import predictions, rms

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float
-from robotid_sim.report.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space
+from robotid_sim.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space
 
 DASHES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
 SYMBOLS = {"circle": "circle", "diamond": "diamond", "cross": "x-thin-open", "square": "square"}

@@ -15,8 +15,7 @@ from robotid_sim.report.figures.closed_loop import (
     tool_errors,
     torque_differences,
 )
-from robotid_sim.report.page import Section, Table
-from robotid_sim.report.wording import number
+from robotid_sim.section import Section, Table, number
 from robotid_sim.validation.closed_loop import UNDISTURBED, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun
 from robotid_sim.validation.metrics import StepMetrics

@@ -9,38 +9,12 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
+from robotid_sim.chart import Chart
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.palette import css_variables
-from robotid_sim.report.chart import Chart
 from robotid_sim.report.draw import draw
 from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts; numbers in it are sorted as numbers."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    title: str = ""
-    text_columns: int = 1
-    """Leading columns that hold text, which is aligned left."""
-    marks: tuple[bool | None, ...] = ()
-    """For a list of checks: passed or not, one a row."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Section:
-    """A heading with what stands under it."""
-
-    title: str
-    text: str = ""
-    charts: tuple[Chart, ...] = ()
-    tables: tuple[Table, ...] = ()
-    notes: tuple[str, ...] = ()
-    """A list of sentences."""
-    code: str = ""
-    """What a reader can run."""
+from robotid_sim.section import Section
 
 
 @dataclass(frozen=True, slots=True, eq=False)

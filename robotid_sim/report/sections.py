@@ -15,8 +15,8 @@ from robotid_sim.preprocess import PREPROCESSORS, KalmanTorque, Preprocessor, sm
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, torque_filters
-from robotid_sim.report.page import Section, Table
-from robotid_sim.report.wording import number, percent, unit_text
+from robotid_sim.report.wording import unit_text
+from robotid_sim.section import Section, Table, number, percent
 from robotid_sim.study.result import ComparedPreprocessor
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction

@@ -11,7 +11,7 @@ from robotid_sim.measurement import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.finding import finding
 from robotid_sim.report.loop_section import loop_section
-from robotid_sim.report.page import Page, Section, Table
+from robotid_sim.report.page import Page
 from robotid_sim.report.sections import (
     excitation_section,
     parameters_section,
@@ -19,7 +19,8 @@ from robotid_sim.report.sections import (
     preprocessing_section,
 )
 from robotid_sim.report.trust_section import trust_section
-from robotid_sim.report.wording import assumptions, check_table, number, percent, reproduction
+from robotid_sim.report.wording import assumptions, check_table, reproduction
+from robotid_sim.section import Section, Table, number, percent
 from robotid_sim.study.result import StudyResult, TrajectoryResult
 from robotid_sim.study.study import Study
 from robotid_sim.validation.prediction import exact_problem, predictions

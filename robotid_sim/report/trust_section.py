@@ -12,8 +12,8 @@ from robotid_sim.estimation.essential import essential_parameters
 from robotid_sim.estimation.intervals import Intervals, confidence_intervals
 from robotid_sim.estimation.whiteness import residual_whiteness
 from robotid_sim.estimation.worst_direction import worst_direction
-from robotid_sim.report.page import Section, Table
-from robotid_sim.report.wording import number, unit_text
+from robotid_sim.report.wording import unit_text
+from robotid_sim.section import Section, Table, number
 from robotid_sim.study.stages import Identification
 
 TWO_PERIODS = 1.9

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from robotid_sim.estimation import Estimate
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.loop_section import loop_section
-from robotid_sim.report.page import Page, Section
+from robotid_sim.report.page import Page
 from robotid_sim.report.sections import prediction_section
-from robotid_sim.report.wording import assumptions, check_table, percent, reproduction
+from robotid_sim.report.wording import assumptions, check_table, reproduction
+from robotid_sim.section import Section, percent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.closed_loop import ClosedLoop

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.page import Section, Table
+from robotid_sim.section import Section, Table, number
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import CheckResult
 
@@ -22,16 +22,6 @@ CHECKS = {
     "torque_mismatch_left": "torque error along the laps over the nominal model's",
     "failed_loops": "closed-loop runs that diverged or ended in a bad command",
 }
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with so many significant digits, or a dash."""
-    return "-" if value is None or not np.isfinite(value) else f"{value:.{digits}g}"
-
-
-def percent(value: float | None, digits: int = 3) -> str:
-    """Return a share as a percentage, or a dash."""
-    return "-" if value is None else f"{100.0 * value:.{digits}g} %"
 
 
 def unit_text(unit: str) -> str:

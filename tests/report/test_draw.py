@@ -9,8 +9,8 @@ from lxml import etree
 from matplotlib.text import Text
 from PIL import Image
 
+from robotid_sim.chart import Band, Chart, Line, Matrix, Panel, Points, Space
 from robotid_sim.palette import ROLES
-from robotid_sim.report.chart import Band, Chart, Line, Matrix, Panel, Points, Space
 from robotid_sim.report.draw import DPI, WIDTH, draw, figure
 
 COLUMN = 3.5

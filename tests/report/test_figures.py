@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robotid_sim.chart import Chart, Line, Matrix, Panel, Points, Space
 from robotid_sim.excitation.design import assess
-from robotid_sim.report.chart import Chart, Line, Matrix, Panel, Points, Space
 from robotid_sim.report.figures.closed_loop import (
     joint_energies,
     joint_errors,

@@ -8,10 +8,11 @@ import pytest
 from lxml import html
 from test_draw import band, lines, space
 
+from robotid_sim.chart import csv_text
 from robotid_sim.errors import FileFormatError
-from robotid_sim.report.chart import csv_text
-from robotid_sim.report.page import Page, Section, Table, write_page
+from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.study_report import study_report
+from robotid_sim.section import Section, Table
 
 LARGEST = 6e6
 """Most bytes of a page."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.chart import Chart, Line, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import HUES, joint_role
-from robotid_sim.report.chart import Chart, Line, Panel, Points, Space, Style, Symbol
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun, Trace
 from robotid_sim.validation.summary import Interval, rms_of_unit, summarize

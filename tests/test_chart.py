@@ -6,8 +6,8 @@ import io
 import numpy as np
 import pytest
 
+from robotid_sim.chart import Band, Chart, Line, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.errors import ShapeError
-from robotid_sim.report.chart import Band, Chart, Line, Matrix, Panel, Points, Space, csv_text
 
 T = np.linspace(0.0, 1.0, 5)
 

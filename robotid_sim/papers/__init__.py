@@ -1,0 +1,32 @@
+"""Published systems, reproduced: one package a paper."""
+
+from robotid_sim.errors import UnknownNameError
+from robotid_sim.papers.claims import Claim
+from robotid_sim.papers.paper import Lab, Paper, Reproduction
+
+PAPERS: dict[str, Paper] = {}
+"""The papers by name."""
+
+
+def find_paper(name: str) -> Paper:
+    """Return a paper by its name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    if name not in PAPERS:
+        raise UnknownNameError(f"unknown paper '{name}'; known: {', '.join(PAPERS)}")
+    return PAPERS[name]
+
+
+def describe_papers() -> list[dict[str, str]]:
+    """Return name, summary and source of every paper, for `robotid list papers`."""
+    return [
+        {"name": name, "summary": paper.summary, "source": paper.citation}
+        for name, paper in PAPERS.items()
+    ]
+
+
+__all__ = ["PAPERS", "Claim", "Lab", "Paper", "Reproduction", "describe_papers", "find_paper"]

@@ -1,0 +1,131 @@
+"""What a paper claims, what we find, and the verdict."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+from scipy.stats import t as student
+
+from robotid_sim.errors import OptionError
+from robotid_sim.files import read_json, write_json
+
+Verdict = Literal["reproduced", "conditional", "not-reproducible"]
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible")
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A claim of a paper beside what the testbench finds."""
+
+    name: str
+    """Kebab-case, unique in the paper."""
+    claim: str
+    """What the paper says, in a sentence."""
+    published: float | str | None
+    """The printed number or statement; None where the print is lost."""
+    ours: float | str
+    """What we find; a number if the claim is one."""
+    unit: str = ""
+    """Unit of both numbers; empty for a bare number."""
+    interval: tuple[float, float] | None = None
+    """95 % interval of `ours` over the runs; None for what has no spread."""
+    band: tuple[float | None, float | None] | None = None
+    """What an honest implementation must reach, lower and upper; None on a side: open."""
+    judged: bool = True
+    """Whether the band is judged; a quick run does not judge bands of statistics."""
+    verdict: Verdict
+    reason: str
+    """Why, with the conditions."""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise OptionError(f"verdict '{self.verdict}' is none of {', '.join(VERDICTS)}")
+        if self.band is not None and isinstance(self.ours, str):
+            raise OptionError(f"claim '{self.name}' has a band but no number")
+
+    @property
+    def within(self) -> bool | None:
+        """Whether `ours` lies in the band; None if there is none or it is not judged."""
+        if self.band is None or not self.judged:
+            return None
+        lower, upper = self.band
+        value = float(self.ours)
+        return (lower is None or value >= lower) and (upper is None or value <= upper)
+
+    @property
+    def missed(self) -> str:
+        """By how much the band is missed, in words; empty if it is not."""
+        if self.within is not False or self.band is None:
+            return ""
+        lower, upper = self.band
+        value = float(self.ours)
+        if lower is not None and value < lower:
+            return f"{lower - value:.3g} {self.unit}".strip() + " below the band"
+        assert upper is not None
+        return f"{value - upper:.3g} {self.unit}".strip() + " above the band"
+
+
+def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Return Student's interval of the mean of independent runs; None for fewer than two.
+
+    Parameters
+    ----------
+    values : array_like, shape (R,)
+        One value a run.
+    confidence : float
+        Probability that the interval covers the mean.
+    """
+    found = np.asarray(values, dtype=float)
+    if found.size < 2:
+        return None
+    half = student.ppf(0.5 + 0.5 * confidence, found.size - 1) * found.std(ddof=1)
+    half /= np.sqrt(found.size)
+    return float(found.mean() - half), float(found.mean() + half)
+
+
+def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Return the order-statistic interval of the median; None for fewer than six runs.
+
+    The narrowest symmetric pair of order statistics that covers the median with at least the
+    stated probability, by the binomial distribution; below six runs there is none at 95 %.
+    """
+    found = np.sort(np.asarray(values, dtype=float))
+    lowest = int(binom.ppf(0.5 * (1.0 - confidence), found.size, 0.5))
+    if lowest < 1:
+        return None
+    return float(found[lowest - 1]), float(found[found.size - lowest])
+
+
+def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:
+    """Write claims as JSON, schema ``robotid/claims/1``."""
+    write_json(path, "claims", SCHEMA, {"paper": paper, "claims": [_row(c) for c in claims]})
+
+
+def read_claims(path: Path) -> tuple[str, list[Claim]]:
+    """Return the paper and the claims of a file.
+
+    Raises
+    ------
+    FileFormatError
+        If it is no such file.
+    """
+    content = read_json(path, "claims", SCHEMA)
+    return str(content["paper"]), [_claim(row) for row in content["claims"]]
+
+
+def _row(claim: Claim) -> dict[str, Any]:
+    return {**asdict(claim), "within": claim.within}
+
+
+def _claim(row: dict[str, Any]) -> Claim:
+    known = {key: value for key, value in row.items() if key != "within"}
+    for key in ("interval", "band"):
+        if known[key] is not None:
+            known[key] = tuple(known[key])
+    return Claim(**known)

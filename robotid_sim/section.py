@@ -1,0 +1,44 @@
+"""What a page says, apart from how it is written: headings, texts, tables, figures."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.chart import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts; numbers in it are sorted as numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    text_columns: int = 1
+    """Leading columns that hold text, which is aligned left."""
+    marks: tuple[bool | None, ...] = ()
+    """For a list of checks: passed or not, one a row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A heading with what stands under it."""
+
+    title: str
+    text: str = ""
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    """A list of sentences."""
+    code: str = ""
+    """What a reader can run."""
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many significant digits, or a dash."""
+    return "-" if value is None or not np.isfinite(value) else f"{value:.{digits}g}"
+
+
+def percent(value: float | None, digits: int = 3) -> str:
+    """Return a share as a percentage, or a dash."""
+    return "-" if value is None else f"{100.0 * value:.{digits}g} %"

@@ -1,0 +1,69 @@
+"""Claims: bands, intervals, files."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import OptionError
+from robotid_sim.papers.claims import (
+    Claim,
+    interval_of_mean,
+    interval_of_median,
+    read_claims,
+    write_claims,
+)
+
+
+def claim(**changes) -> Claim:
+    content = {
+        "name": "mean-condition",
+        "claim": "The mean condition number is 7.16.",
+        "published": 7.16,
+        "ours": 7.5,
+        "band": (6.5, 9.5),
+        "verdict": "reproduced",
+        "reason": "with columns of unit length",
+    }
+    return Claim(**{**content, **changes})
+
+
+def test_a_band_is_met_or_missed_by_a_number() -> None:
+    assert claim().within is True
+    assert claim(ours=6.0).missed == "0.5 below the band"
+    assert claim(ours=12.0, unit="mm").missed == "2.5 mm above the band"
+    assert claim(band=(None, 9.5)).within is True
+    assert claim(band=(9.5, None)).within is False
+    assert claim(band=None).within is None
+    assert claim(ours=99.0, judged=False).within is None
+    assert claim(ours=float("nan")).within is False
+
+
+def test_a_claim_without_number_has_no_band() -> None:
+    with pytest.raises(OptionError, match="has a band but no number"):
+        claim(ours="lost")
+    with pytest.raises(OptionError, match="verdict 'maybe' is none of"):
+        claim(verdict="maybe")
+
+
+def test_claims_survive_their_file(tmp_path) -> None:
+    rows = [claim(interval=(7.0, 8.0)), claim(name="lost", published=None, band=None)]
+    write_claims(tmp_path / "claims.json", "irb120-mupso", rows)
+    assert read_claims(tmp_path / "claims.json") == ("irb120-mupso", rows)
+
+
+def test_the_interval_of_the_mean_covers_it_as_often_as_stated() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.normal(3.0, 2.0, (2000, 5))
+    found = np.array([interval_of_mean(row) for row in draws])
+    covered = ((found[:, 0] < 3.0) & (found[:, 1] > 3.0)).mean()
+    assert covered == pytest.approx(0.95, abs=0.015)  # three standard errors
+    assert interval_of_mean([1.0]) is None
+
+
+def test_the_interval_of_the_median_covers_it_at_least_as_often_as_stated() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.exponential(1.0, (2000, 10))
+    found = np.array([interval_of_median(row) for row in draws])
+    covered = ((found[:, 0] < np.log(2.0)) & (found[:, 1] > np.log(2.0))).mean()
+    assert covered == pytest.approx(0.979, abs=0.01)  # 1 - 2 (1 + 10) / 2^10
+    assert interval_of_median([1.0] * 5) is None
+    assert interval_of_median(np.arange(6.0)) == (0.0, 5.0)
