@@ -1,5 +1,7 @@
 """What a page says, apart from how it is written: headings, texts, tables, figures."""
 
+import csv
+import io
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,15 @@ class Table:
     """For a list of checks: passed or not, one a row."""
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A way to another page."""
+
+    text: str
+    href: str
+    """Relative to the page."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """A heading with what stands under it."""
@@ -30,6 +41,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     """A list of sentences."""
+    links: tuple[Link, ...] = ()
     code: str = ""
     """What a reader can run."""
 
@@ -42,3 +54,12 @@ def number(value: float | None, digits: int = 4) -> str:
 def percent(value: float | None, digits: int = 3) -> str:
     """Return a share as a percentage, or a dash."""
     return "-" if value is None else f"{100.0 * value:.{digits}g} %"
+
+
+def csv_table(table: Table) -> str:
+    """Return a table as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue()

@@ -17,6 +17,7 @@ from robotid_sim.cli.identify import identify
 from robotid_sim.cli.list import list_
 from robotid_sim.cli.options import remember_command
 from robotid_sim.cli.payload import payload
+from robotid_sim.cli.reproduce import reproduce
 from robotid_sim.cli.run import run
 from robotid_sim.cli.simulate import simulate
 from robotid_sim.cli.validate import validate
@@ -40,6 +41,7 @@ app.command("simulate")(simulate)
 app.command("identify")(identify)
 app.command("validate")(validate)
 app.command("payload")(payload)
+app.command("reproduce")(reproduce)
 app.command("view")(view)
 app.command("export")(export)
 app.command("cad")(cad)

@@ -15,6 +15,7 @@ from robotid_sim.measurement import SENSORS, describe_presets
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim import OPTIMIZERS
+from robotid_sim.papers import describe_papers
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.trajectory import TASKS, TRAJECTORIES
 
@@ -32,6 +33,7 @@ KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "controllers": CONTROLLERS.describe,
     "tasks": TASKS.describe,
     "scenarios": CONDITIONS.describe,
+    "papers": describe_papers,
 }
 
 

@@ -104,7 +104,7 @@ def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> tuple[flo
 
 def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:
     """Write claims as JSON, schema ``robotid/claims/1``."""
-    write_json(path, "claims", SCHEMA, {"paper": paper, "claims": [_row(c) for c in claims]})
+    write_json(path, "claims", SCHEMA, {"paper": paper, "claims": [claim_row(c) for c in claims]})
 
 
 def read_claims(path: Path) -> tuple[str, list[Claim]]:
@@ -119,7 +119,8 @@ def read_claims(path: Path) -> tuple[str, list[Claim]]:
     return str(content["paper"]), [_claim(row) for row in content["claims"]]
 
 
-def _row(claim: Claim) -> dict[str, Any]:
+def claim_row(claim: Claim) -> dict[str, Any]:
+    """Return a claim as JSON holds it."""
     return {**asdict(claim), "within": claim.within}
 
 

@@ -79,6 +79,15 @@ class Paper(ABC):
     summary: ClassVar[str]
     """One line for `robotid list papers`."""
 
+    def require(self) -> None:  # noqa: B027 - most papers need nothing more
+        """Raise if an optional package that the reproduction needs is missing.
+
+        Raises
+        ------
+        MissingExtraError
+            With the install command.
+        """
+
     @abstractmethod
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run what is not finished, and return tables, figures and claims."""

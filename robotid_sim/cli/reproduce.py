@@ -1,0 +1,126 @@
+"""``robotid reproduce``: a paper's tables and figures beside ours, with verdicts."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.options import command_line
+from robotid_sim.files import make_folder
+from robotid_sim.papers import PAPERS, Lab, Paper, Reproduction, find_paper
+from robotid_sim.papers.claims import VERDICTS, claim_row, write_claims
+from robotid_sim.progress import Progress
+from robotid_sim.study.study import versions
+
+ALL = "all"
+
+
+def reproduce(
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="See `robotid list papers`; or `all`.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for everything.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer runs and smaller budgets; the same outputs.")
+    ] = False,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs a method.  [default: the paper's number]")
+    ] = None,
+    workers: options.Workers = None,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.", min=0)] = 0,
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """Reproduce a published system: tables, figures, and a verdict on every claim.
+
+    Finished runs are kept in the folder and not repeated when the command is started again. Exit 1
+    if a number misses the band that an honest implementation reaches.
+    """
+    del verbose, debug
+    chosen = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
+    for one in chosen:
+        one.require()
+    folder = make_folder(out)
+    found = []
+    with output.progress_bar(enabled=not json) as progress:
+        for one in chosen:
+            place = make_folder(folder / one.name) if paper == ALL else folder
+            lab = Lab(
+                folder=place / "trials",
+                quick=quick,
+                runs=runs,
+                seed=seed,
+                workers=workers or os.cpu_count() or 1,
+                progress=progress,
+            )
+            found.append(_reproduced(one, lab, place, progress))
+        if paper == ALL:
+            _write_overview(found, folder)
+    page = folder / ("index.html" if paper == ALL else "report.html")
+    if json:
+        output.print_json(_content(found, page))
+    else:
+        for result in found:
+            _print(result)
+        output.print_line(f"report: {page}")
+    return 0 if all(result.passed for result in found) else 1
+
+
+def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Reproduction:
+    """Reproduce one paper and write what came out."""
+    try:
+        found = paper.reproduce(lab)
+    except KeyboardInterrupt:
+        print(f"{paper.name}: finished runs are kept in {lab.folder}", file=sys.stderr)
+        raise
+    from robotid_sim.report.page import write_page  # loads matplotlib
+    from robotid_sim.report.reproduction_report import reproduction_report, write_tables
+
+    write_claims(place / "claims.json", paper.name, found.claims)
+    write_tables(found, place / "tables")
+    page = reproduction_report(found, command_line(), lab.seed, versions())
+    write_page(page, place / "report.html", place / "figures", progress)
+    return found
+
+
+def _write_overview(found: list[Reproduction], folder: Path) -> None:
+    from robotid_sim.report.page import write_page
+    from robotid_sim.report.reproduction_report import overview_report
+
+    write_page(overview_report(found, command_line(), versions()), folder / "index.html")
+
+
+def _content(found: list[Reproduction], page: Path) -> dict[str, Any]:
+    return {
+        "passed": all(result.passed for result in found),
+        "report": str(page),
+        "papers": [
+            {
+                "paper": result.paper.name,
+                "passed": result.passed,
+                "finding": result.finding,
+                "claims": [claim_row(claim) for claim in result.claims],
+            }
+            for result in found
+        ],
+    }
+
+
+def _print(found: Reproduction) -> None:
+    """Print the claims of a paper with their verdicts."""
+    from robotid_sim.report.reproduction_report import claim_cells
+
+    rows = []
+    for verdict in VERDICTS:
+        for claim in found.claims:
+            if claim.verdict == verdict:
+                published, ours, _, band, met = claim_cells(claim)
+                rows.append([claim.name, verdict, published, ours, band, met])
+    columns = ["claim", "verdict", "published", "ours", "band", "met"]
+    output.print_table(f"{found.paper.title}", columns, rows, text_columns=2)
+    output.print_line(found.finding)
+    output.print_line()

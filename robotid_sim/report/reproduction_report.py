@@ -1,0 +1,175 @@
+"""The page of a reproduced paper, and the one over all of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from robotid_sim.files import make_folder, write_text
+from robotid_sim.papers.claims import VERDICTS, Claim, Verdict
+from robotid_sim.papers.paper import Reproduction
+from robotid_sim.report.page import Page
+from robotid_sim.section import Link, Section, Table, csv_table, number
+
+HEADINGS: dict[Verdict, str] = {
+    "reproduced": "What holds",
+    "conditional": "What holds under conditions",
+    "not-reproducible": "What does not hold",
+}
+
+LEADS: dict[Verdict, str] = {
+    "reproduced": "Claims that come out as printed, or within what the print allows.",
+    "conditional": "Claims that come out under the conditions stated, which the paper does not "
+    "state or states otherwise.",
+    "not-reproducible": "Claims that do not come out, with the evidence.",
+}
+
+
+def reproduction_report(
+    found: Reproduction, command: str, seed: int, versions: Mapping[str, str]
+) -> Page:
+    """Return the page of a paper: finding, claims by verdict, tables and figures, how to repeat it.
+
+    Parameters
+    ----------
+    found : Reproduction
+        What came out.
+    command : str
+        The command that is running.
+    seed : int
+        Its seed.
+    versions : mapping of str to str
+        Packages that decide the numbers.
+    """
+    paper = found.paper
+    quick = " This is a quick run: few repetitions, bands of statistics are not judged."
+    return Page(
+        title=paper.title,
+        finding=found.finding + (quick if found.quick else ""),
+        passed=found.passed,
+        facts=_counts(found.claims),
+        sections=(
+            *_by_verdict([("", claim) for claim in found.claims]),
+            *found.sections,
+            _reproduce(command, seed, versions, paper.citation),
+        ),
+    )
+
+
+def overview_report(
+    found: Sequence[Reproduction], command: str, versions: Mapping[str, str]
+) -> Page:
+    """Return the page over all papers: what holds, what does not, and why.
+
+    Every paper's own page is expected as ``<paper>/report.html`` beside it.
+    """
+    claims = [(one.paper.name, claim) for one in found for claim in one.claims]
+    held = sum(claim.verdict == "reproduced" for _, claim in claims)
+    partly = sum(claim.verdict == "conditional" for _, claim in claims)
+    rows = []
+    for one in found:
+        counts = (str(_count(one.claims, verdict)) for verdict in VERDICTS)
+        rows.append((one.paper.name, one.paper.citation, *counts, _bands(one.claims)))
+    columns = ("paper", "source", *VERDICTS, "bands met")
+    papers = Section(
+        title="The papers",
+        links=tuple(
+            Link(f"{one.paper.name}: {one.paper.title}", f"{one.paper.name}/report.html")
+            for one in found
+        ),
+        tables=(Table(columns=columns, rows=tuple(rows), text_columns=2),),
+        notes=tuple(f"{one.paper.name}: {one.finding}" for one in found),
+    )
+    return Page(
+        title="Papers reproduced",
+        finding=f"Of {len(claims)} claims of {len(found)} papers, {held} are reproduced, "
+        f"{partly} hold under conditions and {len(claims) - held - partly} do not hold.",
+        passed=all(one.passed for one in found),
+        facts=_counts([claim for _, claim in claims]),
+        sections=(papers, *_by_verdict(claims), _reproduce(command, None, versions, "")),
+    )
+
+
+def write_tables(found: Reproduction, folder: Path) -> None:
+    """Write the tables of a reproduction as CSV.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be written.
+    """
+    make_folder(folder)
+    for stem, table in found.files:
+        write_text(folder / f"{stem}.csv", csv_table(table))
+
+
+def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
+    counts = ((verdict, str(_count(claims, verdict))) for verdict in VERDICTS)
+    return (*counts, ("bands met", _bands(claims)))
+
+
+def _count(claims: Sequence[Claim], verdict: Verdict) -> int:
+    return sum(claim.verdict == verdict for claim in claims)
+
+
+def _bands(claims: Sequence[Claim]) -> str:
+    judged = [claim.within for claim in claims if claim.within is not None]
+    return f"{sum(judged)} of {len(judged)}"
+
+
+def _by_verdict(claims: Sequence[tuple[str, Claim]]) -> Iterator[Section]:
+    for verdict in VERDICTS:
+        chosen = [(paper, claim) for paper, claim in claims if claim.verdict == verdict]
+        if chosen:
+            table = _claim_table(chosen)
+            yield Section(title=HEADINGS[verdict], text=LEADS[verdict], tables=(table,))
+
+
+def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
+    several = any(paper for paper, _ in claims)
+    rows = []
+    for paper, claim in claims:
+        lead = (paper, claim.claim, claim.reason) if several else (claim.claim, claim.reason)
+        rows.append((*lead, *claim_cells(claim)))
+    columns = ("claim", "why", "published", "ours", "95 %", "band", "met")
+    return Table(
+        columns=("paper", *columns) if several else columns,
+        rows=tuple(rows),
+        text_columns=3 if several else 2,
+    )
+
+
+def claim_cells(claim: Claim) -> tuple[str, ...]:
+    """Return published and own value, interval, band and whether that is met, as texts."""
+    unit = f" {claim.unit}" if claim.unit else ""
+
+    def value(one: float | str | None) -> str:
+        return one if isinstance(one, str) else number(one) + (unit if one is not None else "")
+
+    interval = "-" if claim.interval is None else " … ".join(number(v) for v in claim.interval)
+    met = {True: "yes", False: claim.missed, None: "-"}[claim.within]
+    return value(claim.published), value(claim.ours), interval, band_text(claim), met
+
+
+def band_text(claim: Claim) -> str:
+    """Return the band of a claim in words."""
+    if claim.band is None:
+        return "-"
+    lower, upper = claim.band
+    if lower is None:
+        return f"≤ {number(upper)}"
+    if upper is None:
+        return f"≥ {number(lower)}"
+    return number(lower) if lower == upper else f"{number(lower)} … {number(upper)}"
+
+
+def _reproduce(
+    command: str, seed: int | None, versions: Mapping[str, str], citation: str
+) -> Section:
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
+    lead = "" if seed is None else f"Seed {seed}. "
+    return Section(
+        title="Reproduce",
+        text=f"{lead}The same command with the same versions on the same kind of machine gives "
+        f"the same numbers but for times: {packages}.",
+        notes=(citation,) if citation else (),
+        code=command,
+    )

@@ -1,0 +1,159 @@
+"""``robotid reproduce`` on a small paper of our own: files, verdicts, going on, exit codes."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from lxml import html
+
+from robotid_sim.campaign import Trial
+from robotid_sim.chart import Chart, Line, Panel
+from robotid_sim.papers import PAPERS, Claim, Lab, Paper, Reproduction
+from robotid_sim.papers.claims import interval_of_mean, read_claims
+from robotid_sim.section import Section, Table
+
+
+def draw(seed: int, run: int, calls: str) -> dict[str, float]:
+    """Count the call and return a number."""
+    with open(calls, "a") as file:  # noqa: PTH123 - the trial gets its path as a text
+        file.write("x")
+    return {"value": float(np.random.default_rng([seed, run]).normal(7.0, 0.1))}
+
+
+class Dice(Paper):
+    """A paper that claims the mean of some draws."""
+
+    title = "Draws of a number"
+    citation = "Nobody (2026), Nowhere"
+    summary = "draws"
+
+    def __init__(self, name: str, calls, upper: float) -> None:
+        self.name, self.calls, self.upper = name, str(calls), upper
+
+    def reproduce(self, lab: Lab) -> Reproduction:
+        runs = lab.runs_of(6, 2)
+        parameters = [{"seed": lab.seed, "run": k, "calls": self.calls} for k in range(runs)]
+        trials = [Trial(f"run-{p['run']}", f"{__name__}:draw", p) for p in parameters]
+        values = [result["value"] for result in lab.run("draws", trials)]
+        table = Table(("run", "value"), tuple((str(k), repr(v)) for k, v in enumerate(values)))
+        line = Line(np.arange(runs), np.array(values), "draws", "identified")
+        chart = Chart(
+            name="fig-1",
+            title="Figure 1",
+            caption="Draws.",
+            panels=(Panel(marks=(line,), x_label="run [-]", y_label="value [-]"),),
+        )
+        mean = Claim(
+            name="mean",
+            claim="The mean is 7.16.",
+            published=7.16,
+            ours=float(np.mean(values)),
+            interval=interval_of_mean(values),
+            band=(6.5, self.upper),
+            judged=not lab.quick,
+            verdict="reproduced",
+            reason="drawn around 7",
+        )
+        lost = Claim(
+            name="spread",
+            claim="The spread is tiny.",
+            published=None,
+            ours="0.1",
+            verdict="not-reproducible",
+            reason="it is not",
+        )
+        section = Section(title="Draws", charts=(chart,), tables=(table,))
+        return Reproduction(
+            paper=self,
+            finding="The mean is near 7.",
+            claims=(mean, lost),
+            sections=(section,),
+            files=(("table-1", table),),
+            quick=lab.quick,
+        )
+
+
+@pytest.fixture
+def papers(monkeypatch, tmp_path):
+    """Two papers in the place of the real ones; the second misses its band."""
+    for name in list(PAPERS):
+        monkeypatch.delitem(PAPERS, name)
+    for name, upper in (("dice-good", 9.5), ("dice-bad", 6.8)):
+        monkeypatch.setitem(PAPERS, name, Dice(name, tmp_path / f"calls-{name}", upper))
+    return tmp_path
+
+
+def calls(folder, name: str = "dice-good") -> int:
+    return len((folder / f"calls-{name}").read_text())
+
+
+def test_everything_is_written_and_finished_runs_are_not_repeated(robotid, papers) -> None:
+    out = papers / "out"
+    words = ("reproduce", "dice-good", "--out", out, "--workers", 1)
+    done = robotid(*words)
+    assert done.code == 0, done.err
+    assert "reproduced" in done.out
+    assert "The mean is near 7." in done.out
+    name, claims = read_claims(out / "claims.json")
+    assert name == "dice-good"
+    assert [claim.verdict for claim in claims] == ["reproduced", "not-reproducible"]
+    assert claims[0].within is True
+    assert (out / "tables" / "table-1.csv").read_text().splitlines()[0] == "run,value"
+    assert {"fig-1.svg", "fig-1.png", "fig-1.csv"} <= {p.name for p in (out / "figures").iterdir()}
+    assert calls(papers) == 6
+    (out / "trials" / "run-3.json").unlink()
+    assert robotid(*words).out == done.out
+    assert calls(papers) == 7
+    assert robotid(*words, "--seed", 1).code == 0
+    assert calls(papers) == 13
+
+
+def test_the_page_puts_verdicts_first(robotid, papers) -> None:
+    out = papers / "out"
+    assert robotid("reproduce", "dice-good", "--out", out, "--workers", 1).code == 0
+    tree = html.fromstring((out / "report.html").read_bytes())
+    headings = [h.text for h in tree.cssselect("h2")]
+    assert headings == ["What holds", "What does not hold", "Draws", "Reproduce"]
+    first = [cell.text_content() for cell in tree.cssselect("#what-holds tbody td")]
+    assert first[:3] == ["The mean is 7.16.", "drawn around 7", "7.16"]
+    assert first[5:] == ["6.5 … 9.5", "yes"]
+
+
+def test_a_missed_band_is_exit_1_and_said_by_how_much(robotid, papers) -> None:
+    out = papers / "out"
+    done = robotid("reproduce", "dice-bad", "--out", out, "--workers", 1, "--json")
+    assert done.code == 1
+    content = json.loads(done.out, parse_constant=pytest.fail)
+    (paper,) = content["papers"]
+    assert (content["passed"], paper["passed"]) == (False, False)
+    assert paper["claims"][0]["within"] is False
+    assert re.search(r"\.\d+ above the band", (out / "report.html").read_text(encoding="utf-8"))
+
+
+def test_a_quick_run_does_not_judge_statistics(robotid, papers) -> None:
+    out = papers / "out"
+    done = robotid("reproduce", "dice-bad", "--out", out, "--workers", 1, "--quick", "--json")
+    assert done.code == 0
+    assert calls(papers, "dice-bad") == 2
+    assert json.loads(done.out)["papers"][0]["claims"][0]["within"] is None
+
+
+def test_all_papers_end_in_one_page(robotid, papers) -> None:
+    out = papers / "all"
+    done = robotid("reproduce", "all", "--out", out, "--runs", 3, "--workers", 1)
+    assert done.code == 1
+    tree = html.fromstring((out / "index.html").read_bytes())
+    links = [a.get("href") for a in tree.cssselect("section a")]
+    assert links == ["dice-good/report.html", "dice-bad/report.html"]
+    assert all((out / link).is_file() for link in links)
+    rows = tree.cssselect("#what-does-not-hold tbody tr")
+    assert [row[0].text_content() for row in rows] == ["dice-good", "dice-bad"]
+    assert "Of 4 claims of 2 papers, 2 are reproduced" in tree.cssselect(".finding")[0].text
+
+
+def test_an_unknown_paper_is_one_line(robotid, papers) -> None:
+    done = robotid("reproduce", "dice", "--out", papers / "out")
+    assert done.code == 2
+    assert done.err == "robotid: unknown paper 'dice'; known: dice-good, dice-bad\n"
+    assert not (papers / "out").exists()
