@@ -125,8 +125,26 @@ def base_parameters(
     dof = robot.dof
     considered = np.array(parameters.columns(dof, joint_parameters), dtype=np.intp)
     W = torque_regressor(robot, *random_states(robot), columns=considered)
-    W = W.reshape(-1, considered.size)
-    n_inertial = parameters.N_INERTIAL * dof
+    units = parameters.units(robot.prismatic)
+    return grouped(W.reshape(-1, considered.size), considered, robot.parameter_names, units)
+
+
+def grouped(
+    W: Float2D, considered: Int1D, symbols: Sequence[str], units: Sequence[str]
+) -> BaseParameters:
+    """Return the base parameters of a regressor, whatever is measured and in whatever frames.
+
+    Parameters
+    ----------
+    W : ndarray, shape (R, c)
+        Regressor of the considered parameters, rich enough for its rank to be that of the model.
+    considered : ndarray of int, shape (c,)
+        Which of the full parameters its columns are, in their order.
+    symbols, units : sequence of str
+        Symbol and unit of every full parameter, shape (p,).
+    """
+    dof = len(symbols) // (parameters.N_INERTIAL + parameters.N_JOINT)
+    n_inertial = int((considered < parameters.N_INERTIAL * dof).sum())
     first = _pivots(W[:, :n_inertial])
     rest = W[:, n_inertial:]
     Q = np.linalg.qr(W[:, first])[0]
@@ -135,14 +153,13 @@ def base_parameters(
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
     K[np.abs(K) < ROUNDING * np.abs(K).max(axis=1, keepdims=True)] = 0.0
     K[:, leads] = np.eye(leads.size)
-    B = np.zeros((leads.size, parameters.size(dof)))
+    B = np.zeros((leads.size, len(symbols)))
     B[:, considered] = K
     columns = considered[leads]
-    units = parameters.units(robot.prismatic)
     return BaseParameters(
         columns=columns,
         B=B,
-        symbols=robot.parameter_names,
+        symbols=tuple(symbols),
         units=tuple(units[c] for c in columns),
         considered=considered,
         inertial_rank=first.size,

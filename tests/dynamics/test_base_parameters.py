@@ -7,8 +7,14 @@ import pytest
 from robots import urdf_path
 from scipy.linalg import null_space
 
-from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.dynamics.base_parameters import (
+    BaseParameters,
+    base_parameters,
+    grouped,
+    random_states,
+)
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.model import parameters
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 
@@ -156,3 +162,14 @@ def test_base_is_the_same_every_time(irb140: Robot) -> None:
     np.testing.assert_array_equal(one.B, two.B)
     with pytest.raises(ValueError, match="read-only"):
         one.B[0, 0] = 2.0
+
+
+def test_grouping_of_the_torque_regressor_is_the_base(named) -> None:
+    _, robot, base = named
+    W = torque_regressor(robot, *random_states(robot), base.considered)
+    units = parameters.units(robot.prismatic)
+    found = grouped(W.reshape(-1, base.considered.size), base.considered, base.symbols, units)
+    np.testing.assert_array_equal(found.columns, base.columns)
+    np.testing.assert_array_equal(found.B, base.B)
+    assert found.units == base.units
+    assert found.inertial_rank == base.inertial_rank
