@@ -30,7 +30,9 @@ class MutatingSwarm(Optimizer):
 
     and at :math:`q \ge Q` the whole swarm is drawn anew, eq. (7)-(8), memories and all: the best
     point of the swarm would only pull the new particles to where the old ones got stuck. The point
-    itself is not lost, as `minimize` keeps it.
+    itself is not lost, as `minimize` keeps it. When that happens is kept in ``mutated_at``, in
+    evaluations. As e needs two costs and its change three, the first time is after Q + 2 iterations
+    at the earliest.
 
     Two equations are misprinted. Equation (6) has no absolute value, so that a fall that gets
     faster counts as stagnation. Equation (7) stops at :math:`F \le E`, mutates at
@@ -94,6 +96,8 @@ class MutatingSwarm(Optimizer):
         return geometric(self.c2_start, self.c2_end, progress)  # [1] eq. (4)
 
     def _first(self) -> Float2D:
+        if self.evals == 0:
+            self.mutated_at: list[int] = []  # evaluations told at every mutation
         x = self.box.scatter(self.population, self.region, self.rng)
         self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
         self._last_f, self._last_fall, self._waited = np.inf, np.inf, 0
@@ -103,6 +107,7 @@ class MutatingSwarm(Optimizer):
         swarm = self._swarm
         swarm.remember(f)
         if self._stagnates(swarm.leader_f):
+            self.mutated_at.append(self.evals)
             return self._first()  # [1] eq. (8)
         pulls = swarm.pulls(self.c1, self._c2(self.progress), self.rng)
         return swarm.fly(self._w(self.progress) * swarm.v + pulls)

@@ -116,6 +116,17 @@ def test_mupso_never_mutates_at_low_costs_in_its_literal_form():
     assert drawn_anew_after([5e-4] * 30) == 12
 
 
+def test_mupso_tells_when_it_started_afresh():
+    optimizer = started("mupso")
+    X = optimizer.ask()
+    for _ in range(2):
+        optimizer.start([-1.0] * 3, [1.0] * 3, np.random.default_rng(0), 10_000)
+        for _ in range(25):
+            X = optimizer.ask()
+            optimizer.tell(X, np.ones(len(X)))
+        assert optimizer.mutated_at == [12 * len(X), 22 * len(X)]
+
+
 # --- inertia: Tang, Yan, An, Wang, Zhang (2023), eq. (15)
 
 
