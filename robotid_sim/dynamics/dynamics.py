@@ -174,9 +174,9 @@ def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) 
     .. [1] Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads
        and links", Int. J. Robotics Research, doi:10.1177/027836498600500306.
     """
-    batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
-    W = np.zeros((len(batch[0]), robot.dof, 6, parameters.N_INERTIAL * robot.dof))
-    kernels.wrench_regressor(robot.geometry, robot.gravity, *batch, W)
+    (q2, dq2, ddq2), single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
+    W = np.zeros((len(q2), robot.dof, 6, parameters.N_INERTIAL * robot.dof))
+    kernels.wrench_regressor(robot.geometry, robot.gravity, q2, dq2, ddq2, W)
     return W[0] if single else W
 
 

@@ -124,7 +124,7 @@ def test_mupso_tells_when_it_started_afresh():
         for _ in range(25):
             X = optimizer.ask()
             optimizer.tell(X, np.ones(len(X)))
-        assert optimizer.mutated_at == [12 * len(X), 22 * len(X)]
+        assert optimizer.mutated_at == [12 * len(X), 24 * len(X)]
 
 
 # --- inertia: Tang, Yan, An, Wang, Zhang (2023), eq. (15)
