@@ -3,8 +3,11 @@
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.papers.twolink import TwoLinkElpidso
 
-PAPERS: dict[str, Paper] = {}
+PAPERS: dict[str, Paper] = {
+    "twolink-elpidso": TwoLinkElpidso(),
+}
 """The papers by name."""
 
 

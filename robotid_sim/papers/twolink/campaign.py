@@ -1,0 +1,248 @@
+"""All searches and runs of the reproduction, and what came out of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import mannwhitneyu
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.campaign import Trial
+from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.twolink import model
+from robotid_sim.papers.twolink.criterion import Criterion
+from robotid_sim.papers.twolink.motion import Driven, integrate
+
+FUNCTIONS = "robotid_sim.papers.twolink.trials"
+SEARCHES = ("GA", "SPSO", "ELPIDSO")
+"""The searches of the paper, in the order of its tables."""
+VARIANT = "ELPIDSO without I, D"
+"""What shows where the gain of ELPIDSO comes from; run with the short budget only."""
+RUNS, QUICK_RUNS = 10, 3
+GENERATIONS = 15_000
+"""Of 20 members each, in the paper."""
+SHORT_GENERATIONS = 3_000
+"""With all 15,000 the swarms reach rounding on easy trajectories, where a ratio says nothing."""
+QUICK_SHARE, QUICK_SHORT_SHARE = 0.1, 0.5
+"""Shares of the generations in a quick run."""
+POPULATION = 20
+ROUNDING = 1e-25
+"""J below which only rounding differs [N^2 m^2]."""
+ENCODERS = (0.0, 1e-6, 1e-5, 1e-4)
+"""Noise of positions that are differentiated twice [rad]."""
+Average = Literal["mean", "median"]
+"""How the runs of a search are averaged: the paper takes means, which one stuck search moves."""
+AVERAGES: tuple[Average, Average] = ("median", "mean")
+REPEATS, QUICK_REPEATS = 3, 1
+"""Draws of that noise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searches:
+    """The runs of one method on one trajectory."""
+
+    parameters: Float2D
+    """Shape (R, 4)."""
+    excess: Float1D
+    """J less that of least squares, shape (R,) [N^2 m^2]."""
+    curves: Float2D
+    """Best excess at the checkpoints, shape (R, C)."""
+    evaluations: int
+    """Evaluations of J, each run."""
+
+    @property
+    def errors(self) -> Float1D:
+        """Largest error of a parameter, shape (R,) [kg m^2]."""
+        return np.asarray(np.abs(self.parameters - model.TRUE).max(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Campaign:
+    """All methods on the five trajectories of one kind of data."""
+
+    criteria: Mapping[float, Criterion]
+    searches: Mapping[tuple[float, str], Searches]
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of J that every search has."""
+        return next(iter(self.searches.values())).evaluations
+
+    def final(self, method: str, average: Average = "mean") -> Float1D:
+        """Return the mean of the estimates on all trajectories, as in Table 8, shape (4,)."""
+        each = [self.estimate(rho, method, average) for rho in model.FITTED]
+        return np.asarray(np.mean(each, axis=0))
+
+    def estimate(self, rho: float, method: str, average: Average = "mean") -> Float1D:
+        """Return the mean or median parameters of the runs on a trajectory, shape (4,)."""
+        if method == "LS":
+            return self.criteria[rho].least_squares
+        if method == "LS in the box":
+            return self.criteria[rho].in_the_box()
+        found = self.searches[rho, method].parameters
+        return np.asarray(np.mean(found, axis=0) if average == "mean" else np.median(found, axis=0))
+
+    def median_excess(self, method: str) -> Float1D:
+        """Return the median cost above least squares on every trajectory."""
+        return np.array([np.median(self.searches[rho, method].excess) for rho in model.FITTED])
+
+    def median_error(self, method: str) -> Float1D:
+        """Return the median largest parameter error on every trajectory [kg m^2]."""
+        return np.array([np.median(self.searches[rho, method].errors) for rho in model.FITTED])
+
+    def rank_sum(self, rho: float, method: str) -> float:
+        """Return Wilcoxon's p that ELPIDSO and another method differ in J.
+
+        What is below rounding counts as equal, for its order is chance.
+        """
+        ours = self.searches[rho, "ELPIDSO"].excess
+        other = np.zeros_like(ours) if method == "LS" else self.searches[rho, method].excess
+        ours, other = np.maximum(ours, ROUNDING), np.maximum(other, ROUNDING)
+        if np.ptp(np.concatenate([ours, other])) == 0.0:
+            return 1.0
+        return float(mannwhitneyu(ours, other).pvalue)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """Everything that tables, figures and claims are made of."""
+
+    driven: Mapping[float, Driven]
+    """The analytic run of every trajectory, by rho."""
+    engine: Mapping[float, Mapping[str, Any]]
+    """What `trials.engine_run` returns, by rho."""
+    exact: Campaign
+    """Analytic data, the budget of the paper."""
+    short: Campaign
+    """The same data, a fifth of the budget."""
+    noisy: Campaign
+    """Motion in the engine, torques with noise, the budget of the paper."""
+    checked: Mapping[float, Mapping[str, Sequence[float]]]
+    """Relative errors on unseen noisy torques in the engine: by rho, by method, per joint."""
+    differentiated: Mapping[tuple[float, float], Sequence[Mapping[str, Any]]]
+    """Draws of `trials.differentiated`, by noise and rho."""
+    runs: int
+    """Runs of every search."""
+
+
+def run_campaign(lab: Lab) -> Results:
+    """Run what is not finished of all trials and return their results."""
+    rhos = (*model.FITTED, *model.VALIDATED)
+    driven = dict(zip(rhos, integrate(rhos), strict=True))
+    engine = dict(zip(rhos, _engine_runs(lab, rhos), strict=True))
+    runs = lab.runs_of(RUNS, QUICK_RUNS)
+    full = round(GENERATIONS * (QUICK_SHARE if lab.quick else 1.0)) * POPULATION
+    short = round(SHORT_GENERATIONS * (QUICK_SHORT_SHARE if lab.quick else 1.0)) * POPULATION
+    exact = {rho: Criterion.of_run(driven[rho]) for rho in model.FITTED}
+    noisy = {rho: Criterion.from_content(engine[rho]["noisy"]) for rho in model.FITTED}
+    plans = [
+        _plan("exact", exact, SEARCHES, full, runs, lab.seed),
+        _plan("short", exact, (*SEARCHES, VARIANT), short, runs, lab.seed),
+        _plan("noisy", noisy, SEARCHES, full, runs, lab.seed),
+    ]
+    raw = _differentiated_plan(short, QUICK_REPEATS if lab.quick else REPEATS, lab.seed)
+    found = iter(lab.run("search", [trial for plan in (*plans, raw) for _, trial in plan]))
+    collected = [[(key, next(found)) for key, _ in plan] for plan in (*plans, raw)]
+    campaigns = [
+        Campaign(criteria, _gathered(rows))
+        for criteria, rows in zip((exact, exact, noisy), collected, strict=False)
+    ]
+    differentiated: dict[tuple[float, float], list[Mapping[str, Any]]] = {}
+    for (noise, rho), row in collected[3]:
+        differentiated.setdefault((float(noise), rho), []).append(row)
+    return Results(
+        driven=driven,
+        engine=engine,
+        exact=campaigns[0],
+        short=campaigns[1],
+        noisy=campaigns[2],
+        checked=_checked(lab, campaigns[2]),
+        differentiated=differentiated,
+        runs=runs,
+    )
+
+
+Plan = list[tuple[tuple[Any, float], Trial]]
+"""Trials with the keys under which their results are kept."""
+
+
+def _engine_runs(lab: Lab, rhos: Sequence[float]) -> list[dict[str, Any]]:
+    trials = [
+        Trial(f"engine-rho-{rho:g}", f"{FUNCTIONS}:engine_run", {"rho": rho, "seed": lab.seed})
+        for rho in rhos
+    ]
+    return lab.run("drive in the engine", trials)
+
+
+def _checked(lab: Lab, noisy: Campaign) -> dict[float, dict[str, Any]]:
+    estimates = {m: noisy.final(m).tolist() for m in ("LS", "LS in the box", *SEARCHES)}
+    trials = [
+        Trial(
+            f"check-rho-{rho:g}",
+            f"{FUNCTIONS}:check_in_engine",
+            {"rho": rho, "estimates": estimates, "seed": lab.seed},
+        )
+        for rho in model.VALIDATED
+    ]
+    return dict(zip(model.VALIDATED, lab.run("validate", trials), strict=True))
+
+
+def _plan(
+    data: str,
+    criteria: Mapping[float, Criterion],
+    methods: Sequence[str],
+    max_evals: int,
+    runs: int,
+    seed: int,
+) -> Plan:
+    plan: Plan = []
+    for rho, criterion in criteria.items():
+        for method in methods:
+            for run in range(runs):
+                # The budget is no part of the stream: longer searches start as shorter ones do.
+                stream = [data, method, f"rho {rho}", f"run {run}"]
+                name = f"{data}-rho-{rho:g}-{method}-run-{run}".replace(", ", "").replace(" ", "-")
+                settings = {
+                    "method": method,
+                    "criterion": criterion.content(),
+                    "max_evals": max_evals,
+                    "seed": seed,
+                    "stream": stream,
+                }
+                plan.append(((method, rho), Trial(name, f"{FUNCTIONS}:search", settings)))
+    return plan
+
+
+def _differentiated_plan(max_evals: int, repeats: int, seed: int) -> Plan:
+    plan: Plan = []
+    for noise in ENCODERS:
+        for rho in model.FITTED:
+            for draw in range(repeats if noise > 0.0 else 1):
+                settings = {
+                    "rho": rho,
+                    "noise": noise,
+                    "max_evals": max_evals,
+                    "seed": seed,
+                    "stream": [f"{noise} rad", f"rho {rho}", f"draw {draw}"],
+                }
+                name = f"differentiated-{noise:g}-rho-{rho:g}-draw-{draw}"
+                plan.append(((noise, rho), Trial(name, f"{FUNCTIONS}:differentiated", settings)))
+    return plan
+
+
+def _gathered(
+    rows: Sequence[tuple[tuple[str, float], Mapping[str, Any]]],
+) -> dict[tuple[float, str], Searches]:
+    grouped: dict[tuple[float, str], list[Mapping[str, Any]]] = {}
+    for (method, rho), row in rows:
+        grouped.setdefault((rho, method), []).append(row)
+    return {
+        key: Searches(
+            parameters=np.array([row["parameters"] for row in group]),
+            excess=np.array([row["excess"] for row in group]),
+            curves=np.array([row["curve"] for row in group]),
+            evaluations=int(group[0]["evaluations"]),
+        )
+        for key, group in grouped.items()
+    }

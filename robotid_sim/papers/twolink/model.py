@@ -1,0 +1,169 @@
+r"""The two-link arm with a load of Yan, Lu, Levy (2015): model, parameters, published settings.
+
+The arm moves in a vertical plane; q1 is the angle of the first link above the horizontal, q2 that
+of the second relative to the first. Equations are those of [1]_; what its text has lost (C, Y, e1)
+is rebuilt from the Lagrangian.
+
+References
+----------
+.. [1] Yan, Lu, Levy (2015), "Parameter identification of robot manipulators: a heuristic particle
+   swarm search approach", PLoS ONE 10(6), e0129157, doi:10.1371/journal.pone.0129157.
+"""
+
+from dataclasses import dataclass
+from math import cos, sin
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robotid_sim.arrays import Float1D, Float2D
+
+PRINTED = (6.7333, 3.4, 3.0, 0.0)
+"""lambda as the paper prints it [kg m^2]."""
+NAMES = ("α", "β", "ε", "η")
+LOWER, UPPER = np.zeros(4), np.array([10.0, 5.0, 5.0, 5.0])
+"""Search ranges of the paper [kg m^2]; the true eta lies on the edge."""
+AMPLITUDE = 0.1
+"""Amplitude of both torques [N m]."""
+FITTED = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""rho of the trajectories for the estimation [Hz]."""
+VALIDATED = (5.0, 5.5, 6.0)
+"""rho of the trajectories for the validation [Hz]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Physical:
+    """Masses and lengths of the arm.
+
+    Table 1, which holds them, is lost; these values give the printed lambda exactly.
+    """
+
+    m1: float = 1.0
+    """Mass of the first link [kg]."""
+    l1: float = 1.0
+    """Length of the first link [m]."""
+    lc1: float = 0.5
+    """Distance of its center of mass from the first joint [m]."""
+    I1: float = 1.0 / 12.0
+    """Its inertia about its center of mass [kg m^2]."""
+    me: float = 3.0
+    """Mass of the second link with the load [kg]."""
+    lce: float = 1.0
+    """Distance of their center of mass from the second joint [m]."""
+    Ie: float = 0.4
+    """Their inertia about their center of mass [kg m^2]."""
+    delta_e: float = 0.0
+    """Angle between the second link and the line to their center of mass [rad]."""
+    g: float = 9.8
+    """Gravity [m/s^2]; the paper prints no number."""
+
+    @property
+    def parameters(self) -> Float1D:
+        r"""alpha, beta, epsilon, eta [kg m^2]: the barycentric parameters of [1]_.
+
+        .. math::
+            \alpha &= I_1 + m_1 l_{c1}^2 + I_e + m_e l_{ce}^2 + m_e l_1^2, \qquad
+            \beta = I_e + m_e l_{ce}^2 \\
+            \varepsilon &= m_e l_1 l_{ce} \cos\delta_e, \qquad
+            \eta = m_e l_1 l_{ce} \sin\delta_e
+        """
+        beta = self.Ie + self.me * self.lce**2
+        alpha = self.I1 + self.m1 * self.lc1**2 + beta + self.me * self.l1**2
+        reach = self.me * self.l1 * self.lce
+        return np.array([alpha, beta, reach * cos(self.delta_e), reach * sin(self.delta_e)])
+
+    @property
+    def e1(self) -> float:
+        """m1 l1 lc1 - I1 - m1 lc1^2 [kg m^2], which is known; the text has lost the formula.
+
+        The version in public code ends in l1^2. It contradicts the Lagrangian by
+        g m1 (lc1^2 - l1^2) cos(q1) / l1.
+        """
+        return self.m1 * self.l1 * self.lc1 - self.I1 - self.m1 * self.lc1**2
+
+    @property
+    def e2(self) -> float:
+        """G / l1 [1/s^2]."""
+        return self.g / self.l1
+
+
+ARM = Physical()
+TRUE = ARM.parameters
+"""alpha, beta, epsilon, eta [kg m^2], to all digits."""
+
+
+def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
+    r"""Return Y, shape (N, 2, 4), with which the torque is linear in lambda, eq. (2) of [1]_.
+
+    .. math:: \tau = Y(q, \dot q, \ddot q)\, \lambda + (e_1 e_2 \cos q_1,\ 0)^T
+
+    The paper leaves out the second term, see `known_torque`.
+
+    Parameters
+    ----------
+    q, dq, ddq : ndarray, shape (N, 2)
+        Position [rad], velocity [rad/s], acceleration [rad/s^2].
+    """
+    c1, c2, s2 = np.cos(q[:, 0]), np.cos(q[:, 1]), np.sin(q[:, 1])
+    c12, s12 = np.cos(q.sum(axis=1)), np.sin(q.sum(axis=1))
+    (d1, d2), (a1, a2), e2 = dq.T, ddq.T, ARM.e2
+    bend = 2.0 * d1 * d2 + d2**2
+    first = [
+        a1 + e2 * c1,
+        a2 - e2 * c1,
+        c2 * (2.0 * a1 + a2) - s2 * bend + e2 * c12,
+        s2 * (2.0 * a1 + a2) + c2 * bend + e2 * s12,
+    ]
+    second = [
+        np.zeros_like(a1),
+        a1 + a2,
+        c2 * a1 + s2 * d1**2 + e2 * c12,
+        s2 * a1 - c2 * d1**2 + e2 * s12,
+    ]
+    return np.stack([np.stack(first, axis=1), np.stack(second, axis=1)], axis=1)
+
+
+def known_torque(q: Float2D) -> Float2D:
+    """Return the part of the torque that no entry of lambda scales [N m], shape (N, 2)."""
+    first = ARM.e1 * ARM.e2 * np.cos(q[:, 0])
+    return np.stack([first, np.zeros_like(first)], axis=1)
+
+
+def mass_matrix(q: Float2D, parameters: ArrayLike = TRUE) -> np.ndarray:
+    """Return H of eq. (1) [kg m^2], shape (N, 2, 2)."""
+    alpha, beta, epsilon, eta = np.asarray(parameters, dtype=float)
+    bent = epsilon * np.cos(q[:, 1]) + eta * np.sin(q[:, 1])
+    H = np.empty((len(q), 2, 2))
+    H[:, 0, 0] = alpha + 2.0 * bent
+    H[:, 0, 1] = H[:, 1, 0] = beta + bent
+    H[:, 1, 1] = beta
+    return H
+
+
+def velocity_torque(q: Float2D, dq: Float2D, parameters: ArrayLike = TRUE) -> Float2D:
+    """Return C dq of eq. (1) [N m], shape (N, 2)."""
+    _, _, epsilon, eta = np.asarray(parameters, dtype=float)
+    h = eta * np.cos(q[:, 1]) - epsilon * np.sin(q[:, 1])
+    d1, d2 = dq.T
+    return np.stack([h * (2.0 * d1 * d2 + d2**2), -h * d1**2], axis=1)
+
+
+def gravity_torque(q: Float2D, parameters: ArrayLike = TRUE) -> Float2D:
+    """Return G of eq. (1) [N m], shape (N, 2)."""
+    alpha, beta, epsilon, eta = np.asarray(parameters, dtype=float)
+    both = q.sum(axis=1)
+    second = ARM.e2 * (epsilon * np.cos(both) + eta * np.sin(both))
+    first = second + (alpha - beta + ARM.e1) * ARM.e2 * np.cos(q[:, 0])
+    return np.stack([first, second], axis=1)
+
+
+def torque(q: Float2D, dq: Float2D, ddq: Float2D) -> Float2D:
+    """Return H ddq + C dq + G of the true arm, eq. (1) [N m], shape (N, 2)."""
+    inertial = np.einsum("nij,nj->ni", mass_matrix(q), ddq)
+    return np.asarray(inertial + velocity_torque(q, dq) + gravity_torque(q))
+
+
+def reference_torque(rho: ArrayLike, t: ArrayLike) -> np.ndarray:
+    """Return the driving torques 0.1 sin(2 rho pi t), 0.1 cos(2 rho pi t) [N m], shape (..., 2)."""
+    angle = 2.0 * np.pi * np.asarray(rho) * np.asarray(t)
+    return AMPLITUDE * np.stack([np.sin(angle), np.cos(angle)], axis=-1)

@@ -1,0 +1,242 @@
+"""Tables 1 to 9 of the paper, which are lost, filled with our numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.twolink import model
+from robotid_sim.papers.twolink.campaign import (
+    AVERAGES,
+    POPULATION,
+    ROUNDING,
+    SEARCHES,
+    Average,
+    Campaign,
+    Results,
+)
+from robotid_sim.papers.twolink.criterion import relative_error
+from robotid_sim.papers.twolink.trials import SETTINGS
+from robotid_sim.section import Table, number
+
+UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
+PARAMETER_COLUMNS = tuple(f"{name} [kg m²]" for name in model.NAMES)
+SIGNIFICANCE = 0.05
+
+
+def physical() -> Table:
+    """Return Table 1: masses and lengths, and what follows of them."""
+    values = [(f.name, getattr(model.ARM, f.name)) for f in fields(model.ARM)]
+    rows = [(name, number(value), unit) for (name, value), unit in zip(values, UNITS, strict=True)]
+    rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
+    rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
+    for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
+        rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
+    return Table(columns=("symbol", "value", "unit"), rows=tuple(rows), title="Table 1, rebuilt")
+
+
+def settings(results: Results) -> Table:
+    """Return Table 2: settings of the searches."""
+    rows = []
+    for method in SEARCHES:
+        chosen = setting(SETTINGS[method][0])
+        options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
+        text = ", ".join(f"{name} {value}" for name, value in options.items())
+        evaluations = results.exact.searches[model.FITTED[0], method].evaluations
+        rows.append((method, text, chosen.missing, str(POPULATION), str(evaluations)))
+    columns = ("method", "settings here", "not in the text", "population", "evaluations")
+    return Table(columns=columns, rows=tuple(rows), title="Table 2, rebuilt", text_columns=3)
+
+
+def estimates(results: Results, rho: float, place: int, campaign: Campaign, data: str) -> Table:
+    """Return one of Tables 3 to 7: the estimates on one trajectory.
+
+    Parameters
+    ----------
+    results : Results
+        What came out.
+    rho : float
+        The trajectory.
+    place : int
+        Number of the table in the paper.
+    campaign : Campaign
+        The searches on one kind of data.
+    data : str
+        That kind, in words.
+    """
+    floor = campaign.criteria[rho].floor
+    rows = [
+        ("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7),
+        _exact_row("LS", "LS, eq. (29)", campaign, rho, floor),
+    ]
+    if campaign is results.noisy:
+        rows.append(_exact_row("LS in the box", "LS in the search box", campaign, rho, floor))
+    for method in SEARCHES:
+        found = campaign.searches[rho, method]
+        costs = floor + found.excess
+        p = campaign.rank_sum(rho, method)
+        tested = ("-", "-") if method == "ELPIDSO" else (f"{p:.2g}", str(int(p < SIGNIFICANCE)))
+        mean = found.parameters.mean(axis=0)
+        spread = found.parameters.std(axis=0, ddof=1) if results.runs > 1 else np.zeros(4)
+        rows.append(
+            (
+                method,
+                *(_with_spread(m, s) for m, s in zip(mean, spread, strict=True)),
+                *(_cost(v) for v in (costs.mean(), np.median(costs), costs.min())),
+                f"{np.median(found.errors):.2g}",
+                str(found.evaluations),
+                *tested,
+            )
+        )
+    columns = (
+        "method",
+        *PARAMETER_COLUMNS,
+        "mean J [N² m²]",
+        "median J",
+        "best J",
+        "median largest error [kg m²]",
+        "evaluations",
+        "p against ELPIDSO",
+        "h",
+    )
+    title = f"Table {place}, rebuilt: ρ = {rho:g}, {data}"
+    return Table(columns=columns, rows=tuple(rows), title=title)
+
+
+def _exact_row(
+    method: str, label: str, campaign: Campaign, rho: float, floor: float
+) -> tuple[str, ...]:
+    found = campaign.estimate(rho, method)
+    cost = _cost(floor + float(campaign.criteria[rho].excess(found[None])[0]))
+    p = campaign.rank_sum(rho, "LS")
+    return (
+        label,
+        *(number(value, 6) for value in found),
+        *(cost, cost, cost),
+        f"{np.abs(found - model.TRUE).max():.2g}",
+        "0",
+        *((f"{p:.2g}", str(int(p < SIGNIFICANCE))) if method == "LS" else ("-", "-")),
+    )
+
+
+def _with_spread(mean: float, spread: float) -> str:
+    return f"{mean:.5g} ± {spread:.1g}"
+
+
+def _cost(value: float) -> str:
+    return f"{value:.3g}" if value >= ROUNDING else "rounding"
+
+
+def final_means(campaigns: Sequence[tuple[str, Campaign, Sequence[str]]]) -> Table:
+    """Return Table 8: means and deviations over the trajectories."""
+    rows: list[tuple[str, ...]] = [("true", "-", *(number(v, 6) for v in model.TRUE), "-")]
+    for data, campaign, methods in campaigns:
+        for method in methods:
+            each = np.array([campaign.estimate(rho, method) for rho in model.FITTED])
+            final = campaign.final(method)
+            cells = (
+                _with_spread(m, s) for m, s in zip(final, each.std(axis=0, ddof=1), strict=True)
+            )
+            rows.append((method, data, *cells, f"{np.abs(final - model.TRUE).max():.2g}"))
+    columns = ("method", "data", *PARAMETER_COLUMNS, "largest error [kg m²]")
+    title = "Table 8, rebuilt: means over runs and ρ = 0.25 … 4, ± deviation over ρ"
+    return Table(columns=columns, rows=tuple(rows), title=title, text_columns=2)
+
+
+def exact_errors(results: Results, method: str, average: Average = "mean") -> Float1D:
+    """Return the relative errors on exact unseen torques: rho by rho, both joints, shape (6,)."""
+    final = results.exact.final(method, average)
+    return np.concatenate([relative_error(results.driven[rho], final) for rho in model.VALIDATED])
+
+
+def noisy_errors(results: Results, method: str) -> Float1D:
+    """Return the relative errors on noisy unseen torques in the engine, shape (6,)."""
+    return np.concatenate([results.checked[rho][method] for rho in model.VALIDATED])
+
+
+def validation(results: Results) -> Table:
+    """Return Table 9: relative accumulated errors of unseen torques."""
+    noisy_methods = ("LS", "LS in the box", *SEARCHES)
+    rows = [("LS", "exact", *_errors(exact_errors(results, "LS")))]
+    for average in AVERAGES:
+        for m in SEARCHES:
+            label = f"{m}, {average}s of the runs"
+            rows.append((label, "exact", *_errors(exact_errors(results, m, average))))
+    rows += [(m, "0.5 % noise", *_errors(noisy_errors(results, m))) for m in noisy_methods]
+    columns = [f"ρ = {rho:g}, joint {j}" for rho in model.VALIDATED for j in (1, 2)]
+    return Table(
+        columns=("method", "torques", *columns),
+        rows=tuple(rows),
+        title="Table 9, rebuilt: E_r = Σ|τ - τ̂| / Σ|τ|",
+        text_columns=2,
+    )
+
+
+def _errors(values: Float1D) -> tuple[str, ...]:
+    return tuple(f"{value:.2e}" for value in values)
+
+
+def engine(results: Results) -> Table:
+    """Return how the runs in the engine differ from the analytic ones."""
+    rows = [
+        (
+            f"{rho:g}",
+            number(found["largest_motion"], 3),
+            f"{found['largest_gap']:.2e}",
+            f"{found['largest_residual']:.2e}",
+            f"{np.abs(np.array(found['exact']['least_squares']) - model.TRUE).max():.1e}",
+            number(float(np.linalg.cond(np.array(found["exact"]["factor"]))), 4),
+        )
+        for rho, found in results.engine.items()
+    ]
+    columns = (
+        "ρ [Hz]",
+        "largest motion [rad]",
+        "largest difference in position [rad]",
+        "largest torque error of the true model [N m]",
+        "largest error of LS [kg m²]",
+        "condition number of Y",
+    )
+    return Table(columns=columns, rows=tuple(rows), title="Runs in the engine", text_columns=0)
+
+
+def differentiated(results: Results) -> Table:
+    """Return what comes out of positions that are differentiated twice."""
+    rows = []
+    for (noise, rho), draws in results.differentiated.items():
+        for method in ("LS", "LS in the box", "ELPIDSO"):
+            found = np.mean([draw[method] for draw in draws], axis=0)
+            excess = np.mean([_excess(draw, method) for draw in draws])
+            floor = np.mean([draw["floor"] for draw in draws])
+            share = relative_parameter_error(found)
+            cells = (*(number(v) for v in found), f"{floor + excess:.6e}", number(100.0 * share, 3))
+            rows.append((f"{noise:g}", f"{rho:g}", method, *cells))
+    columns = ("noise [rad]", "ρ", "method", *PARAMETER_COLUMNS, "J [N² m²]", "error [%]")
+    title = "The same noisy positions for all, differentiated twice"
+    return Table(columns=columns, rows=tuple(rows), title=title, text_columns=3)
+
+
+def _excess(draw: Mapping[str, Any], method: str) -> float:
+    keys = {"LS in the box": "excess in the box", "ELPIDSO": "excess"}
+    return float(draw[keys[method]]) if method in keys else 0.0
+
+
+def relative_parameter_error(found: Float1D) -> float:
+    """Return the norm of the error of an estimate over that of the true parameters."""
+    return float(np.linalg.norm(np.asarray(found) - model.TRUE) / np.linalg.norm(model.TRUE))
+
+
+def all_runs(results: Results) -> Table:
+    """Return every single run, with full precision, for a file."""
+    kinds = (("exact", results.exact), ("exact, short", results.short), ("noisy", results.noisy))
+    rows = []
+    for data, campaign in kinds:
+        for (rho, method), found in campaign.searches.items():
+            for k, (x, excess) in enumerate(zip(found.parameters, found.excess, strict=True)):
+                cells = (*map(repr, x.tolist()), repr(float(excess)), str(found.evaluations))
+                rows.append((data, f"{rho:g}", method, str(k), *cells))
+    columns = ("data", "rho", "method", "run", "alpha", "beta", "epsilon", "eta", "J - J_LS")
+    return Table(columns=(*columns, "evaluations"), rows=tuple(rows), text_columns=3)

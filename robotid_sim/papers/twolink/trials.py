@@ -1,0 +1,172 @@
+"""The pieces of work of the reproduction; each is a function of what JSON can hold."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.chart import thinned
+from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.twolink import model
+from robotid_sim.papers.twolink.criterion import Criterion, relative_error
+from robotid_sim.papers.twolink.motion import (
+    STEP,
+    Driven,
+    drive_in_engine,
+    integrate,
+)
+from robotid_sim.streams import named_stream
+
+SETTINGS = {
+    "ELPIDSO": ("yan-2015-elpidso", {}),
+    "SPSO": ("yan-2015-spso", {}),
+    "GA": ("yan-2015-ga", {}),
+    "ELPIDSO without I, D": ("yan-2015-elpidso", {"ki": 0.0, "kd": 0.0}),
+}
+"""The searches by the paper's names: published setting, and what is changed of it."""
+
+TORQUE_NOISE = 0.005
+"""Standard deviation of the noise of measured torques, share of their amplitude."""
+CHECKPOINTS = 80
+"""Points of a convergence curve."""
+SHOWN = 250
+"""Most samples of a curve over time."""
+
+
+def engine_run(rho: float, seed: int) -> dict[str, Any]:
+    """Drive the arm in the engine and return both criteria, exact and with torque noise.
+
+    Parameters
+    ----------
+    rho : float
+        Frequency of the torques [Hz].
+    seed : int
+        Seed of the reproduction.
+    """
+    run, exact = drive_in_engine(rho), integrate([rho])[0]
+    gap = run.q - exact.q[: run.t.size]
+    shown = thinned(run.t.size, SHOWN)
+    return {
+        "exact": Criterion.of_run(run).content(),
+        "noisy": Criterion.of_run(with_torque_noise(run, rho, seed)).content(),
+        "largest_gap": float(np.abs(gap).max()),
+        "largest_motion": float(np.abs(exact.q - exact.q[0]).max()),
+        "largest_residual": float(np.abs(run.target() - run.regressor() @ model.TRUE).max()),
+        "t": run.t[shown].tolist(),
+        "gap": gap[shown].T.tolist(),
+    }
+
+
+def check_in_engine(
+    rho: float, estimates: Mapping[str, list[float]], seed: int
+) -> dict[str, list[float]]:
+    """Return the relative errors of torques that estimates predict for a noisy run in the engine.
+
+    Parameters
+    ----------
+    rho : float
+        Frequency of the torques [Hz].
+    estimates : mapping
+        Parameters by the name of their method.
+    seed : int
+        Seed of the reproduction.
+    """
+    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    return {
+        method: relative_error(noisy, np.array(found)).tolist()
+        for method, found in estimates.items()
+    }
+
+
+def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
+    """Return a run whose measured torques have the noise of `TORQUE_NOISE`."""
+    rng = named_stream(seed, "twolink", "torque noise", f"rho {rho}")
+    noise = rng.normal(0.0, TORQUE_NOISE * model.AMPLITUDE, run.tau.shape)
+    return replace(run, tau=run.tau + noise)
+
+
+def search(
+    method: str, criterion: Mapping[str, Any], max_evals: int, seed: int, stream: list[str]
+) -> dict[str, Any]:
+    """Search the parameters once and return them with the convergence curve.
+
+    Parameters
+    ----------
+    method : str
+        A key of `SETTINGS`.
+    criterion : mapping
+        Content of a `Criterion`.
+    max_evals : int
+        Evaluations of the criterion.
+    seed : int
+        Seed of the reproduction.
+    stream : list of str
+        Names of the random stream.
+    """
+    name, changes = SETTINGS[method]
+    goal = Criterion.from_content(criterion)
+    found = minimize(
+        goal.excess,
+        model.LOWER,
+        model.UPPER,
+        method=setting(name).build(**changes),
+        max_evals=max_evals,
+        rng=named_stream(seed, "twolink", *stream),
+    )
+    return {
+        "parameters": found.x.tolist(),
+        "excess": found.fun,
+        "evaluations": found.nfev,
+        "curve": best_at(found.history, checkpoints(max_evals)).tolist(),
+    }
+
+
+def checkpoints(max_evals: int) -> Float1D:
+    """Return the evaluations at which a convergence curve is kept, evenly in their logarithm."""
+    return np.asarray(np.geomspace(40.0, max_evals, CHECKPOINTS))
+
+
+def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
+    """Return the best cost at numbers of evaluations, of a history (nit, 2) of both."""
+    last = np.searchsorted(history[:, 0], evaluations, side="right") - 1
+    return np.asarray(history[np.maximum(last, 0), 1])
+
+
+def differentiated(
+    rho: float, noise: float, max_evals: int, seed: int, stream: list[str]
+) -> dict[str, Any]:
+    """Estimate from noisy positions that are differentiated twice: least squares and ELPIDSO.
+
+    Both are given the same data, torques without noise; central differences, no filter.
+
+    Parameters
+    ----------
+    rho : float
+        Frequency of the torques [Hz].
+    noise : float
+        Standard deviation of the noise of positions [rad].
+    max_evals : int
+        Evaluations of the search.
+    seed : int
+        Seed of the reproduction.
+    stream : list of str
+        Names of the random stream.
+    """
+    run = integrate([rho])[0]
+    rng = named_stream(seed, "twolink", "encoders", *stream)
+    q = run.q + rng.normal(0.0, noise, run.q.shape)
+    dq = np.gradient(q, STEP, axis=0)
+    data = Driven(run.t, q, dq, np.gradient(dq, STEP, axis=0), run.tau)
+    goal = Criterion.of_run(data)
+    found = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
+    return {
+        "LS": goal.least_squares.tolist(),
+        "LS in the box": goal.in_the_box().tolist(),
+        "ELPIDSO": found["parameters"],
+        "floor": goal.floor,
+        "excess": found["excess"],
+        "excess in the box": float(goal.excess(goal.in_the_box()[None])[0]),
+    }
