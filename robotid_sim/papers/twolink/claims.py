@@ -315,9 +315,10 @@ def _ranking(results: Results, average: Average) -> Claim:
         published=RANKING,
         ours=ours,
         verdict="reproduced" if ours == RANKING else verdict,
-        reason=f"E_r on exact torques: {steps}. The order of the searches among each other "
-        f"{'holds' if kept else 'does not hold'}; least squares is first, where its criterion "
-        f"puts it; errors below {TIE:g} are rounding and count as equal. Of {total} searches each, {stuck['ELPIDSO']} of ELPIDSO and {stuck['SPSO']} of "
+        reason=f"E_r on exact torques: {steps}; below {TIE:g} there is only rounding, which has no "
+        f"order. That of the searches among each other {'holds' if kept else 'does not hold'}; "
+        "least squares is first, where its criterion puts it. "
+        f"Of {total} searches each, {stuck['ELPIDSO']} of ELPIDSO and {stuck['SPSO']} of "
         f"SPSO end more than {STUCK} kg m² off, which decides means and not medians.",
     )
 

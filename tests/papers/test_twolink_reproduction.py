@@ -1,0 +1,58 @@
+"""The ELPIDSO paper, reproduced in a hurry."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.papers import Lab, find_paper
+from robotid_sim.papers.twolink import model
+from robotid_sim.papers.twolink.campaign import Campaign, Searches
+from robotid_sim.papers.twolink.criterion import Criterion
+
+SAME_COST = Searches(
+    parameters=np.tile(model.TRUE, (8, 1)),
+    excess=np.full(8, 1e-30),
+    curves=np.ones((8, 2)),
+    evaluations=10,
+)
+
+
+def campaign(**searches: Searches) -> Campaign:
+    criteria = {1.0: Criterion(np.eye(4), model.TRUE, 0.0)}
+    return Campaign(criteria, {(1.0, name): found for name, found in searches.items()})
+
+
+def test_costs_at_rounding_do_not_differ_significantly() -> None:
+    smaller = Searches(SAME_COST.parameters, np.full(8, 1e-33), SAME_COST.curves, 10)
+    found = campaign(ELPIDSO=smaller, SPSO=SAME_COST)
+    assert found.rank_sum(1.0, "SPSO") == 1.0
+    assert found.rank_sum(1.0, "LS") == 1.0
+
+
+def test_clear_costs_differ_significantly() -> None:
+    larger = Searches(SAME_COST.parameters, np.linspace(1.0, 2.0, 8), SAME_COST.curves, 10)
+    assert campaign(ELPIDSO=SAME_COST, GA=larger).rank_sum(1.0, "GA") < 0.01
+
+
+@pytest.mark.slow
+def test_quick_reproduction_keeps_the_exact_facts(tmp_path) -> None:
+    found = find_paper("twolink-elpidso").reproduce(Lab(folder=tmp_path, quick=True, workers=2))
+    claims = {claim.name: claim for claim in found.claims}
+    assert found.passed
+    assert claims["lambda"].within is True
+    assert claims["y-identity"].verdict == "conditional"
+    assert claims["elpidso-better-than-ls"].ours == 0
+    assert claims["elpidso-better-than-ls"].verdict == "not-reproducible"
+    assert claims["ls-worst-1e-6-rad"].ours > 30.0
+    assert claims["wilcoxon"].within is None
+    tables = dict(found.files)
+    assert {f"table-{k}" for k in range(1, 10)} <= set(tables)
+    searched = [row for row in tables["runs"].rows if row[0] == "noisy"]
+    assert len(searched) == 5 * 3 * 3
+    costs = np.array([float(row[8]) for row in tables["runs"].rows])
+    assert (costs >= 0.0).all()
+    charts = [chart.name for section in found.sections for chart in section.charts]
+    assert [name for name in charts if name.startswith("figure")] == [
+        "figure-4", "figure-5", "figure-6", "figure-7"
+    ]  # fmt: skip
+    again = find_paper("twolink-elpidso").reproduce(Lab(folder=tmp_path, quick=True))
+    assert again.claims == found.claims
