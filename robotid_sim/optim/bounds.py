@@ -37,6 +37,8 @@ class Box:
     """Lower bounds, shape (d,)."""
     upper: Float1D
     """Upper bounds, shape (d,)."""
+    first: Float2D | None = None
+    """Points that are known before the search, shape (k, d); populations begin with them."""
     width: Float1D = field(init=False)
     """Upper less lower bounds, shape (d,)."""
 
@@ -54,6 +56,11 @@ class Box:
         object.__setattr__(
             self, "width", readonly(width, shape=(None,), name="the width of the box")
         )
+        if self.first is not None:
+            known = readonly(self.first, shape=(None, lower.size), name="the first points")
+            if ((known < lower) | (known > upper)).any():
+                raise OptionError("the first points of a search must lie in its box")
+            object.__setattr__(self, "first", known)
 
     @property
     def dim(self) -> int:
@@ -62,6 +69,8 @@ class Box:
 
     def scatter(self, count: int, region: float, rng: np.random.Generator) -> Float2D:
         """Return uniform points of the middle part of the box, shape (count, d).
+
+        The first of them are replaced by the points that are known before the search.
 
         Parameters
         ----------
@@ -73,7 +82,10 @@ class Box:
             Source of randomness.
         """
         share = 0.5 + region * (rng.random((count, self.dim)) - 0.5)
-        return put_inside(self.lower + share * self.width, self, "clip")  # against rounding
+        points = put_inside(self.lower + share * self.width, self, "clip")  # against rounding
+        if self.first is not None:
+            points[: len(self.first)] = self.first[:count]
+        return points
 
 
 def check_region(region: float) -> None:

@@ -45,6 +45,7 @@ def minimize(
     max_evals: int,
     rng: np.random.Generator,
     target: float = -np.inf,
+    first: ArrayLike | None = None,
     callback: Callable[[int, float], None] | None = None,
     **options: Any,
 ) -> OptimResult:
@@ -69,6 +70,8 @@ def minimize(
         Source of randomness.
     target : float
         Cost at which to stop.
+    first : array_like, shape (k, d), optional
+        Points of the box that are known before the search; see `Optimizer.start`.
     callback : callable, optional
         Called after every batch with the number of evaluations and the best cost.
     **options
@@ -85,7 +88,7 @@ def minimize(
         with a note that says when.
     """
     optimizer = _built(method, options)
-    optimizer.start(lower, upper, rng, max_evals)
+    optimizer.start(lower, upper, rng, max_evals, first)
     search = _Search(fun)
     message = "the target is reached"
     try:

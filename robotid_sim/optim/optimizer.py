@@ -1,7 +1,7 @@
 """What an optimizer is."""
 
 from abc import ABC, abstractmethod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,7 +41,12 @@ class Optimizer(ABC):
     _asked: bool = False
 
     def start(
-        self, lower: ArrayLike, upper: ArrayLike, rng: np.random.Generator, max_evals: int
+        self,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        rng: np.random.Generator,
+        max_evals: int,
+        first: ArrayLike | None = None,
     ) -> None:
         """Begin a new search; forget the last one.
 
@@ -53,15 +58,20 @@ class Optimizer(ABC):
             Source of randomness.
         max_evals : int
             Number of evaluations that the search may cost.
+        first : array_like, shape (k, d), optional
+            Points of the box that the first population shall have; CMA-ES, which has a mean and no
+            population, does without them.
 
         Raises
         ------
         ShapeError
             If the bounds are not two vectors of one length of finite numbers.
         OptionError
-            If an upper bound is not above its lower bound, or the budget is not positive.
+            If an upper bound is not above its lower bound, a first point lies outside, or the
+            budget is not positive.
         """
-        self.box = Box(cast(Float1D, lower), cast(Float1D, upper))  # makes arrays of them
+        # The box makes arrays of them.
+        self.box = Box(*(cast(Any, part) for part in (lower, upper, first)))
         checks.whole("the budget of evaluations", max_evals, 1)
         if not isinstance(rng, np.random.Generator):
             raise OptionError(f"rng is a {type(rng).__name__}; give a numpy.random.Generator")

@@ -181,3 +181,25 @@ def test_cmaes_without_its_package_names_the_install_command(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cmaes", None)
     with pytest.raises(ImportError, match=r"pip install 'robotid_sim\[cmaes\]'"):
         run(method="cmaes")
+
+
+@pytest.mark.parametrize("method", sorted(set(OPTIMIZERS) - {"cmaes"}))
+def test_a_search_that_knows_a_point_is_never_worse_than_it(method):
+    known = np.array([0.123, -0.456, 0.789])
+
+    def fun(X):
+        return np.where(np.abs(X - known).max(axis=1) > 1e-9, 1.0, 0.0)  # a needle
+
+    found = minimize(
+        fun, -np.ones(3), np.ones(3), method=method, max_evals=200, first=known[None],
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert found.fun == 0.0
+
+
+def test_a_known_point_outside_the_box_is_refused():
+    with pytest.raises(OptionError, match="must lie in its box"):
+        minimize(
+            lambda X: X[:, 0], [0.0], [1.0], method="pso", max_evals=10, first=[[2.0]],
+            rng=np.random.default_rng(0),
+        )  # fmt: skip
