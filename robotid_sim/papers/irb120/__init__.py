@@ -1,0 +1,5 @@
+"""Umar, Shi, Khlil, Farouk (2021): excitation of an ABB IRB 120 by a mutating particle swarm."""
+
+from robotid_sim.papers.irb120.paper import MutatingSwarmPaper
+
+__all__ = ["MutatingSwarmPaper"]

@@ -1,0 +1,110 @@
+"""Umar et al. (2021): identifiability, least squares, and the searches on the Cartesian path."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robotid_sim.papers import PAPERS, Lab
+from robotid_sim.papers.irb120 import identification, model, optimum, trials
+from robotid_sim.papers.irb120.verdicts import lowest
+
+EXCITING = (0.21, -0.31, -0.39, -0.41, -0.33, 0.57, 0.31)
+"""A motion that a swarm has found."""
+
+
+@pytest.mark.parametrize(
+    ("measured", "rank", "counts"),
+    [
+        (identification.JOINT_TORQUES, 15, (6, 15, 9)),
+        ("moments along z of frame i, through joint i", 19, (11, 13, 6)),
+        (identification.AS_PRINTED, 22, (21, 2, 7)),
+        ("wrench at the base", 20, (9, 17, 4)),
+        ("moment vectors at the 3 joints", 23, (17, 8, 5)),
+        (identification.WRENCHES, 26, (26, 0, 4)),
+    ],
+)
+def test_no_measurement_gives_the_published_identifiability(measured, rank, counts) -> None:
+    base = identification.rank_analysis()[measured]
+    assert base.rank == rank
+    assert identification.counts(base) == counts
+    assert counts != model.IDENTIFIABILITY
+
+
+def test_joint_torques_show_six_parameters_alone_in_the_frames_of_the_paper() -> None:
+    base = identification.rank_analysis()[identification.JOINT_TORQUES]
+    assert set(base.identifiable_alone) == {"my2", "Ixy2", "Iyz2", "mz3", "Ixz3", "Iyz3"}
+    no_effect = {"m1", "mx1", "my1", "mz1", "Ixx1", "Izz1", "Ixy1", "Ixz1", "Iyz1"}
+    assert set(base.no_effect) == no_effect
+
+
+def test_least_squares_without_noise_is_exact_and_with_noise_keeps_its_bound() -> None:
+    rng = np.random.default_rng(0)
+    found = identification.identify(model.problem(), np.array(EXCITING), rng)
+    assert found.exact_error < 1e-9
+    assert (np.abs(found.scores) <= 3.0).mean() >= 0.98
+    assert found.scores.std() == pytest.approx(1.0, abs=0.1)
+
+
+def test_truth_is_that_of_the_paper() -> None:
+    found = identification.identify(model.problem(), np.array(EXCITING), np.random.default_rng(0))
+    names = list(found.basis.names)
+    # Eq. (50): mcy2 and mcz3 in kg mm, the two first moments that show alone.
+    assert found.beta_true[names.index("my2")] == pytest.approx(93.9465e-3)
+    assert found.beta_true[names.index("mz3")] == pytest.approx(100.6463e-3)
+
+
+def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> None:
+    for motion in optimum.published_motions():
+        assert not motion.followed
+        assert motion.scale < 0.1
+        assert motion.start_speed == pytest.approx(0.92781)
+    assert sum(model.OPTIMUM_A) > 0.58  # reach of the wrist center from the shoulder [m]
+
+
+def test_a_search_is_repeated_bit_for_bit_and_keeps_the_limits() -> None:
+    budget = {"population": 8, "iterations": 3, "reading": model.MAIN_READING}
+    parameters = {"seed": 3, "run": 1, "method": "mupso", "handling": "scaling", **budget}
+    first, second = (trials.swarm(**parameters) for _ in range(2))
+    assert first["x"] == second["x"]
+    assert first["evaluations"] == 24
+    assert first["curve"][1][-1] == pytest.approx(first["condition"])
+    assert first["limit_use"] <= 1.0 + 1e-9
+    other = trials.swarm(**{**parameters, "run": 2})
+    assert other["x"] != first["x"]
+
+
+def test_gradient_counts_its_evaluations_and_beats_its_draws() -> None:
+    common = {"seed": 0, "run": 0, "draws": 2}
+    drawn = trials.gradient(**common, iterations=1)
+    found = trials.gradient(**common, iterations=6)
+    assert found["evaluations"] > drawn["evaluations"] > 2
+    assert found["condition"] < drawn["condition"]
+    assert found["limit_use"] <= 1.0 + 1e-6
+
+
+def test_lowest_mean_is_that_of_the_named_method() -> None:
+    studies = {name: [{"condition": 7.0}] for name in model.METHODS}
+    assert not lowest({**studies, "spso": [{"condition": 6.0}]})
+    assert lowest({**studies, "mupso": [{"condition": 6.0}]})
+
+
+@pytest.mark.slow
+def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path: Path) -> None:
+    found = PAPERS["irb120-mupso"].reproduce(Lab(tmp_path, quick=True, workers=2))
+    claims = {claim.name: claim for claim in found.claims}
+    assert found.passed
+    assert claims["identifiability"].ours == 15
+    assert claims["identifiability"].verdict == "not-reproducible"
+    assert claims["identified-equals-ideal"].within
+    assert claims["condition-number-mean"].within is None  # a quick run does not judge it
+    assert 4.0 < claims["condition-number-minimum"].ours < 12.0
+    tables = dict(found.files)
+    assert [row[0] for row in tables["table-3"].rows] == [
+        *model.METHODS.values(), "random search", "gradient, one start"
+    ]  # fmt: skip
+    assert len(tables["table-4-base"].rows) == 15
+    assert len(tables["table-4-printed"].rows) == 22
+    charts = [chart.name for section in found.sections for chart in section.charts]
+    assert charts == ["figure-2", "figure-3", "figure-4", "figure-5"]
+    assert len(list(tmp_path.glob("*.json"))) == 29
