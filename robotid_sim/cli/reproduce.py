@@ -17,6 +17,9 @@ from robotid_sim.study.study import versions
 
 ALL = "all"
 
+CELL = 18
+"""Longest text of a cell but the first [characters]."""
+
 
 def reproduce(
     paper: Annotated[
@@ -110,6 +113,11 @@ def _content(found: list[Reproduction], page: Path) -> dict[str, Any]:
     }
 
 
+def _short(text: str) -> str:
+    """Return a text that fits a cell; the page has the whole one."""
+    return text if len(text) <= CELL else f"{text[: CELL - 1].rstrip()}…"
+
+
 def _print(found: Reproduction) -> None:
     """Print the claims of a paper with their verdicts."""
     from robotid_sim.report.reproduction_report import claim_cells
@@ -119,7 +127,8 @@ def _print(found: Reproduction) -> None:
         for claim in found.claims:
             if claim.verdict == verdict:
                 published, ours, _, band, met = claim_cells(claim)
-                rows.append([claim.name, verdict, published, ours, band, met])
+                row = [claim.name, verdict, published, ours, band, met]
+                rows.append([row[0], *(_short(cell) for cell in row[1:])])
     columns = ["claim", "verdict", "published", "ours", "band", "met"]
     output.print_table(f"{found.paper.title}", columns, rows, text_columns=2)
     output.print_line(found.finding)

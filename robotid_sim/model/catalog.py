@@ -150,6 +150,22 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
     )
 
 
+def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return a published set as it is printed, in the paper's frames: link to its values.
+
+    Keys and units are those of the ``published.toml`` beside the URDF: ``mass``, ``com`` or
+    ``first_moment``, ``inertia``.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot has no such set.
+    """
+    content = _read_published(robot)
+    name = published_parameters(robot, name).name
+    return {link: dict(values) for link, values in content["sets"][name].items() if link != "summary"}
+
+
 def published_links(robot: str) -> Robot:
     """Return the links of a robot that its paper is about, alone, as the catalog's URDF has them.
 

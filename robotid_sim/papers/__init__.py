@@ -3,12 +3,14 @@
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.irb120 import MutatingSwarmPaper
+from robotid_sim.papers.irb140 import QuantumSwarms
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.twolink import TwoLinkElpidso
 
 PAPERS: dict[str, Paper] = {
     "twolink-elpidso": TwoLinkElpidso(),
     "irb120-mupso": MutatingSwarmPaper(),
+    "irb140-qpso": QuantumSwarms(),
 }
 """The papers by name."""
 

@@ -102,7 +102,8 @@ def _look(mark: Mark, panel: Panel) -> dict[str, Any]:
     look: dict[str, Any] = {"mode": "markers", "marker": marker}
     look["hovertemplate"] = "%{x:.5g}, %{y:.5g}"
     if panel.y_ticks:
-        texts = [f"{n}: {x:.4g}" for n, x in zip(panel.y_ticks, mark.x.tolist(), strict=True)]
+        rows = zip(mark.x.tolist(), mark.y.tolist(), strict=True)
+        texts = [f"{panel.y_ticks[round(y)]}: {x:.4g}" for x, y in rows]
         look |= {"text": texts, "hovertemplate": "%{text}"}
     if mark.x_error is not None:
         ends = [_placed(panel, mark.x + sign * mark.x_error) for sign in (1.0, -1.0)]

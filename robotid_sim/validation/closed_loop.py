@@ -183,7 +183,7 @@ def closed_loop(
         The truth, and what the gains come from.
     models : mapping of str to Robot or sequence of Robot
         What the controllers believe, by name; with a sequence, run r uses its entry r. The true and
-        the nominal model are always compared too.
+        the nominal model are always compared too; one that is the plant itself is not run twice.
     rng : numpy.random.Generator
         Source of everything that is drawn.
     plan : LoopPlan, optional
@@ -202,7 +202,8 @@ def closed_loop(
     plan = plan or LoopPlan()
     tasks = task_runs(nominal, plan)
     gains = _gains(nominal, tasks, plan)
-    everyone: dict[str, Robot | Sequence[Robot]] = {TRUE: plant, NOMINAL: nominal, **models}
+    known = {TRUE: plant} if nominal is plant else {TRUE: plant, NOMINAL: nominal}
+    everyone: dict[str, Robot | Sequence[Robot]] = {**known, **models}
     first = [_reference_task(plant, gains, task, rng, plan) for task in tasks]
     # These decide the disturbance of the others; they are too few to start processes for.
     done = map_tasks(run_loop, first, 1, lambda share: progress("control", 0.2 * share))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from test_draw import CHARTS, band, intervals, lines, space
 
+from robotid_sim.chart import Chart, Panel, Points
 from robotid_sim.palette import ROLES
 from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
 
@@ -83,3 +84,11 @@ def test_plotly_script_comes_from_the_package_or_is_none(monkeypatch) -> None:
     assert "Plotly" in script
     monkeypatch.setattr("robotid_sim.report.interactive.find_spec", lambda name: None)
     assert plotly_script() is None
+
+
+def test_named_rows_may_hold_any_number_of_points() -> None:
+    points = Points([1.0, 2.0, 30.0], [1.0, 1.0, 0.0], "runs", "identified")
+    panel = Panel(marks=(points,), y_ticks=("first", "second"))
+    chart = Chart(name="c", title="t", caption="c", panels=(panel,))
+    (trace,) = plotly_figure(chart)["data"]
+    assert trace["text"] == ["second: 1", "second: 2", "first: 30"]

@@ -1,0 +1,108 @@
+"""Kinematics of the ABB IRB 140 as its paper writes them, to be checked against the URDF's.
+
+The paper's Table 1 is a standard Denavit-Hartenberg table, though its eq. (1)-(2) are the modified
+form. The signs of eq. (3) and of the position, most of them lost in print, are those that make them
+equal to the product of the transforms.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robotid_sim.arrays import Float1D, Float2D
+
+DH = (
+    (0.070, -0.5 * np.pi, 0.352, 0.0),
+    (-0.360, 0.0, 0.0, 0.5 * np.pi),
+    (0.0, -0.5 * np.pi, 0.0, 0.0),
+    (0.0, 0.5 * np.pi, 0.380, 0.0),
+    (0.0, -0.5 * np.pi, 0.0, 0.0),
+    (0.0, 0.0, 0.065, 0.0),
+)
+"""Table 1: a [m], alpha [rad], d [m], offset of theta [rad] of every joint, standard convention."""
+
+HOME = np.array([0.0, 0.0, np.pi, 0.0, 0.0, 0.0])
+"""Joint angles of the paper at the URDF's zero [rad]: its own zero folds the forearm back."""
+
+
+def dh_transform(a: float, alpha: float, d: float, theta: float) -> Float2D:
+    """Return the standard transform Rz(theta) Tz(d) Tx(a) Rx(alpha), shape (4, 4)."""
+    ct, st, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+    return np.array(
+        [
+            [ct, -st * ca, st * sa, a * ct],
+            [st, ct * ca, -ct * sa, a * st],
+            [0.0, sa, ca, d],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def dh_frames(q: ArrayLike) -> Float2D:
+    """Return base and link frames at the paper's joint angles q (6,) [rad], shape (7, 4, 4)."""
+    frames = [np.eye(4)]
+    for (a, alpha, d, offset), angle in zip(DH, np.asarray(q, dtype=float), strict=True):
+        frames.append(frames[-1] @ dh_transform(a, alpha, d, float(angle) + offset))
+    return np.array(frames)
+
+
+def position(q: ArrayLike) -> Float1D:
+    r"""Return the tool's position in closed form, shape (..., 3) [m].
+
+    With :math:`\tilde q_2 = q_2 + \pi/2`, angle sums in the indices and :math:`a_2 = -0.36` m,
+
+    .. math::
+
+        X &= C_1 (a_1 + a_2 C_{\tilde 2} - d_4 S_{\tilde 2 3})
+             - d_6 (C_5 C_1 S_{\tilde 2 3} + S_5 (S_1 S_4 + C_4 C_1 C_{\tilde 2 3})) \\
+        Y &= S_1 (a_1 + a_2 C_{\tilde 2} - d_4 S_{\tilde 2 3})
+             - d_6 (C_5 S_1 S_{\tilde 2 3} + S_5 (C_4 S_1 C_{\tilde 2 3} - C_1 S_4)) \\
+        Z &= d_1 - a_2 S_{\tilde 2} - d_4 C_{\tilde 2 3}
+             - d_6 (C_5 C_{\tilde 2 3} - C_4 S_5 S_{\tilde 2 3})
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 6)
+        Joint angles of the paper [rad].
+    """
+    q1, q2, q3, q4, q5, _ = np.moveaxis(np.asarray(q, dtype=float), -1, 0)
+    q2 = q2 + 0.5 * np.pi
+    (a1, _, d1, _), (a2, _, _, _), _, (_, _, d4, _), _, (_, _, d6, _) = DH
+    c1, s1, c4, s4, c5, s5 = np.cos(q1), np.sin(q1), np.cos(q4), np.sin(q4), np.cos(q5), np.sin(q5)
+    c23, s23 = np.cos(q2 + q3), np.sin(q2 + q3)
+    reach = a1 + a2 * np.cos(q2) - d4 * s23
+    x = c1 * reach - d6 * (c5 * c1 * s23 + s5 * (s1 * s4 + c4 * c1 * c23))
+    y = s1 * reach - d6 * (c5 * s1 * s23 + s5 * (c4 * s1 * c23 - c1 * s4))
+    z = d1 - a2 * np.sin(q2) - d4 * c23 - d6 * (c5 * c23 - c4 * s5 * s23)
+    return np.stack([x, y, z], axis=-1)
+
+
+def orientation_entries(q: ArrayLike) -> Float1D:
+    """Return r13, r33, r31 and r32 of eq. (3) in closed form, shape (4,)."""
+    q1, q2, q3, q4, q5, q6 = np.asarray(q, dtype=float)
+    c1, s1, c4, s4 = np.cos(q1), np.sin(q1), np.cos(q4), np.sin(q4)
+    c5, s5, c6, s6 = np.cos(q5), np.sin(q5), np.cos(q6), np.sin(q6)
+    c23, s23 = np.cos(q2 + 0.5 * np.pi + q3), np.sin(q2 + 0.5 * np.pi + q3)
+    return np.array(
+        [
+            -c5 * c1 * s23 - s5 * s1 * s4 - s5 * c4 * c1 * c23,
+            -c5 * c23 + c4 * s5 * s23,
+            -c6 * s5 * c23 - c6 * c4 * c5 * s23 + s4 * s6 * s23,
+            c6 * s4 * s23 + s6 * s5 * c23 + s6 * c4 * c5 * s23,
+        ]
+    )
+
+
+def jacobian(q: ArrayLike) -> Float2D:
+    """Return the geometric Jacobian of eq. (4)-(6), linear rows first, shape (6, 6).
+
+    Column j is (z x (p - o), z) with axis z and origin o of frame j - 1 and the tool's position p.
+    """
+    frames = dh_frames(q)
+    tool = frames[-1][:3, 3]
+    axes, origins = frames[:-1, :3, 2], frames[:-1, :3, 3]
+    return np.vstack([np.cross(axes, tool - origins).T, axes.T])
+
+
+def singularity_index(q: ArrayLike) -> float:
+    """Return kappa(J) = |J| |J^-1| (spectral norms) at the paper's joint angles."""
+    return float(np.linalg.cond(jacobian(q)))

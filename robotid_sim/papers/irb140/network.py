@@ -1,0 +1,229 @@
+"""Forward kinematics by a multilayer perceptron: position of the tool from the joint angles.
+
+The paper checks its kinematics by a network whose input, loss and architecture it states twice and
+differently. Here the input are the joint angles, the output is the position; poses with a
+singularity index above 1000 are left out, which is what its penalty on them comes to.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.kinematics import tip_jacobian, tip_position
+from robotid_sim.errors import MissingExtraError
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.robot import Robot
+from robotid_sim.papers.irb140.published import ROBOT
+from robotid_sim.papers.irb140.swarms import ROOT
+from robotid_sim.streams import named_stream
+
+SINGULAR = 1000.0
+"""Singularity index above which a pose is left out (sec. 2.4)."""
+
+SAMPLES = 40_000
+VALIDATION = 0.2
+"""Share of the samples that the network does not learn from."""
+
+CENTER = (0.0, 0.3, -0.2, 0.0, 0.8, 0.0)
+"""Middle of the task region, in the URDF's joint angles [rad]: the tool ahead, the wrist bent."""
+
+WIDE_SHARE = 0.5
+"""The widest region is this share of every joint's range, about its middle."""
+
+OUTPUTS = 30.0
+"""Positions are scaled to +- this. scipy's L-BFGS stops when the loss falls by less than 2e-9, an
+absolute amount for losses below one: with outputs in [-1, 1] that is at 1.5 mm."""
+
+CHUNK = 500
+"""Iterations between two looks at the validation error."""
+PATIENCE = 2
+"""Looks without a better one after which training stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network, how it is trained, and on what."""
+
+    label: str
+    layers: tuple[int, ...]
+    solver: str
+    half_width: float | None
+    """Of the region in every joint, about the middle of the task region [deg]; None: `WIDE_SHARE`
+    of the ranges."""
+    iterations: int
+    """Most iterations (L-BFGS) or epochs."""
+    quick: int
+    """The same in a quick run."""
+
+    @property
+    def region(self) -> str:
+        """The region in words."""
+        if self.half_width is None:
+            return f"{100.0 * WIDE_SHARE:.0f} % of the joint ranges"
+        return f"± {self.half_width:g}°"
+
+
+_SINGLE, _DEEP = "1 x 50, L-BFGS", "4 x 122 = 488, Adam"
+
+NETWORKS: Mapping[str, Network] = MappingProxyType(
+    {
+        "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 500),
+        "single-20": Network(_SINGLE, (50,), "lbfgs", 20.0, 2000, 300),
+        "single-30": Network(_SINGLE, (50,), "lbfgs", 30.0, 2000, 300),
+        "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 2000, 300),
+        "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 2000, 300),
+        "sgd-15": Network("1 x 50, gradient steps from .01", (50,), "sgd", 15.0, 200, 20),
+        "deep-15": Network(_DEEP, (122,) * 4, "adam", 15.0, 60, 5),
+        "deep-wide": Network(_DEEP, (122,) * 4, "adam", None, 60, 5),
+    }
+)
+"""Both architectures that the paper states, logistic units, with solvers and regions."""
+
+TASK = "single-15"
+"""The network that is held against the printed error."""
+
+
+def require_sklearn() -> None:
+    """Raise unless scikit-learn is installed.
+
+    Raises
+    ------
+    MissingExtraError
+        With the install command.
+    """
+    try:
+        import sklearn.neural_network  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            "the neural kinematics need scikit-learn: pip install 'robotid_sim[kinematics]'"
+        ) from error
+
+
+def train(network: str, seed: int, samples: int, iterations: int) -> dict[str, Any]:
+    """Return the errors of a trained network [mm]; the trial of Figure 12.
+
+    Returns
+    -------
+    result : dict
+        ``train`` and ``validation`` (mean distance [mm]), ``worst`` (largest validation distance),
+        ``excluded`` (share of poses left out), ``curve`` (iterations, training and validation error
+        of every look), ``quantiles`` (of the validation distance, at 0, 2, ... 100 %).
+    """
+    require_sklearn()
+    chosen = NETWORKS[network]
+    rng = named_stream(seed, ROOT, "network", network)
+    q, xyz, excluded = _poses(chosen.half_width, samples, rng)
+    inputs, _ = _scaled(q, 1.0)
+    outputs, half = _scaled(xyz, OUTPUTS)
+    millimeters = 1e3 * half
+    split = round((1.0 - VALIDATION) * len(q))
+    parts = (inputs[:split], outputs[:split]), (inputs[split:], outputs[split:])
+    state = int(rng.integers(2**31))
+    fit = _by_lbfgs if chosen.solver == "lbfgs" else _by_gradient_steps
+    predict, curve = fit(chosen, parts, millimeters, iterations, state)
+    errors = [_distances(predict, x, y, millimeters) for x, y in parts]
+    return {
+        "train": float(errors[0].mean()),
+        "validation": float(errors[1].mean()),
+        "worst": float(errors[1].max()),
+        "excluded": excluded,
+        "samples": len(q),
+        "curve": curve,
+        "quantiles": np.quantile(errors[1], np.linspace(0.0, 1.0, 51)).tolist(),
+    }
+
+
+def region_of(half_width: float | None, robot: Robot) -> tuple[Float1D, Float1D]:
+    """Return the lower and upper joint angles of a region [rad], shape (6,) each."""
+    if half_width is not None:
+        return np.array(CENTER) - np.radians(half_width), np.array(CENTER) + np.radians(half_width)
+    half = WIDE_SHARE * robot.limits.half_range
+    return robot.limits.middle - half, robot.limits.middle + half
+
+
+def _poses(
+    half_width: float | None, samples: int, rng: np.random.Generator
+) -> tuple[Float2D, Float2D, float]:
+    """Return joint angles, positions [m], and the share of poses that were left out."""
+    robot = load_robot(ROBOT)
+    lower, upper = region_of(half_width, robot)
+    drawn = rng.uniform(lower, upper, (samples, robot.dof))
+    jacobians = np.array([tip_jacobian(robot, pose) for pose in drawn])
+    kept = np.linalg.cond(jacobians) <= SINGULAR
+    q = drawn[kept]
+    return q, tip_position(robot, q), float(1.0 - kept.mean())
+
+
+def _scaled(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
+    """Return the columns scaled to [-largest, largest], and what one unit is worth."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    unit = np.where(high > low, 0.5 * (high - low), 1.0) / largest
+    return (values - low) / unit - largest, unit
+
+
+Parts = tuple[tuple[Float2D, Float2D], tuple[Float2D, Float2D]]
+
+
+def _distances(predict: Any, x: Float2D, y: Float2D, millimeters: Float1D) -> Float1D:
+    """Return the distance of predicted from true positions [mm], shape (N,)."""
+    return np.asarray(np.linalg.norm((predict(x) - y) * millimeters, axis=1))
+
+
+def _by_lbfgs(
+    chosen: Network, parts: Parts, millimeters: Float1D, iterations: int, state: int
+) -> tuple[Any, list[list[float]]]:
+    """Train in chunks until the validation error rises; the last state is near the best."""
+    from sklearn.neural_network import MLPRegressor
+
+    network = MLPRegressor(
+        hidden_layer_sizes=chosen.layers,
+        activation="logistic",
+        solver="lbfgs",
+        alpha=0.0,
+        tol=0.0,
+        max_iter=CHUNK,
+        max_fun=10 * CHUNK,
+        warm_start=True,
+        random_state=state,
+    )
+    curve: list[list[float]] = []
+    best, waited = np.inf, 0
+    while len(curve) * CHUNK < iterations and waited < PATIENCE:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a chunk ends before convergence
+            network.fit(*parts[0])
+        errors = [float(_distances(network.predict, *p, millimeters).mean()) for p in parts]
+        curve.append([(len(curve) + 1.0) * CHUNK, *errors])
+        best, waited = (errors[1], 0) if errors[1] < best else (best, waited + 1)
+    return network.predict, curve
+
+
+def _by_gradient_steps(
+    chosen: Network, parts: Parts, millimeters: Float1D, iterations: int, state: int
+) -> tuple[Any, list[list[float]]]:
+    """Train by back-propagation in batches, with scikit-learn's early stopping."""
+    from sklearn.neural_network import MLPRegressor
+
+    network = MLPRegressor(
+        hidden_layer_sizes=chosen.layers,
+        activation="logistic",
+        solver=chosen.solver,
+        alpha=0.0,
+        learning_rate="adaptive",
+        learning_rate_init=0.01 if chosen.solver == "sgd" else 1e-3,
+        max_iter=iterations,
+        early_stopping=True,
+        n_iter_no_change=10,
+        tol=1e-6,
+        random_state=state,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the epochs were used up
+        network.fit(*parts[0])
+    errors = [float(_distances(network.predict, *p, millimeters).mean()) for p in parts]
+    return network.predict, [[float(network.n_iter_), *errors]]

@@ -1,0 +1,183 @@
+"""The paper's search: swarms that are shown the answer and asked to find it again.
+
+The objective of eq. (20) compares a candidate's 27 parameters with those of the CAD model. No
+torque is in it: it is a sphere centered at the known answer, and what it measures is how fast a
+swarm shrinks to a point.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.optim import OPTIMIZERS, minimize
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.irb140.published import ITERATIONS, PARTICLES, mape, parameter_vector
+from robotid_sim.streams import named_stream
+
+Scaling = Literal["relative", "raw"]
+
+ASYMMETRY = 1.2
+"""The box reaches this much farther up than down, so that the answer is not its center."""
+
+LAMBDA = 10.0
+"""Penalty factor at the end of a run; it grows linearly from zero. The paper gives no law."""
+
+CLOSE = 0.01
+"""A search has converged when this share of its whole gain is left. The paper has no definition."""
+
+_PRINTED = {"population": PARTICLES, "c1": 2.5, "c2": 1.5}
+_CLAMPED = {"velocity_limit": 0.2, "bounds": "clip"}
+_QUBIT = setting("fazilat-2025-qpso")
+_PSO = setting("fazilat-2025-pso")
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A swarm with its options, as a table names it."""
+
+    label: str
+    optimizer: str
+    options: Mapping[str, Any]
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "pso": Method("PSO, w .99, clamped", _PSO.method, {**_PSO.options, **_CLAMPED}),
+        "pso-literal": Method(
+            "PSO, w .99, as printed (no clamp, no walls)",
+            _PSO.method,
+            {**_PSO.options, "velocity_limit": float("inf"), "bounds": "none"},
+        ),
+        "pso-decreasing": Method(
+            "PSO, w .99 to .4 (eq. 18), clamped",
+            "ldw-pso",
+            {**_PRINTED, "w_start": 0.99, "w_end": 0.4, **_CLAMPED},
+        ),
+        "pso-constricted": Method(
+            "PSO, w .73, c 1.5 (Clerc, Kennedy)", "pso", {"population": PARTICLES}
+        ),
+        "qubit": Method("QPSO, qubits, expectation, w .99", _QUBIT.method, _QUBIT.options),
+        "qubit-decreasing": Method(
+            "QPSO, qubits, expectation, w .99 to .4",
+            _QUBIT.method,
+            {**_QUBIT.options, "w_end": 0.4},
+        ),
+        "qubit-bits": Method(
+            "QPSO, 12 measured qubits a parameter",
+            _QUBIT.method,
+            {**_QUBIT.options, "reading": "bits"},
+        ),
+        "qubit-single": Method(
+            "QPSO, one measured qubit a parameter (literal)",
+            _QUBIT.method,
+            {**_QUBIT.options, "reading": "bits", "bits": 1},
+        ),
+        "delta-well": Method(
+            "QPSO, delta well (Sun et al.)", "qpso-delta", {"population": PARTICLES}
+        ),
+    }
+)
+"""The readings of the paper's two algorithms, and what the literature has."""
+
+
+class ParameterDistance:
+    """Equation (20): squared distance to the reference, and a penalty outside the box.
+
+    Parameters
+    ----------
+    reference : ndarray, shape (27,)
+        The CAD parameters.
+    half_width : float
+        Half width of the box below the reference, as a share of each parameter.
+    scaling : str
+        ``relative`` searches p over its reference, ``raw`` the parameters themselves.
+    iterations : int
+        Calls after which the penalty factor has its full size.
+
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (27,)
+        The box.
+    reach : float
+        Largest distance of a candidate from the middle of the box so far, in half widths.
+    """
+
+    def __init__(
+        self, reference: Float1D, half_width: float, scaling: Scaling, iterations: int
+    ) -> None:
+        self.target = np.ones_like(reference) if scaling == "relative" else reference
+        ends = self.target * (1.0 - half_width), self.target * (1.0 + ASYMMETRY * half_width)
+        self.lower, self.upper = np.minimum(*ends), np.maximum(*ends)
+        self.reach = 0.0
+        self._iterations, self._called = iterations, 0
+
+    def __call__(self, X: Float2D) -> Float1D:
+        """Return the costs of candidates, shape (m,)."""
+        middle, half = 0.5 * (self.upper + self.lower), 0.5 * (self.upper - self.lower)
+        self.reach = max(self.reach, float((np.abs(X - middle) / half).max()))
+        factor = LAMBDA * self._called / self._iterations
+        self._called += 1
+        outside = np.maximum(self.lower - X, 0.0) + np.maximum(X - self.upper, 0.0)
+        return np.asarray(((X - self.target) ** 2).sum(axis=1) + factor * (outside**2).sum(axis=1))
+
+
+def search(
+    method: str, scaling: Scaling, half_width: float, runs: int, seed: int
+) -> dict[str, Any]:
+    """Return the runs of one method on one box; the trial of Table 3 and of figures 6 to 9.
+
+    Returns
+    -------
+    result : dict
+        By run: ``cost``, ``mape_com``, ``mape_inertia`` [%], ``converged`` and ``last_gain``
+        (iterations), ``reach``, ``seconds``; ``estimate`` (27 values), ``curve`` (best cost after
+        every iteration); ``evaluations`` of one run.
+    """
+    chosen = METHODS[method]
+    found = [_run(chosen, scaling, half_width, named_stream(seed, ROOT, method, scaling,
+             f"{half_width:g}", f"run {run}")) for run in range(runs)]  # fmt: skip
+    keys = [key for key in found[0] if key != "evaluations"]
+    collected: dict[str, Any] = {key: [one[key] for one in found] for key in keys}
+    return {**collected, "evaluations": found[0]["evaluations"]}
+
+
+ROOT = "irb140-qpso"
+"""Name of the random streams of this paper."""
+
+
+def _run(
+    method: Method, scaling: Scaling, half_width: float, rng: np.random.Generator
+) -> dict[str, Any]:
+    reference = parameter_vector("reference")
+    cost = ParameterDistance(reference, half_width, scaling, ITERATIONS)
+    optimizer = OPTIMIZERS.build(method.optimizer, **method.options)
+    began = time.perf_counter()
+    found = minimize(
+        cost,
+        cost.lower,
+        cost.upper,
+        method=optimizer,
+        max_evals=PARTICLES * ITERATIONS,
+        rng=rng,
+    )
+    seconds = time.perf_counter() - began
+    curve = found.history[:, 1]
+    estimate = found.x * reference if scaling == "relative" else found.x
+    com, inertia = mape(estimate, reference)
+    return {
+        "cost": found.fun,
+        "mape_com": com,
+        "mape_inertia": inertia,
+        "converged": int(np.argmax(curve - curve[-1] <= CLOSE * (curve[0] - curve[-1]))) + 1,
+        "last_gain": int(np.flatnonzero(np.diff(curve, prepend=np.inf))[-1]) + 1,
+        "reach": cost.reach,
+        "seconds": seconds,
+        "estimate": estimate.tolist(),
+        "curve": curve.tolist(),
+        "evaluations": found.nfev,
+    }

@@ -1,0 +1,146 @@
+"""What the paper leaves out: the same swarms on torques from the engine, with least squares beside.
+
+And its CAD step: mass properties of the links from geometry at uniform density.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.estimation import ESTIMATORS, Estimate
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.cad import inertia_from_geometry
+from robotid_sim.model.catalog import load_robot, published_parameters
+from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT
+from robotid_sim.papers.irb140.swarms import METHODS, ROOT
+from robotid_sim.streams import named_stream
+from robotid_sim.study.config import RobotConfig, StudyConfig
+from robotid_sim.study.robots import read_robot
+from robotid_sim.study.stages import design, identify, simulate
+from robotid_sim.validation.prediction import rms
+
+TIP = "link_3"
+"""The paper's chain; the wrist is locked and belongs to the last link."""
+
+CLASSICAL = ("ols", "wls", "consistent")
+SEARCHES = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+BOX = 0.5
+"""Half width of the searches' box around weighted least squares, as in Table 3's runs."""
+
+TOTAL_MASS = 98.0
+"""Mass of the whole robot, base included, from its data sheet [kg]."""
+
+
+def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
+    """Return classical estimators and swarms on one log of the arm in the engine.
+
+    Excitation, experiment and preprocessing are those of a quick study; sensors are its default
+    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals.
+
+    Returns
+    -------
+    result : dict
+        ``estimates``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
+        standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
+        ``seconds``; ``base_parameters``; ``torque`` (RMS per joint [N m]); ``joints``.
+    """
+    config = StudyConfig(seed=seed + 1000 * run, robot=RobotConfig(tip=TIP)).quick()
+    plant = read_robot(ROBOT, config.robot)
+    trajectory = design(plant, config)
+    log = simulate(plant, trajectory, config)
+    found = identify(plant, log, config.with_estimators(CLASSICAL))
+    true = found.basis.of(plant.parameters())
+    estimates = {one.estimator: one for one in found.estimates}
+    std = estimates["wls"].std
+    problem = found.problem
+    for name in SEARCHES:
+        method = METHODS[name]
+        estimator = ESTIMATORS.build(
+            "wls-pso",
+            optimizer=method.optimizer,
+            options=dict(method.options),
+            fraction=BOX,
+            evaluations=PARTICLES * ITERATIONS,
+        )
+        rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
+        estimates[name] = estimator.fit(problem, rng)
+    return {
+        "estimates": {name: _row(one, true, std) for name, one in estimates.items()},
+        "base_parameters": len(found.basis.names),
+        "torque": rms(problem.by_joint(problem.y)).tolist(),
+        "joints": list(plant.joint_names),
+    }
+
+
+def _row(estimate: Estimate, true: Float1D, std: Float1D) -> dict[str, Any]:
+    return {
+        "criterion_over_optimum": estimate.criterion_over_optimum,
+        "error": float(rms((estimate.beta - true) / std)),
+        "residual": estimate.torque_rms.tolist(),
+        "nfev": estimate.nfev,
+        "seconds": estimate.seconds,
+    }
+
+
+def visible_directions() -> tuple[int, int]:
+    """Return how many combinations of the paper's 27 parameters joint torques show, and of 27.
+
+    Masses are known, as in the paper: the rank of the derivative of the base parameters of three
+    links with respect to centers of mass and central inertia.
+    """
+    published = published_parameters(ROBOT)
+    basis = base_parameters(load_robot(ROBOT, tip=published.tip), ())
+    width = parameters.N_INERTIAL
+    columns = []
+    for k in range(len(LINKS)):
+        own = parameters.inertial_slice(k)
+        mass, com, central = inertia.unpack(published.phi[own])
+        start = np.concatenate([com, central[np.triu_indices(3)]])
+        for step in np.eye(start.size):
+            ends = (_packed(mass, start + sign * 0.5 * step) for sign in (1.0, -1.0))
+            change = np.zeros(basis.B.shape[1])
+            change[k * width : (k + 1) * width] = np.subtract(*ends)  # exact: quadratic in com
+            columns.append(basis.B @ change)
+    matrix = np.column_stack(columns)
+    return int(np.linalg.matrix_rank(matrix)), matrix.shape[1]
+
+
+def _packed(mass: float, values: Float1D) -> Float1D:
+    """Return ten parameters from a mass, a center of mass and six entries of central inertia."""
+    central = np.zeros((3, 3))
+    central[np.triu_indices(3)] = values[3:]
+    return inertia.pack(mass, values[:3], central + np.triu(central, 1).T)
+
+
+def cad_step() -> dict[str, Any]:
+    """Return mass properties of the links from their meshes, in the paper's link frames (sec. 2.6).
+
+    Returns
+    -------
+    result : dict
+        By link: ``volume`` [l], ``mass`` [kg], ``com`` [m], ``inertia`` about the center of mass
+        (Ixx, Ixy, Ixz, Iyy, Iyz, Izz [kg m^2]); ``density`` [kg/m^3], ``seconds``.
+    """
+    began = time.perf_counter()
+    made = inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS)
+    frames = published_parameters(ROBOT).frames
+    rows = {}
+    by_name = {link.name: link for link in made.links}
+    for name, frame in zip(LINKS, frames, strict=True):
+        link = by_name[name]
+        mass, com, central = inertia.unpack(inertia.transformed(link.phi, np.linalg.inv(frame)))
+        rows[name] = {
+            "volume": 1e3 * link.volume,
+            "mass": mass,
+            "com": com.tolist(),
+            "inertia": central[np.triu_indices(3)].tolist(),
+        }
+    volume = sum(link.volume for link in made.links)
+    return {
+        "links": rows,
+        "density": TOTAL_MASS / volume,
+        "seconds": time.perf_counter() - began,
+    }
