@@ -15,7 +15,10 @@ References
    eq. (10).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.linalg import block_diag
 
 from robotid_sim.arrays import Float1D, Float2D
 
@@ -76,6 +79,18 @@ def from_pseudo_inertia(matrix: Float2D) -> Float1D:
 def transformed(phi: Float1D, T_a_b: Float2D) -> Float1D:
     """Return the parameters of a body, given in frame b, in frame a."""
     return from_pseudo_inertia(T_a_b @ pseudo_inertia(phi) @ T_a_b.T)
+
+
+def frame_map(frames: Sequence[Float2D]) -> Float2D:
+    """Return the matrix from the parameters of bodies, each in its frame b, to those in frames a.
+
+    Parameters
+    ----------
+    frames : sequence of ndarray, shape (4, 4)
+        ``T_a_b`` of every body.
+    """
+    maps = [np.transpose([transformed(e, T) for e in np.eye(10)]) for T in frames]
+    return np.asarray(block_diag(*maps))
 
 
 def inconsistency(phi: Float1D) -> str | None:

@@ -189,3 +189,17 @@ def test_roll_pitch_yaw_follow_the_urdf_convention() -> None:
     rng = np.random.default_rng(15)
     rpy = rng.uniform(-3.0, 3.0, 3)
     np.testing.assert_allclose(rotation_from_rpy(rpy), pin.rpy.rpyToMatrix(*rpy), atol=ROUNDING)
+
+
+def test_frame_map_changes_the_frame_of_every_body() -> None:
+    rng = np.random.default_rng(5)
+    frames = []
+    for _ in range(2):
+        T = np.eye(4)
+        T[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        T[:3, 3] = rng.normal(size=3)
+        frames.append(T)
+    phi = rng.normal(size=(2, 10))
+    expected = [inertia.transformed(p, T) for p, T in zip(phi, frames, strict=True)]
+    found = inertia.frame_map(frames) @ phi.ravel()
+    np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-12)

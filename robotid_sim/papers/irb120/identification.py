@@ -33,13 +33,7 @@ def paper_frames() -> Float2D:
     The paper's frames are those of standard Denavit-Hartenberg; which parameters show alone
     depends on the frames.
     """
-    frames = published_parameters("irb120").frames
-    size = parameters.N_INERTIAL
-    T = np.zeros((size * len(frames), size * len(frames)))
-    for k, frame in enumerate(frames):
-        body = parameters.inertial_slice(k)
-        T[body, body] = np.transpose([inertia.transformed(e, frame) for e in np.eye(size)])
-    return T
+    return inertia.frame_map(published_parameters("irb120").frames)
 
 
 @cache
