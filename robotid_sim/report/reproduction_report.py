@@ -128,8 +128,10 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     rows = []
     for paper, claim in claims:
         lead = (paper, claim.claim, claim.reason) if several else (claim.claim, claim.reason)
-        rows.append((*lead, *claim_cells(claim)))
-    columns = ("claim", "why", "published", "ours", "95 %", "band", "met")
+        published, ours, interval, band, met = claim_cells(claim)
+        own = ours if interval == "-" else f"{ours} ({interval})"
+        rows.append((*lead, published, own, band if met == "-" else f"{band}: {met}"))
+    columns = ("claim", "why", "published", "ours (95 %)", "band: met")
     return Table(
         columns=("paper", *columns) if several else columns,
         rows=tuple(rows),
@@ -145,7 +147,7 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
         return one if isinstance(one, str) else number(one) + (unit if one is not None else "")
 
     interval = "-" if claim.interval is None else " … ".join(number(v) for v in claim.interval)
-    met = {True: "yes", False: claim.missed, None: "-"}[claim.within]
+    met = {True: "met", False: claim.missed, None: "-"}[claim.within]
     return value(claim.published), value(claim.ours), interval, band_text(claim), met
 
 

@@ -16,6 +16,9 @@ from robotid_sim.papers.irb140.swarms import METHODS
 ROLES = {"reference": "true", "QPSO": "identified", "PSO": "nominal"}
 """Color of every model."""
 
+SETTLED = 0.3
+"""Time that the loop takes to settle, left out of differences of torques [s]."""
+
 SHOWN = (
     "pso", "pso-literal", "pso-decreasing", "pso-constricted", "qubit", "qubit-decreasing",
     "qubit-bits", "delta-well",
@@ -105,9 +108,10 @@ def network_error(results: Results) -> Chart:
         own = NETWORKS[name]
         label, role = f"{own.label}, {own.region}", joint_role(k)
         curve = np.array(found["curve"])
-        if own.solver == "lbfgs" and len(curve) > 1:
-            training.append(Line(curve[:, 0], curve[:, 1], f"{label}, training", role, "dashed"))
-            training.append(Line(curve[:, 0], curve[:, 2], f"{label}, validation", role))
+        if own.solver == "lbfgs":
+            training.append(Line(curve[:, 0], curve[:, 1], "", role, "dashed"))
+            training.append(Points(curve[:, 0], curve[:, 2], "", role, size=4.0))
+            training.append(Line(curve[:, 0], curve[:, 2], label, role))
         share = np.linspace(0.0, 100.0, len(found["quantiles"]))
         spread.append(Line(np.array(found["quantiles"]), share, label, role, "solid", 1.4))
     return Chart(
@@ -161,6 +165,7 @@ def torques(results: Results, scenario: str) -> Chart:
     curves = results.loops[0]["curves"]
     true = curves[f"{scenario} reference"]
     t, wanted = np.array(true["t"]), np.array(true["tau"])
+    later = t >= SETTLED
     panels = []
     for j in range(wanted.shape[1]):
         own = []
@@ -169,17 +174,23 @@ def torques(results: Results, scenario: str) -> Chart:
             tau = np.array(curves[f"{scenario} {model}"]["tau"])
             own.append(_line(t, tau[:, j], model))
             if model != "reference":
-                apart.append(_line(t, 1e3 * (tau - wanted)[:, j], model))
+                apart.append(_line(t[later], 1e3 * (tau - wanted)[later, j], model))
         panels.append(Panel(marks=tuple(own), x_label="time [s]", y_label=f"joint {j + 1} [N m]"))
         panels.append(
-            Panel(marks=tuple(apart), x_label="time [s]", y_label="minus reference [mN m]")
+            Panel(
+                marks=tuple(apart),
+                x_label="time [s]",
+                y_label="difference [mN m]",
+                y_scale="symlog",
+            )
         )
     number = 15 if scenario == "nominal" else 16
     return Chart(
         name=f"figure-{number}-torques",
         title=f"Figure {number}: joint torques, {scenario}",
         caption="Left: applied torque of the first three joints on the 30 s circle. Right: its "
-        "difference to that with the reference model, which the left side cannot show.",
+        "difference to that with the reference model, which the left side cannot show, without the "
+        f"first {SETTLED:g} s, in which the loop settles.",
         panels=tuple(panels),
         columns=2,
         panel_height=1.3,
@@ -204,7 +215,7 @@ def energy(results: Results) -> Chart:
         panels.append(
             Panel(marks=tuple(own), x_label="time [s]", y_label="energy [J]", title=title)
         )
-        panels.append(Panel(marks=tuple(apart), x_label="time [s]", y_label="minus reference [mJ]"))
+        panels.append(Panel(marks=tuple(apart), x_label="time [s]", y_label="difference [mJ]"))
     return Chart(
         name="figure-17-energy",
         title="Figure 17: energy of joint 2",

@@ -38,7 +38,7 @@ def table_2(results: Results) -> Table:
         units = ("m",) * 3 + ("kg m²",) * 6
         parts = zip((*COM, *INERTIA), units, reference[k], values, strict=True)
         for name, unit, printed, own in parts:
-            rows.append((f"{name}{k + 1}", unit, number(printed), number(own)))
+            rows.append((f"{name}{k + 1}", unit, number(printed), number(round(own, 9))))
     return Table(
         columns=("parameter", "unit", "Table 2", "our meshes, uniform density"),
         rows=tuple(rows),

@@ -1,0 +1,87 @@
+"""ABB IRB 140: kinematics, published numbers and what of its parameters torques show."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.inverse_kinematics import singularity_index as index_of_urdf
+from robotid_sim.dynamics.kinematics import tip_jacobian, tip_pose
+from robotid_sim.model.catalog import load_robot, published_print
+from robotid_sim.papers.irb140 import kinematics
+from robotid_sim.papers.irb140.published import NAMES, mape, parameter_vector
+from robotid_sim.papers.irb140.torque import cad_step, visible_directions
+
+POSES = np.random.default_rng(0).uniform(-np.pi, np.pi, (50, 6))
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_robot("irb140")
+
+
+def test_home_and_zero_pose_are_those_of_the_table() -> None:
+    assert kinematics.position(kinematics.HOME) == pytest.approx([0.515, 0.0, 0.712], abs=1e-12)
+    assert kinematics.position(np.zeros(6)) == pytest.approx([-0.375, 0.0, 0.712], abs=1e-12)
+
+
+def test_the_closed_form_is_the_product_of_the_transforms() -> None:
+    tools = np.array([kinematics.dh_frames(q)[-1] for q in POSES])
+    assert np.abs(kinematics.position(POSES) - tools[:, :3, 3]).max() < 2e-15
+    entries = np.array([kinematics.orientation_entries(q) for q in POSES])
+    assert np.abs(entries - tools[:, [0, 2, 2, 2], [2, 2, 0, 1]]).max() < 2e-15
+
+
+def test_the_table_describes_the_urdf(robot) -> None:
+    for q in POSES:
+        ours = kinematics.dh_frames(q + kinematics.HOME)[-1]
+        assert np.abs(ours - tip_pose(robot, q)).max() < 1e-14
+
+
+def test_jacobian_and_singularity_index_are_those_of_the_urdf(robot) -> None:
+    for q in POSES:
+        ours = kinematics.jacobian(q + kinematics.HOME)
+        assert np.abs(ours - tip_jacobian(robot, q)).max() < 1e-14
+        index = kinematics.singularity_index(q + kinematics.HOME)
+        assert index == pytest.approx(index_of_urdf(robot, q), rel=1e-9)
+
+
+def test_a_straight_wrist_is_singular() -> None:
+    q = kinematics.HOME + np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5])
+    assert kinematics.singularity_index(q) > 1e12
+    q[4] = 0.8
+    assert kinematics.singularity_index(q) < 1000.0
+
+
+@pytest.mark.parametrize(
+    ("column", "com", "inertia"), [("QPSO", 0.4387, 0.6679), ("PSO", 3.5227, 4.4383)]
+)
+def test_table_3_means_these_errors(column, com, inertia) -> None:
+    found = mape(parameter_vector(column), parameter_vector("reference"))
+    assert found == pytest.approx((com, inertia), abs=1e-4)
+
+
+def test_the_parameters_are_the_printed_ones() -> None:
+    reference = dict(zip(NAMES, parameter_vector("reference"), strict=True))
+    assert (reference["Xc1"], reference["Iyz1"], reference["Izz3"]) == (0.27787, 5.07, 0.5)
+    assert published_print("irb140")["link_2"]["mass"] == 25.0
+
+
+@pytest.mark.parametrize(
+    ("tip", "symbols", "rank"),
+    [("link_3", (), 15), ("link_3", ("Fv", "Fc"), 21), (None, (), 36), (None, ("Fv", "Fc"), 48)],
+)
+def test_ranks_of_three_and_six_joints(tip, symbols, rank) -> None:
+    assert base_parameters(load_robot("irb140", tip=tip), symbols).rank == rank
+
+
+def test_torques_show_fifteen_directions_of_the_27_parameters() -> None:
+    assert visible_directions() == (15, 27)
+
+
+def test_the_cad_step_shares_the_mass_by_volume() -> None:
+    found = cad_step()
+    for link in found["links"].values():
+        assert link["mass"] == pytest.approx(1e-3 * found["density"] * link["volume"], rel=1e-12)
+    masses = [link["mass"] for link in found["links"].values()]
+    assert masses == sorted(masses, reverse=True)
+    assert sum(masses) < 98.0
