@@ -1,0 +1,205 @@
+"""The experiment on all six joints: engine, sensors, preprocessing, estimates, verification."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.chart import thinned
+from robotid_sim.control import ComputedTorque
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.engine.plant import Plant, substeps_for
+from robotid_sim.estimation import ESTIMATORS, LinearProblem, build_problem
+from robotid_sim.experiment import rollout
+from robotid_sim.measurement import SENSORS, Log, Motion, measure
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
+from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3
+from robotid_sim.papers.rocr6.searches import BOX, CLAMP
+from robotid_sim.preprocess import Butterworth
+from robotid_sim.preprocess.torque_filters import five_point_cubic, kalman_torque, likelihood_gain
+from robotid_sim.streams import named_stream
+from robotid_sim.trajectory.fourier import FourierTrajectory
+
+RATE = 1000.0
+"""Rate of the cell [Hz]."""
+DECIMATION = 10
+"""Every tenth of the 20,000 samples is used."""
+PARAMETERS = ("Fv", "Fc", "Ia")
+"""Joint parameters of the fit; the catalog's wrist has rotor inertia, the paper's model not."""
+TORQUE_NOISE = TABLE_3["WLS-RWPSO"]
+"""Torque noise that the noise of the current makes [N m]: chosen as the residuals of Table 3."""
+PEAK_CURRENT = 10.0
+"""Motor current at the effort limit [A]; assumed, it cancels out."""
+ENCODER_NOISE = 2e-5  # [rad]
+BUTTERWORTH = Butterworth(cutoff=10.0, order=4)
+"""Low-pass of the positions before they are differentiated; the paper prints neither number."""
+REVERSAL = 0.1
+"""Speed below which friction turns its sign [rad/s]; faster samples are smooth."""
+SHOWN = 300
+"""Most samples of a curve."""
+
+_SWARM = {"fraction": BOX, "spread": 1e-9, "evaluations": setting("tang-2023-pso").max_evals}
+_PSO = {**_SWARM, "options": {**setting("tang-2023-pso").options, **CLAMP}}
+_RWPSO = {**_SWARM, "options": {**setting("tang-2023-rwpso").options, **CLAMP}}
+
+METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "LS-PSO": ("ls-pso", _PSO),
+    "WLS-PSO": ("wls-pso", _PSO),
+    "WLS-RWPSO": ("wls-rwpso", _RWPSO),
+    "LS": ("ols", {}),
+    "WLS": ("wls", {}),
+    "consistent": ("consistent", {}),
+}
+"""Estimators by the names of the page, with their options; the paper's three first."""
+
+
+def experiment(
+    excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, run: int
+) -> dict[str, Any]:
+    """Run the experiment of the paper in the engine once, and all estimators on it.
+
+    Parameters
+    ----------
+    excitation, verification : mapping
+        Trajectories of six joints in their JSON form.
+    seed : int
+        Seed of the reproduction.
+    run : int
+        Number of the run; noise and searches depend on it.
+    """
+    plant, nominal = load_robot(ROBOT), nominal_six(seed)
+    logs = [
+        measured(plant, nominal, trajectory_of(content), seed, f"{what}, run {run}")
+        for what, content in (("excitation", excitation), ("verification", verification))
+    ]
+    motions = [BUTTERWORTH(log, nominal) for log in logs]
+    filtered = [filtered_torques(log, m, nominal) for log, m in zip(logs, motions, strict=True)]
+    basis = base_parameters(nominal, PARAMETERS)
+    problem, unseen = (
+        build_problem(rows_of(log, motion, torques["Kalman"]), nominal, basis)
+        for log, motion, torques in zip(logs, motions, filtered, strict=True)
+    )
+    true = basis.of(plant.parameters())
+    estimates = {}
+    for name, (estimator, options) in METHODS.items():
+        rng = named_stream(seed, ROBOT, "estimate", name, f"run {run}")
+        fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
+        estimates[name] = {
+            "parameters": fit.beta.tolist(),
+            "evaluations": int(fit.nfev or 0),
+            **_residuals(fit.beta, unseen, logs[1]),
+        }
+    first = {"figures": _curves(logs, filtered, (problem, unseen), estimates)} if run == 0 else {}
+    return {
+        "estimates": estimates,
+        "true": true.tolist(),
+        "names": list(basis.names),
+        "units": list(basis.units),
+        "filters": filter_errors(logs[0], filtered[0]),
+        "rows": problem.samples,
+        **first,
+    }
+
+
+def measured(
+    plant: Robot, nominal: Robot, trajectory: FourierTrajectory, seed: int, stream: str
+) -> Log:
+    """Drive the plant along a trajectory and return what encoders and motor currents tell."""
+    substeps = substeps_for(
+        plant, trajectory(np.linspace(0.0, trajectory.duration, 500)).q, 1e-3, 4
+    )
+    with Plant(plant, dt=1.0 / RATE, substeps=substeps) as engine:
+        log = rollout(engine, ComputedTorque(nominal), trajectory)
+    constant = plant.limits.effort / PEAK_CURRENT
+    sensors = (
+        SENSORS.build(
+            "motor-current",
+            torque_constant=tuple(constant.tolist()),
+            error_std=0.0,
+            noise=tuple((np.array(TORQUE_NOISE) / constant).tolist()),
+        ),
+        SENSORS.build("encoder-noise", revolute=ENCODER_NOISE),
+    )
+    return measure(log, sensors, named_stream(seed, ROBOT, "sensors", stream))
+
+
+def filtered_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2D]:
+    """Return the torque of every sample as it is, and by both filters of Figure 2.
+
+    The Kalman filter has the torque of the nominal model as its input, eq. (25)-(31), and for every
+    joint the gain of largest likelihood, for Q and R are not printed.
+    """
+    u = joint_torque(nominal, motion.q, motion.dq, motion.ddq)
+    columns = [
+        kalman_torque(z, v, likelihood_gain(z, v)) for z, v in zip(log.tau_meas.T, u.T, strict=True)
+    ]
+    return {
+        "raw": log.tau_meas,
+        "five-point": five_point_cubic(log.tau_meas),
+        "Kalman": np.column_stack(columns),
+    }
+
+
+def rows_of(log: Log, motion: Motion, tau: Float2D) -> Motion:
+    """Return the motion with a filtered torque, of which 2000 samples are used."""
+    used = (log.t >= -0.5 * log.dt) & (np.round(log.t / log.dt) % DECIMATION == 0)
+    return Motion(motion.t, motion.q, motion.dq, motion.ddq, tau, motion.joint_names, mask=used)
+
+
+def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, dict[str, list[float]]]:
+    """Return the RMS distance of filtered torques from the true ones, per joint [N m].
+
+    Over all samples, over those where a joint moves, and about its reversals.
+    """
+    assert log.truth is not None
+    moving = np.abs(log.truth.dq) >= REVERSAL
+    masks = {"all": np.ones_like(moving), "smooth": moving, "reversals": ~moving}
+    return {
+        name: {
+            where: np.sqrt(((tau - log.truth.tau) ** 2).mean(axis=0, where=mask)).tolist()
+            for where, mask in masks.items()
+        }
+        for name, tau in torques.items()
+    }
+
+
+def _residuals(beta: Float1D, problem: LinearProblem, log: Log) -> dict[str, list[float]]:
+    """Return the RMS of measured and of true less predicted torque on unseen rows [N m]."""
+    assert log.truth is not None
+    predicted = problem.by_joint(problem.W @ beta)
+    used = (log.t >= -0.5 * log.dt) & (np.round(log.t / log.dt) % DECIMATION == 0)
+    return {
+        f"{name}_rms": np.sqrt(((tau[used] - predicted) ** 2).mean(axis=0)).tolist()
+        for name, tau in (("measured", log.tau_meas), ("true", log.truth.tau))
+    }
+
+
+def _curves(
+    logs: list[Log],
+    filtered: list[dict[str, Float2D]],
+    problems: tuple[LinearProblem, LinearProblem],
+    estimates: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return what Figures 2, 6 and 8 show, thinned."""
+    found: dict[str, Any] = {}
+    shown = thinned(problems[0].samples, SHOWN)
+    for what, problem in zip(("excitation", "verification"), problems, strict=True):
+        found[what] = {"measured": problem.by_joint(problem.y)[shown].T.tolist()}
+        for name in METHODS:
+            predicted = problem.by_joint(problem.W @ np.array(estimates[name]["parameters"]))
+            found[what][name] = predicted[shown].T.tolist()
+    log = logs[0]
+    assert log.truth is not None
+    window = (log.t >= 0.0) & (log.t < 2.0)
+    part = thinned(int(window.sum()), SHOWN)
+    found["filters"] = {
+        "t": log.t[window][part].tolist(),
+        "true": log.truth.tau[window][part].T.tolist(),
+        **{name: tau[window][part].T.tolist() for name, tau in filtered[0].items()},
+    }
+    return found

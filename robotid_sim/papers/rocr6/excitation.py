@@ -1,0 +1,77 @@
+"""Excitation and verification: Fourier series of order 5 at 0.05 Hz, eq. (21)-(24)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.excitation import CRITERIA
+from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.robot import Robot
+from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
+from robotid_sim.streams import named_stream
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.robots import nominal_robot
+from robotid_sim.trajectory.fourier import FourierTrajectory
+
+OPTIONS = FourierOptions(harmonics=5, period=20.0, periods=1)
+SAMPLES = 2000
+"""Samples of the identification, of the 20,000 that are recorded."""
+CANDIDATES = 60
+"""Random series, of which the best one is improved."""
+
+
+def sample_times() -> Float1D:
+    """Return the times of the samples that are used [s], shape (2000,)."""
+    return np.asarray(np.arange(SAMPLES) * (OPTIONS.period / SAMPLES))
+
+
+def nominal_six(seed: int) -> Robot:
+    """Return what is known of the six joints before the identification."""
+    return nominal_robot(load_robot(ROBOT), StudyConfig(seed=seed))
+
+
+def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
+    """Design the excitation of three or six joints, and draw a trajectory for the verification.
+
+    The condition number of the observation matrix is minimized within position, velocity,
+    acceleration and torque limits, eq. (24), by sequential quadratic programming as in fmincon.
+
+    Parameters
+    ----------
+    joints : int
+        3, with the parameters of Table 2, or 6, with a nominal model.
+    iterations : int
+        Largest number of iterations of the solver; 0 for the best random series.
+    seed : int
+        Seed of the reproduction.
+    """
+    robot = FirstThree.from_catalog().robot if joints == 3 else nominal_six(seed)
+    stream = f"{joints} joints"
+    found = optimal_design(
+        robot,
+        base_parameters(robot, FRICTION),
+        named_stream(seed, ROBOT, "design", stream),
+        options=OPTIONS,
+        criterion=CRITERIA.build("condition-number"),
+        starts=1 if iterations else 0,
+        candidates=CANDIDATES,
+        iterations=max(iterations, 1),
+    )
+    unseen = random_feasible(robot, named_stream(seed, ROBOT, "unseen", stream), OPTIONS)
+    return {
+        "excitation": found.trajectory.content(),
+        "verification": unseen.content(),
+        "condition_of_best_draw": float(np.exp(found.value_before)),
+        "condition": float(np.exp(found.value_after)),
+    }
+
+
+def trajectory_of(content: Mapping[str, Any]) -> FourierTrajectory:
+    """Return the trajectory of its JSON form."""
+    return FourierTrajectory.of_content({k: v for k, v in content.items() if k != "family"})

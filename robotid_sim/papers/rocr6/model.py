@@ -1,0 +1,140 @@
+"""The ROCR6 of Tang et al. (2023): base parameters in its own symbols, published numbers.
+
+References
+----------
+.. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative robot
+   based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.catalog import PublishedParameters, load_robot, published_parameters
+from robotid_sim.model.robot import Robot
+
+ROBOT = "rocr6"
+FRICTION = ("Fv", "Fc")
+"""Friction of the paper; no rotors and offsets."""
+
+TABLE_1 = (
+    ("0", 0.0, 0.126, "0"),
+    ("π/2", 0.0, 0.216, "-π/2"),
+    ("0", -0.257, 0.0, "0"),
+    ("0", -0.215, 0.103, "-π/2"),
+    ("π/2", 0.0, 0.127, "0"),
+    ("-π/2", 0.0, 0.104, "0"),
+)
+"""Table 1: modified DH parameters: twist and length of the link before [rad, m], d [m], offset."""
+
+TABLE_2 = {
+    "Izz1": 4.4672,
+    "Ixx2": -1.4213,
+    "Ixy2": -0.0502,
+    "Ixz2": -0.3501,
+    "Iyz2": 0.6224,
+    "Izz2": 3.1617,
+    "mx2": 4.4642,
+    "my2": 0.0724,
+    "Ixx3": -0.7103,
+    "Ixy3": -0.1641,
+    "Ixz3": -0.1513,
+    "Iyz3": 0.0932,
+    "Izz3": 0.7253,
+    "mx3": 1.9305,
+    "my3": 0.0057,
+    "Fc1": 18.342,
+    "Fv1": 8.5743,
+    "Fc2": 15.7401,
+    "Fv2": 9.2475,
+    "Fc3": 20.7765,
+    "Fv3": 9.5148,
+}
+"""Table 2: base parameters of joints 1 to 3 by WLS-RWPSO [kg m^2, kg m, N m, N m s/rad].
+
+The names are those of `robotid_sim.model.parameters`; the paper prints Iyx2 for Iyz2.
+"""
+
+TABLE_3 = {
+    "LS-PSO": (0.3816, 0.2478, 0.4012, 0.2186, 0.1937, 0.3506),
+    "WLS-PSO": (0.3661, 0.2325, 0.3986, 0.2035, 0.1867, 0.3462),
+    "WLS-RWPSO": (0.3502, 0.2080, 0.3524, 0.1671, 0.1610, 0.3148),
+}
+"""Table 3: RMS of the validation residuals of every joint [N m]."""
+
+GENERATIONS = {"PSO": 83, "RWPSO": 20}
+"""Generations to convergence, section 5.1."""
+
+GAINS = {2: {"LS-PSO": 16.1, "WLS-PSO": 10.5}, 3: {"LS-PSO": 12.2, "WLS-PSO": 11.5}}
+"""Gains in RMS of WLS-RWPSO on joints 2 and 3, section 5.1 [%]."""
+
+FIRST_FITNESS = {"PSO": 201.0, "RWPSO": 370.0}
+"""Fitness at the start of Figure 4, which the paper calls the search range."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstThree:
+    """Joints 1 to 3 with the published parameters, in the paper's link frames and symbols."""
+
+    published: PublishedParameters
+    """Table 2, completed to full parameters."""
+
+    @classmethod
+    def from_catalog(cls) -> "FirstThree":
+        """Return them from the catalog."""
+        return cls(published_parameters(ROBOT))
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The arm up to link 3; formal, for no body can have the parameters of link 3."""
+        arm = load_robot(ROBOT, tip=self.published.tip)
+        return arm.with_parameters(self.published.phi, formal=True)
+
+    @cached_property
+    def frames(self) -> Float2D:
+        """Map from full parameters in the paper's frames to those in the URDF's, (p, p)."""
+        n = self.robot.dof
+        T = np.eye(parameters.size(n))
+        for k, frame in enumerate(self.published.frames):
+            body = parameters.inertial_slice(k)
+            unit = np.eye(parameters.N_INERTIAL)
+            T[body, body] = np.column_stack([inertia.transformed(e, frame) for e in unit])
+        return T
+
+    @cached_property
+    def basis(self) -> BaseParameters:
+        """The base parameters of Table 2, in its order; their map is that of Khalil's rules."""
+        symbols = self.robot.parameter_names
+        leads = np.array([symbols.index(name) for name in TABLE_2])
+        considered = np.array(parameters.columns(self.robot.dof, FRICTION))
+        W = self.full_regressor(*random_states(self.robot)).reshape(-1, len(symbols))
+        K = np.linalg.lstsq(W[:, leads], W[:, considered], rcond=None)[0]
+        B = np.zeros((leads.size, len(symbols)))
+        B[:, considered] = np.where(np.abs(K) < 1e-9, 0.0, K)
+        units = parameters.units(self.robot.prismatic)
+        return BaseParameters(
+            columns=leads,
+            B=B,
+            symbols=symbols,
+            units=tuple(units[c] for c in leads),
+            considered=considered,
+            inertial_rank=int((leads < parameters.N_INERTIAL * self.robot.dof).sum()),
+        )
+
+    @cached_property
+    def true(self) -> Float1D:
+        """Base parameters of the robot, shape (21,): Table 2."""
+        return self.basis.of(np.linalg.solve(self.frames, self.published.phi))
+
+    def full_regressor(self, q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
+        """Return the regressor of the full parameters in the paper's frames, (N, 3, p)."""
+        return np.asarray(torque_regressor(self.robot, q, dq, ddq) @ self.frames)
+
+    def regressor(self, q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
+        """Return the regressor of the base parameters of Table 2, shape (N, 3, 21)."""
+        return np.asarray(self.full_regressor(q, dq, ddq)[..., self.basis.columns])
