@@ -54,9 +54,75 @@ def filtered_torque(results: Results) -> Chart:
     )
 
 
+def filter_errors(results: Results) -> Chart:
+    """Return the errors of the filtered torques, which only a simulation knows."""
+    found = results.cell[0]["figures"]["filters"]
+    t, true = np.array(found["t"]), np.array(found["true"])
+    shown = (
+        ("raw", "raw", 0.7, "measured"),
+        ("five-point", "filter-2", 0.8, "five-point smoothing"),
+        ("Kalman", "warning", 1.4, "Kalman filter"),
+    )
+    panels = tuple(
+        Panel(
+            marks=tuple(
+                Line(t, np.array(found[key][j]) - true[j], label, color, width=width)
+                for key, color, width, label in shown
+            ),
+            x_label="time [s]",
+            y_label="error [N m]" if j % 2 == 0 else "",
+            title=f"joint {j + 1}",
+        )
+        for j in JOINTS
+    )
+    return Chart(
+        name="filter-errors",
+        title="Torque after the filters less the true torque",
+        caption="The same 2 s as in Figure 2. What is left after the Kalman filter is slow: the "
+        "error of the nominal model that it trusts.",
+        panels=panels,
+        columns=2,
+        panel_height=1.3,
+        share_x=True,
+    )
+
+
+def residuals(results: Results) -> Chart:
+    """Return what is left of the torques of Figure 8."""
+    found = results.cell[0]["figures"]["verification"]
+    t = np.linspace(0.0, OPTIONS.period, len(found["measured"][0]), endpoint=False)
+    panels = tuple(
+        Panel(
+            marks=tuple(
+                Line(
+                    t,
+                    np.array(found["measured"][j]) - np.array(found[m][j]),
+                    m,
+                    {**COLORS, "WLS": "true"}[m],
+                    width=0.9,
+                )
+                for m in (*PAPER_METHODS, "WLS")
+            ),
+            x_label="time [s]",
+            y_label="residual [N m]" if j % 2 == 0 else "",
+            title=f"joint {j + 1}",
+        )
+        for j in JOINTS
+    )
+    return Chart(
+        name="residuals",
+        title="Residuals on the verification trajectory",
+        caption="Torque after the Kalman filter less predicted torque, first run.",
+        panels=panels,
+        columns=2,
+        panel_height=1.4,
+        share_x=True,
+    )
+
+
 def fitness(results: Results) -> Chart:
     """Return Figure 4: fitness against generations."""
-    least = float(results.of_search("WLS", "fitness").mean())
+    least = float(np.median(results.of_search("WLS", "fitness")))
     lines = []
     for method, color, style in CURVES:
         median = np.median(results.of_search(method, "curve"), axis=0)
@@ -77,7 +143,8 @@ def fitness(results: Results) -> Chart:
         name="figure-4",
         title="Figure 4: fitness curves",
         caption="Median over the runs of the best fitness so far, RMS of the torque residuals of "
-        "joints 1 to 3. Dashed level: weighted least squares, the center of every box.",
+        "joints 1 to 3. Dashed level: weighted least squares, the center of every box. A search "
+        "ends below it where it goes back to plain least squares, the minimum of this fitness.",
         panels=panels,
         columns=2,
         panel_height=2.4,

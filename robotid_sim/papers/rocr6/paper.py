@@ -108,7 +108,7 @@ def sections(results: Results) -> tuple[Section, ...]:
             title="Preprocessing (Figure 2)",
             text="Motor current times the torque constant, then the filters; the truth is known "
             "here, so that both can be judged.",
-            charts=(figures.filtered_torque(results),),
+            charts=(figures.filtered_torque(results), figures.filter_errors(results)),
             tables=(tables.filters(results),),
         ),
         Section(
@@ -130,6 +130,7 @@ def sections(results: Results) -> tuple[Section, ...]:
             charts=(
                 figures.torques(results, "excitation", 6),
                 figures.torques(results, "verification", 8),
+                figures.residuals(results),
             ),
             tables=(
                 tables.residuals(results),

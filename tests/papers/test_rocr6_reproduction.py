@@ -1,0 +1,30 @@
+"""The WLS-RWPSO paper, reproduced in a hurry."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.papers import Lab, find_paper
+
+
+@pytest.mark.slow
+def test_quick_reproduction_puts_least_squares_before_the_swarms(tmp_path) -> None:
+    found = find_paper("rocr6-wlsrwpso").reproduce(Lab(folder=tmp_path, quick=True, workers=2))
+    claims = {claim.name: claim for claim in found.claims}
+    assert found.passed
+    ranks = [claim.ours for name, claim in claims.items() if name.startswith("base-parameters")]
+    assert ranks == [15, 21, 36, 48]
+    assert claims["better-than-wls"].ours < 0.0
+    assert claims["better-than-wls"].verdict == "not-reproducible"
+    assert claims["improves-known-start"].ours < 1e-6
+    assert claims["training-gain"].ours > 0.0
+    assert claims["kalman-better"].ours < 0.8
+    assert claims["generations-rwpso"].within is None
+    tables = dict(found.files)
+    rms = {row[0]: np.array(row[1:7], dtype=float) for row in tables["table-3"].rows}
+    assert (rms["WLS"] <= rms["WLS-RWPSO"] * 1.01).all()
+    np.testing.assert_allclose(rms["WLS"], rms["noise of the torque, given"], rtol=0.1)
+    assert len(tables["six-joints"].rows) == 52
+    charts = {chart.name for section in found.sections for chart in section.charts}
+    assert {"figure-2", "figure-4", "figure-5", "figure-6", "figure-8"} <= charts
+    again = find_paper("rocr6-wlsrwpso").reproduce(Lab(folder=tmp_path, quick=True))
+    assert again.claims == found.claims
