@@ -85,15 +85,7 @@ def experiment(
         for log, motion, torques in zip(logs, motions, filtered, strict=True)
     )
     true = basis.of(plant.parameters())
-    estimates = {}
-    for name, (estimator, options) in METHODS.items():
-        rng = named_stream(seed, ROBOT, "estimate", name, f"run {run}")
-        fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
-        estimates[name] = {
-            "parameters": fit.beta.tolist(),
-            "evaluations": int(fit.nfev or 0),
-            **_residuals(fit.beta, unseen, logs[1]),
-        }
+    estimates = {name: _estimated(name, problem, unseen, logs[1], seed, run) for name in METHODS}
     first = {"figures": _curves(logs, filtered, (problem, unseen), estimates)} if run == 0 else {}
     return {
         "estimates": estimates,
@@ -165,6 +157,19 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, dict[st
             for where, mask in masks.items()
         }
         for name, tau in torques.items()
+    }
+
+
+def _estimated(
+    method: str, problem: LinearProblem, unseen: LinearProblem, log: Log, seed: int, run: int
+) -> dict[str, Any]:
+    estimator, options = METHODS[method]
+    rng = named_stream(seed, ROBOT, "estimate", method, f"run {run}")
+    fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
+    return {
+        "parameters": fit.beta.tolist(),
+        "evaluations": int(fit.nfev or 0),
+        **_residuals(fit.beta, unseen, log),
     }
 
 

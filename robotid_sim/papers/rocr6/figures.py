@@ -78,8 +78,8 @@ def filter_errors(results: Results) -> Chart:
     return Chart(
         name="filter-errors",
         title="Torque after the filters less the true torque",
-        caption="The same 2 s as in Figure 2. What is left after the Kalman filter is slow: the "
-        "error of the nominal model that it trusts.",
+        caption="The same 2 s as in Figure 2. The Kalman filter takes most of the noise away and "
+        "leaves a part of the error of the nominal model that it trusts.",
         panels=panels,
         columns=2,
         panel_height=1.3,

@@ -111,6 +111,14 @@ def sections(results: Results) -> tuple[Section, ...]:
             charts=(figures.filtered_torque(results), figures.filter_errors(results)),
             tables=(tables.filters(results),),
         ),
+        *_identification(results),
+        Section(title="What the paper does not say", notes=ASSUMPTIONS),
+    )
+
+
+def _identification(results: Results) -> tuple[Section, ...]:
+    """Return the sections of searches, parameters and torques."""
+    return (
         Section(
             title="Search (Figure 4)",
             text="Joints 1 to 3 with the truth of Table 2, 200 particles, 200 generations. Least "
@@ -139,7 +147,6 @@ def sections(results: Results) -> tuple[Section, ...]:
                 tables.six_joints(results),
             ),
         ),
-        Section(title="What the paper does not say", notes=ASSUMPTIONS),
     )
 
 

@@ -89,35 +89,40 @@ def search_run(
         Number of the run; noise and searches depend on it.
     """
     arm = FirstThree.from_catalog()
-    W = stacked(arm, trajectory_of(excitation))
     rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
-    y = W @ arm.true + np.tile(NOISE, SAMPLES) * rng.standard_normal(len(W))
-    dt = OPTIONS.period / SAMPLES
-    problem = LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt)
+    problem = noisy_problem(arm, trajectory_of(excitation), rng)
+    rows = problem.y.size
     starts = {
         "LS": OrdinaryLeastSquares().fit(problem, rng),
         "WLS": WeightedLeastSquares().fit(problem, rng),
     }
     reduction = reduce_rows(problem)
-    fitness = SquaredFitness.of(reduction, np.ones(problem.dof))
+    plain = SquaredFitness.of(reduction, np.ones(problem.dof))
     weighted = SquaredFitness.of(reduction, 1.0 / starts["WLS"].noise_std)
     unseen = stacked(arm, trajectory_of(verification))
     found: dict[str, Any] = {
-        name: _scored(start.beta, fitness, arm, unseen, y.size) for name, start in starts.items()
+        name: _scored(start.beta, plain, arm, unseen, rows) for name, start in starts.items()
     }
     for name, method in METHODS.items():
         stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
-        center = starts[method.start].beta
-        goal = weighted if method.weighted else fitness
-        best, curve = search(method, center, goal, y.size, stream)
-        found[name] = {
-            **_scored(best, fitness, arm, unseen, y.size),
-            "curve": curve.tolist(),
-            "generations": settled_after(curve),
-            "gain_over_start": 1.0 - float(np.sqrt(goal(best[None])[0] / goal(center[None])[0])),
-        }
+        fitness, center = weighted if method.weighted else plain, starts[method.start].beta
+        best, curve = search(method, center, fitness, rows, stream)
+        gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
+        kept = {"curve": curve.tolist(), "generations": settled_after(curve)}
+        scores = _scored(best, plain, arm, unseen, rows)
+        found[name] = {**scores, **kept, "gain_over_start": gain}
     std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
-    return {"methods": found, "std": std.tolist(), "condition": float(np.linalg.cond(W))}
+    return {"methods": found, "std": std.tolist(), "condition": float(np.linalg.cond(problem.W))}
+
+
+def noisy_problem(
+    arm: FirstThree, trajectory: FourierTrajectory, rng: np.random.Generator
+) -> LinearProblem:
+    """Return the problem of exact motion along a trajectory and noisy torques."""
+    W = stacked(arm, trajectory)
+    y = W @ arm.true + np.tile(NOISE, SAMPLES) * rng.standard_normal(len(W))
+    dt = OPTIONS.period / SAMPLES
+    return LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt)
 
 
 def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:

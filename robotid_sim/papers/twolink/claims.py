@@ -17,9 +17,9 @@ from robotid_sim.papers.twolink.campaign import (
 )
 from robotid_sim.papers.twolink.criterion import mean_squared_error
 from robotid_sim.papers.twolink.tables import (
+    errors_at,
     exact_errors,
     noisy_errors,
-    relative_parameter_error,
 )
 
 RANKING = "ELPIDSO, SPSO, GA, LS"
@@ -223,18 +223,6 @@ def _least_squares_exact(results: Results) -> Claim:
         reason="Largest error of eq. (29) on the five exact data sets, which are conditioned at "
         "1100 to 1600 and so cost it three of sixteen digits. GA is off by up to "
         f"{results.exact.median_error('GA').max():.2g} kg m² in the median.",
-    )
-
-
-def errors_at(results: Results, noise: float, method: str) -> Float1D:
-    """Return the relative errors of all draws of noisy, differentiated positions."""
-    return np.array(
-        [
-            relative_parameter_error(draw[method])
-            for (level, _), draws in results.differentiated.items()
-            if level == noise
-            for draw in draws
-        ]
     )
 
 

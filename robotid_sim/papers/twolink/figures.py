@@ -1,5 +1,7 @@
 """Figures 4 to 7 of the paper, and two that answer questions it leaves open."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D
@@ -7,7 +9,7 @@ from robotid_sim.chart import Chart, Line, Panel, Style
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, Results
 from robotid_sim.papers.twolink.model import known_torque
-from robotid_sim.papers.twolink.tables import relative_parameter_error
+from robotid_sim.papers.twolink.tables import errors_at, relative_parameter_error
 from robotid_sim.papers.twolink.trials import checkpoints
 
 COLORS = {"LS": "joint-3", "GA": "joint-2", "SPSO": "joint-1", "ELPIDSO": "joint-0"}
@@ -65,14 +67,27 @@ def validation(results: Results, rho: float, place: int) -> Chart:
     place : int
         Number of the figure in the paper.
     """
+    return Chart(
+        name=f"figure-{place}",
+        title=f"Figure {place}: measured and estimated torques, ρ = {rho:g}",
+        caption="Torques predicted with the median parameters of the runs, mean over ρ (left), and "
+        f"their errors (right), the first {SHOWN:g} s. '{UNFAIR}' got positions with "
+        f"{UNFAIR_NOISE:g} rad of noise and their numerical derivatives, the others exact states.",
+        panels=tuple(_validation_panels(results, rho)),
+        columns=2,
+        panel_height=1.7,
+        share_x=True,
+    )
+
+
+def _validation_panels(results: Results, rho: float) -> Iterator[Panel]:
+    """Yield torque and error of joint 1, then of joint 2."""
     run = results.driven[rho]
     kept = run.t <= SHOWN
     t, Y = run.t[kept], run.regressor().reshape(-1, 2, 4)[kept]
     measured, known = run.tau[kept], known_torque(run.q)[kept]
-    estimates = {m: results.exact.final(m, "median") for m in COLORS} | {
-        UNFAIR: unfair_estimate(results)
-    }
-    panels = []
+    estimates = {m: results.exact.final(m, "median") for m in COLORS}
+    estimates[UNFAIR] = unfair_estimate(results)
     for j in (0, 1):
         torques = [Line(t, measured[:, j], "measured", "true", width=1.6)]
         errors = []
@@ -84,34 +99,19 @@ def validation(results: Results, rho: float, place: int) -> Chart:
             torques.append(Line(t, predicted, method, color, style))
             errors.append(Line(t, error, method, color))
         letters = "abcd"[2 * j : 2 * j + 2]
-        panels.append(
-            Panel(
-                marks=tuple(torques),
-                x_label="time [s]",
-                y_label="torque [N m]",
-                title=f"({letters[0]}) joint {j + 1}",
-            )
+        yield Panel(
+            marks=tuple(torques),
+            x_label="time [s]",
+            y_label="torque [N m]",
+            title=f"({letters[0]}) joint {j + 1}",
         )
-        panels.append(
-            Panel(
-                marks=tuple(errors),
-                x_label="time [s]",
-                y_label="error [N m]",
-                title=f"({letters[1]}) joint {j + 1}",
-                y_scale="log",
-            )
+        yield Panel(
+            marks=tuple(errors),
+            x_label="time [s]",
+            y_label="error [N m]",
+            title=f"({letters[1]}) joint {j + 1}",
+            y_scale="log",
         )
-    return Chart(
-        name=f"figure-{place}",
-        title=f"Figure {place}: measured and estimated torques, ρ = {rho:g}",
-        caption="Torques predicted with the median parameters of the runs, mean over ρ (left), and "
-        f"their errors (right), the first {SHOWN:g} s. '{UNFAIR}' got positions with "
-        f"{UNFAIR_NOISE:g} rad of noise and their numerical derivatives, the others exact states.",
-        panels=tuple(panels),
-        columns=2,
-        panel_height=1.7,
-        share_x=True,
-    )
 
 
 def unfair_estimate(results: Results) -> Float1D:
@@ -159,17 +159,7 @@ def differentiation(results: Results) -> Chart:
         ("ELPIDSO", "joint-0", "dashed"),
     )
     for method, color, style in compared:
-        errors = [
-            np.median(
-                [
-                    relative_parameter_error(draw[method])
-                    for (level, _), found in results.differentiated.items()
-                    if level == noise
-                    for draw in found
-                ]
-            )
-            for noise in noises
-        ]
+        errors = [np.median(errors_at(results, noise, method)) for noise in noises]
         label = f"{method}, same data"
         marks.append(Line(noises, 100.0 * np.array(errors), label, color, style, width=1.6))
     exact = 100.0 * relative_parameter_error(results.exact.final("ELPIDSO", "median"))

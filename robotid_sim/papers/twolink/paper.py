@@ -7,7 +7,7 @@ import numpy as np
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.twolink import figures, model, tables
 from robotid_sim.papers.twolink.campaign import SEARCHES, Results, run_campaign
-from robotid_sim.papers.twolink.claims import claims_of, errors_at
+from robotid_sim.papers.twolink.claims import claims_of
 from robotid_sim.section import Section, Table
 
 ASSUMPTIONS = (
@@ -75,7 +75,9 @@ def finding(results: Results) -> str:
     better = int((costs["ELPIDSO"] < costs["SPSO"]).sum())
     last = int((costs["SPSO"] < costs["GA"]).sum())
     noise = figures.UNFAIR_NOISE
-    unfair, fair = (100.0 * np.median(errors_at(results, noise, m)) for m in ("LS", "ELPIDSO"))
+    unfair, fair = (
+        100.0 * np.median(tables.errors_at(results, noise, m)) for m in ("LS", "ELPIDSO")
+    )
     return (
         f"With {results.short.evaluations:,} evaluations ELPIDSO ends below SPSO on {better} of 5 "
         f"trajectories, and SPSO below GA on {last}: among the searches that is the paper's order. "
@@ -92,8 +94,6 @@ def finding(results: Results) -> str:
 
 def sections(results: Results) -> tuple[Section, ...]:
     """Return tables and figures in the order of the paper."""
-    exact, noisy = results.exact, results.noisy
-    places = list(enumerate(model.FITTED, start=3))
     return (
         Section(
             title="Model and settings (Tables 1 and 2)",
@@ -108,6 +108,34 @@ def sections(results: Results) -> tuple[Section, ...]:
             tables=(tables.engine(results),),
             charts=(figures.engine_gap(results),),
         ),
+        *_estimation(results),
+        Section(
+            title="Validation (Table 9, Figures 5 to 7)",
+            text="Torques of unseen trajectories. The paper predicts them with the means of Table "
+            "8, which one search that is stuck can move; medians stand beside them.",
+            charts=tuple(
+                figures.validation(results, rho, k)
+                for k, rho in enumerate(model.VALIDATED, start=5)
+            ),
+            tables=(tables.validation(results),),
+        ),
+        Section(
+            title="Least squares as the worst: the fair and the unfair comparison",
+            text="The paper's order needs least squares to have worse data than the others. A "
+            "usual way is to give it positions that are differentiated twice without a filter. "
+            "On the same data ELPIDSO does no better, for the minimum is the same.",
+            charts=(figures.differentiation(results),),
+            tables=(tables.differentiated(results),),
+        ),
+        Section(title="What the paper does not say", notes=ASSUMPTIONS),
+    )
+
+
+def _estimation(results: Results) -> tuple[Section, Section]:
+    """Return the sections of the estimates on exact and on noisy data."""
+    exact, noisy = results.exact, results.noisy
+    places = list(enumerate(model.FITTED, start=3))
+    return (
         Section(
             title="Estimation on exact data (Tables 3 to 8, Figure 4)",
             text=f"Means and deviations over {results.runs} runs; p of the rank-sum test of J, "
@@ -133,25 +161,6 @@ def sections(results: Results) -> tuple[Section, ...]:
                 tables.estimates(results, rho, k, noisy, "0.5 % torque noise") for k, rho in places
             ),
         ),
-        Section(
-            title="Validation (Table 9, Figures 5 to 7)",
-            text="Torques of unseen trajectories. The paper predicts them with the means of Table "
-            "8, which one search that is stuck can move; medians stand beside them.",
-            charts=tuple(
-                figures.validation(results, rho, k)
-                for k, rho in enumerate(model.VALIDATED, start=5)
-            ),
-            tables=(tables.validation(results),),
-        ),
-        Section(
-            title="Least squares as the worst: the fair and the unfair comparison",
-            text="The paper's order needs least squares to have worse data than the others. A "
-            "usual way is to give it positions that are differentiated twice without a filter. "
-            "On the same data ELPIDSO does no better, for the minimum is the same.",
-            charts=(figures.differentiation(results),),
-            tables=(tables.differentiated(results),),
-        ),
-        Section(title="What the paper does not say", notes=ASSUMPTIONS),
     )
 
 

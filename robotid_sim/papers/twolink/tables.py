@@ -24,6 +24,17 @@ from robotid_sim.section import Table, number
 
 UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
 PARAMETER_COLUMNS = tuple(f"{name} [kg m²]" for name in model.NAMES)
+ESTIMATE_COLUMNS = (
+    "method",
+    *PARAMETER_COLUMNS,
+    "mean J [N² m²]",
+    "median J",
+    "best J",
+    "median largest error [kg m²]",
+    "evaluations",
+    "p against ELPIDSO",
+    "h",
+)
 SIGNIFICANCE = 0.05
 
 
@@ -74,36 +85,9 @@ def estimates(results: Results, rho: float, place: int, campaign: Campaign, data
     ]
     if campaign is results.noisy:
         rows.append(_exact_row("LS in the box", "LS in the search box", campaign, rho, floor))
-    for method in SEARCHES:
-        found = campaign.searches[rho, method]
-        costs = floor + found.excess
-        p = campaign.rank_sum(rho, method)
-        tested = ("-", "-") if method == "ELPIDSO" else (f"{p:.2g}", str(int(p < SIGNIFICANCE)))
-        mean = found.parameters.mean(axis=0)
-        spread = found.parameters.std(axis=0, ddof=1) if results.runs > 1 else np.zeros(4)
-        rows.append(
-            (
-                method,
-                *(_with_spread(m, s) for m, s in zip(mean, spread, strict=True)),
-                *(_cost(v) for v in (costs.mean(), np.median(costs), costs.min())),
-                f"{np.median(found.errors):.2g}",
-                str(found.evaluations),
-                *tested,
-            )
-        )
-    columns = (
-        "method",
-        *PARAMETER_COLUMNS,
-        "mean J [N² m²]",
-        "median J",
-        "best J",
-        "median largest error [kg m²]",
-        "evaluations",
-        "p against ELPIDSO",
-        "h",
-    )
+    rows += [_search_row(method, campaign, rho, floor) for method in SEARCHES]
     title = f"Table {place}, rebuilt: ρ = {rho:g}, {data}"
-    return Table(columns=columns, rows=tuple(rows), title=title)
+    return Table(columns=ESTIMATE_COLUMNS, rows=tuple(rows), title=title)
 
 
 def _exact_row(
@@ -119,6 +103,22 @@ def _exact_row(
         f"{np.abs(found - model.TRUE).max():.2g}",
         "0",
         *((f"{p:.2g}", str(int(p < SIGNIFICANCE))) if method == "LS" else ("-", "-")),
+    )
+
+
+def _search_row(method: str, campaign: Campaign, rho: float, floor: float) -> tuple[str, ...]:
+    found = campaign.searches[rho, method]
+    costs = floor + found.excess
+    p = campaign.rank_sum(rho, method)
+    mean = found.parameters.mean(axis=0)
+    spread = found.parameters.std(axis=0, ddof=1) if len(found.parameters) > 1 else np.zeros(4)
+    return (
+        method,
+        *(_with_spread(m, s) for m, s in zip(mean, spread, strict=True)),
+        *(_cost(v) for v in (costs.mean(), np.median(costs), costs.min())),
+        f"{np.median(found.errors):.2g}",
+        str(found.evaluations),
+        *(("-", "-") if method == "ELPIDSO" else (f"{p:.2g}", str(int(p < SIGNIFICANCE)))),
     )
 
 
@@ -227,6 +227,18 @@ def _excess(draw: Mapping[str, Any], method: str) -> float:
 def relative_parameter_error(found: Float1D) -> float:
     """Return the norm of the error of an estimate over that of the true parameters."""
     return float(np.linalg.norm(np.asarray(found) - model.TRUE) / np.linalg.norm(model.TRUE))
+
+
+def errors_at(results: Results, noise: float, method: str) -> Float1D:
+    """Return the relative errors of all draws of noisy, differentiated positions."""
+    return np.array(
+        [
+            relative_parameter_error(draw[method])
+            for (level, _), draws in results.differentiated.items()
+            if level == noise
+            for draw in draws
+        ]
+    )
 
 
 def all_runs(results: Results) -> Table:
