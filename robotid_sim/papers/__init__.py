@@ -6,12 +6,14 @@ from robotid_sim.papers.irb120 import MutatingSwarmPaper
 from robotid_sim.papers.irb140 import QuantumSwarms
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.rocr6 import Rocr6WlsRwpso
+from robotid_sim.papers.rs010n import AnnealedBeetlePaper
 from robotid_sim.papers.twolink import TwoLinkElpidso
 
 PAPERS: dict[str, Paper] = {
     "twolink-elpidso": TwoLinkElpidso(),
     "rocr6-wlsrwpso": Rocr6WlsRwpso(),
     "irb120-mupso": MutatingSwarmPaper(),
+    "rs010n-sedsabso": AnnealedBeetlePaper(),
     "irb140-qpso": QuantumSwarms(),
 }
 """The papers by name."""

@@ -1,0 +1,250 @@
+"""The pieces of work of the reproduction: excitations, searches, and the run in the engine."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.chart import thinned
+from robotid_sim.control import ComputedTorque
+from robotid_sim.engine.plant import Plant
+from robotid_sim.estimation.fitness import AbsoluteFitness
+from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.swarm_design import DesignCost
+from robotid_sim.experiment import rollout
+from robotid_sim.model import parameters
+from robotid_sim.optim import minimize
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.rs010n import excitation, model
+from robotid_sim.streams import named_stream
+
+PAPER = "rs010n-sedsabso"
+CURVE_POINTS = 100
+ENGINE_STEP = 1e-3
+"""Control step in the engine [s]."""
+NOISE_SHARE = 0.01
+"""Standard deviation of torque noise in the engine, share of the RMS of every joint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A search: its published setting, and what is changed of it."""
+
+    setting: str
+    changes: Mapping[str, Any]
+    budget: str | None = None
+    """Setting whose number of evaluations it gets; None for its own."""
+
+
+METHODS = {
+    "SEDSABSO": Method("kou-2022-sedsabso", {}),
+    "SEDSABSO, literal": Method("kou-2022-sedsabso", {"form": "literal"}),
+    "BSO": Method("kou-2022-bso", {}),
+    "BSO, literal": Method("kou-2022-bso", {"form": "literal"}),
+    "LDWPSO": Method("kou-2022-ldwpso", {}),
+    "LDWPSO, as many evaluations": Method("kou-2022-ldwpso", {}, "kou-2022-sedsabso"),
+}
+"""Searches of the page; those of the paper without a suffix are in the corrected form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What the paper does not print: the box of the search, and the clamp of velocities."""
+
+    half_width: float
+    """Of the box, in every parameter, in its SI unit."""
+    velocity_limit: float
+    """Share of the box per iteration."""
+
+
+FREE = "no velocity clamp"
+CLAMPED = "velocities clamped"
+WIDE = "clamped, wide box"
+VARIANTS = {FREE: Variant(0.5, 1e6), CLAMPED: Variant(0.5, 0.2), WIDE: Variant(5.0, 0.2)}
+"""Velocity limits of a million boxes are none; at the walls points are clipped."""
+
+
+def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
+    """Return the best of some random motions within the limits, for both condition numbers."""
+    paper = excitation.problem()
+    plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
+    drawn = feasible_draws(plain, named_stream(seed, PAPER, "random"), draws)
+    found = [excitation.condition_numbers(draw.x) for draw in drawn]
+    return {
+        "draws": draws,
+        **{name: min(one[name] for one in found) for name in excitation.CRITERIA_OF_PAPER},
+    }
+
+
+def genetic_excitation(
+    *, seed: int, run: int, columns: str, population: int, generations: int
+) -> dict[str, Any]:
+    """Return the excitation that a genetic algorithm finds.
+
+    Parameters
+    ----------
+    seed, run : int
+        Source of randomness.
+    columns : str
+        Condition number that is minimized: of ``unit`` columns, or in ``SI`` units.
+    population, generations : int
+        Budget.
+    """
+    problem = excitation.problem(columns)
+    cost = DesignCost(problem)
+    box = np.ones(problem.space.size)
+    found = minimize(
+        cost,
+        -box,
+        box,
+        method="ga",
+        population=population,
+        max_evals=population * generations,
+        rng=named_stream(seed, PAPER, "ga", columns, f"run {run}"),
+    )
+    x = cost.meant(found.x)
+    assert x is not None
+    return {
+        "x": x.tolist(),
+        "evaluations": found.nfev,
+        "limit_use": excitation.limit_use(x),
+        **excitation.condition_numbers(x),
+    }
+
+
+def search(
+    *, seed: int, runs: int, method: str, variant: str, x: Sequence[float]
+) -> dict[str, Any]:
+    """Return what runs of a search find from noise-free torques of the theoretical parameters.
+
+    Parameters
+    ----------
+    seed, runs : int
+        Source of randomness; number of runs.
+    method, variant : str
+        Of `METHODS` and `VARIANTS`.
+    x : sequence of float
+        Coordinates of the excitation.
+    """
+    W = model.regressor(*excitation.motion(np.array(x))).reshape(-1, len(model.TABLE_5))
+    fitness = AbsoluteFitness(W, W @ model.theoretical())
+    found = [
+        one_search(fitness, model.theoretical(), method, variant, seed, run) for run in range(runs)
+    ]
+    curves = np.array([one.pop("costs") for one in found])
+    gathered = {name: [one[name] for one in found] for name in ("fitness", "beta", "seconds")}
+    return {
+        **gathered,
+        "evaluations": found[0]["evaluations"],
+        "curve": [found[0]["at"], curves.mean(axis=0).tolist()],
+    }
+
+
+def one_search(
+    fitness: AbsoluteFitness,
+    center: Float1D,
+    method: str,
+    variant: str,
+    seed: int,
+    run: int,
+) -> dict[str, Any]:
+    """Return what one run of a search finds.
+
+    The box is about a point that is drawn within half its size of `center`, the same for all
+    methods: a box about the truth would give the answer away.
+
+    Parameters
+    ----------
+    fitness : AbsoluteFitness
+        Cost, eq. (17).
+    center : ndarray, shape (21,)
+        The true parameters.
+    method, variant, seed, run
+        See `search`.
+    """
+    chosen, how = METHODS[method], VARIANTS[variant]
+    own = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, center.size)
+    middle = center + how.half_width * own
+    budget = setting(chosen.budget or chosen.setting).max_evals
+    free = {"bounds": "clip"} if variant == FREE else {}
+    optimizer = setting(chosen.setting).build(
+        **chosen.changes, **free, velocity_limit=how.velocity_limit
+    )
+    began = time.process_time()
+    found = minimize(
+        fitness,
+        middle - how.half_width,
+        middle + how.half_width,
+        method=optimizer,
+        max_evals=budget,
+        rng=named_stream(seed, PAPER, method, variant, f"run {run}"),
+    )
+    seconds = time.process_time() - began
+    curve = found.history[thinned(len(found.history), CURVE_POINTS)]
+    return {
+        "fitness": found.fun,
+        "beta": found.x.tolist(),
+        "seconds": seconds,
+        "evaluations": found.nfev,
+        "at": curve[:, 0].tolist(),
+        "costs": curve[:, 1].tolist(),
+    }
+
+
+def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
+    """Return estimates from a run of the feasible robot in the engine, with torque noise.
+
+    Parameters
+    ----------
+    seed, runs
+        As for `search`.
+    x : sequence of float
+        Coordinates of the excitation.
+    """
+    arm = model.arm()
+    trajectory = excitation.problem().space.trajectory(np.array(x))
+    with Plant(arm, dt=ENGINE_STEP) as plant:
+        log = rollout(plant, ComputedTorque(arm), trajectory)
+    assert log.truth is not None
+    step = round(excitation.PERIOD / ENGINE_STEP / excitation.SAMPLES)
+    kept = np.flatnonzero(log.t >= -0.5 * ENGINE_STEP)[::step]
+    q, dq, ddq, tau = (
+        part[kept] for part in (log.truth.q, log.truth.dq, log.truth.ddq, log.truth.tau)
+    )
+    W = model.regressor(q, dq, ddq, np.tanh(dq / arm.eps)).reshape(-1, len(model.TABLE_5))
+    truth = engine_truth()
+    noise = named_stream(seed, PAPER, "engine noise").standard_normal(tau.shape)
+    y = (tau + NOISE_SHARE * np.sqrt(np.mean(tau**2, axis=0)) * noise).ravel()
+    fitness = AbsoluteFitness(W, y)
+    exact = np.linalg.lstsq(W, tau.ravel(), rcond=None)[0]
+    estimates = {
+        "least squares": [np.linalg.lstsq(W, y, rcond=None)[0].tolist()],
+        "L1 optimum (LP)": [fitness.minimum().tolist()],
+    }
+    for method in ("SEDSABSO", "BSO", "LDWPSO"):
+        found = [one_search(fitness, truth, method, CLAMPED, seed, run) for run in range(runs)]
+        estimates[method] = [one["beta"] for one in found]
+    return {
+        "samples": int(kept.size),
+        "tracking": float(np.abs(log.truth.q[kept] - trajectory(log.t[kept]).q).max()),
+        "exact_error": float(np.abs(exact - truth).max()),
+        "fitness": {m: fitness(np.array(betas)).tolist() for m, betas in estimates.items()},
+        "error": {
+            m: np.abs(np.array(betas) - truth).mean(axis=1).tolist()
+            for m, betas in estimates.items()
+        },
+    }
+
+
+def engine_truth() -> Float1D:
+    """Return the parameters of Table 5 of the feasible robot, with its friction, shape (21,)."""
+    arm = model.arm()
+    phi = arm.parameters()
+    inertial = parameters.N_INERTIAL * arm.dof
+    drives = phi[inertial:].reshape(arm.dof, parameters.N_JOINT)
+    order = [parameters.JOINT.index(symbol) for symbol in ("Fc", "Fv")]
+    return model.table_5_of(phi[:inertial], drives[:, order])

@@ -1,0 +1,125 @@
+"""Kou, Guo, Ren (2022): base parameters, printed columns, searches, and the run in the engine."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.estimation.fitness import AbsoluteFitness
+from robotid_sim.model.catalog import published_parameters
+from robotid_sim.papers import PAPERS, Lab
+from robotid_sim.papers.rs010n import excitation, model, trials
+from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
+
+PRINT = 0.005  # half a unit of the last printed digit
+
+
+def some_motion(seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 40, 3))
+
+
+@pytest.mark.parametrize("row", range(21))
+def test_corrected_label_gives_the_theoretical_value(row: int) -> None:
+    assert abs(model.theoretical()[row] - model.TABLE_5[row].theoretical) < PRINT
+
+
+def test_label_of_row_9_as_printed_does_not() -> None:
+    phi = published_parameters("rs010n", "table-5").phi
+    masses = phi[10] + phi[20]
+    lever = model.theoretical()[8] - masses * model.A2
+    assert lever + masses * model.A2**2 == pytest.approx(49.02, abs=PRINT)
+
+
+def test_36_parameters_make_21() -> None:
+    assert model.base().considered.size == 36
+    assert model.base().rank == 21
+    assert model.base().inertial_rank == np.linalg.matrix_rank(model.combinations()) == 15
+
+
+def test_rows_of_table_5_carry_all_torques() -> None:
+    phi = published_parameters("rs010n", "table-5").phi
+    Y = torque_regressor(model.arm(), *some_motion())[:, :, :30]
+    W = model.regressor(*some_motion())
+    np.testing.assert_allclose(W @ model.theoretical(), Y @ phi[:30], atol=1e-11)
+
+
+def test_truth_of_the_engine_gives_the_torques_of_the_robot() -> None:
+    arm, motion = model.arm(), some_motion(1)
+    W = model.regressor(*motion, np.tanh(motion[1] / arm.eps))
+    expected = joint_torque(arm, *motion)
+    np.testing.assert_allclose(W @ trials.engine_truth(), expected, atol=1e-10)
+
+
+def test_coulomb_column_is_the_sign_of_the_velocity() -> None:
+    motion = some_motion(2)
+    W = model.regressor(*motion)
+    labels = [row.label for row in model.TABLE_5]
+    np.testing.assert_array_equal(W[:, 1, labels.index("F2c")], np.sign(motion[1][:, 1]))
+    np.testing.assert_array_equal(W[:, 2, labels.index("F3v")], motion[1][:, 2])
+    assert not W[:, 0, labels.index("F2c")].any()
+
+
+def test_printed_errors_and_what_robots_can_have() -> None:
+    sets = {one.name: one for one in published_sets()}
+    found = {name: (sets[name].mean_error, sets[name].largest_error) for name in model.PRINTED}
+    assert found["SEDSABSO"] == pytest.approx((0.1445, 0.39), abs=1e-4)
+    assert found["BSO"] == pytest.approx((0.2312, 1.02), abs=1e-4)
+    assert found["LDWPSO"] == pytest.approx((0.4564, 1.87), abs=1e-4)
+    assert [sets[name].best_rows for name in model.PRINTED] == [11, 7, 3]
+    assert sets["theoretical"].second_moment == pytest.approx(-0.525)
+    assert sets["LDWPSO"].least_inertia < 0.0 < sets["theoretical"].least_inertia
+    assert len(impossible_links()) == 2
+
+
+def random_fitness() -> AbsoluteFitness:
+    W = model.regressor(*some_motion()).reshape(-1, 21)
+    return AbsoluteFitness(W, W @ model.theoretical())
+
+
+def test_linear_program_returns_the_theoretical_values() -> None:
+    np.testing.assert_allclose(random_fitness().minimum(), model.theoretical(), atol=1e-9)
+
+
+def test_a_search_is_repeated_bit_for_bit_in_a_box_that_holds_the_truth() -> None:
+    fitness, truth = random_fitness(), model.theoretical()
+    first = [
+        trials.one_search(fitness, truth, "LDWPSO", variant, 0, 4)
+        for variant in (trials.CLAMPED, trials.CLAMPED)
+    ]
+    assert first[0]["beta"] == first[1]["beta"]
+    assert first[0]["evaluations"] == 30_000
+    beta = np.array(first[0]["beta"])
+    assert np.abs(beta - truth).max() <= 0.75  # half a box and the shift of its center
+    assert first[0]["fitness"] == pytest.approx(fitness(beta[None])[0])
+
+
+def test_genetic_algorithm_keeps_table_3() -> None:
+    budget = {"population": 10, "generations": 3}
+    found = trials.genetic_excitation(seed=0, run=0, columns="unit", **budget)
+    q, dq, ddq = excitation.motion(np.array(found["x"]), 500)
+    assert found["limit_use"] <= 1.0 + 1e-9
+    limits = model.arm().limits
+    assert (q >= limits.lower).all()
+    assert (q <= limits.upper).all()
+    assert (np.abs(np.degrees(dq)) <= np.array([125.0, 100.0, 165.0])).all()
+    assert (np.abs(np.degrees(ddq)) <= np.array([45.0, 40.0, 75.0])).all()
+
+
+@pytest.mark.slow
+def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -> None:
+    found = PAPERS["rs010n-sedsabso"].reproduce(Lab(tmp_path, quick=True, workers=2))
+    claims = {claim.name: claim for claim in found.claims}
+    assert found.passed
+    assert claims["population"].ours == 29_467
+    assert claims["theoretical-values"].within
+    assert claims["engine"].ours < 1e-9
+    assert claims["order-without-clamp"].ours < 1.0
+    assert claims["order-with-clamp"].verdict == "not-reproducible"
+    assert claims["order-with-clamp"].within is None  # a quick run does not judge it
+    tables = dict(found.files)
+    assert len(tables["table-5"].rows) == 21
+    rows = tables["table-4-no-velocity-clamp"].rows
+    assert [row[0] for row in rows][-2:] == ["L1 optimum (LP)", "least squares (WLS)"]
+    charts = [chart.name for section in found.sections for chart in section.charts]
+    assert charts == ["figure-3", "figure-5", "figure-6"]
