@@ -120,6 +120,6 @@ def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -
     tables = dict(found.files)
     assert len(tables["table-5"].rows) == 21
     rows = tables["table-4-no-velocity-clamp"].rows
-    assert [row[0] for row in rows][-2:] == ["L1 optimum (LP)", "least squares (WLS)"]
+    assert [row[0] for row in rows][-2:] == ["L1 optimum (LP)", "least squares"]
     charts = [chart.name for section in found.sections for chart in section.charts]
     assert charts == ["figure-3", "figure-5", "figure-6"]

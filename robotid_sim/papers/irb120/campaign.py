@@ -14,6 +14,8 @@ from robotid_sim.papers.paper import Lab
 TRIALS = "robotid_sim.papers.irb120.trials"
 GRADIENT_DRAWS, GRADIENT_ITERATIONS = 20, 200
 """Random motions of which a descent starts at the best, and its largest length."""
+STARTS = 3
+"""Descents that share the budget of a swarm."""
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -70,6 +72,25 @@ class Results:
     """By reading: MuPSO."""
     sizes: Mapping[int, Rows]
     """By number of particles: MuPSO with more iterations."""
+
+    def rows_of(self, method: str) -> Rows:
+        """Return the runs of a row of Table 3; ``gradients`` are the best of three each.
+
+        Three descents take about as many evaluations as a swarm.
+        """
+        if method != "gradients":
+            return self.table_3[method]
+        single = self.table_3["gradient"]
+        firsts = range(0, max(1, len(single) - STARTS + 1), STARTS)
+        groups = [single[first : first + STARTS] for first in firsts]
+        return [
+            {
+                "condition": values(group).min(),
+                "seconds": values(group, "seconds").sum(),
+                "evaluations": values(group, "evaluations").sum(),
+            }
+            for group in groups
+        ]
 
     @property
     def best(self) -> Float1D:

@@ -65,8 +65,18 @@ def settings() -> Table:
     )
 
 
-def table_4(found: Results, variant: str) -> Table:
-    """Return Table 4 in one variant: fitness, errors, time and evaluations of all searches."""
+def table_4(found: Results, variant: str, exact: Mapping[str, tuple[float, float]]) -> Table:
+    """Return Table 4 in one variant: fitness, errors, time and evaluations of all searches.
+
+    Parameters
+    ----------
+    found : Results
+        What came out.
+    variant : str
+        Of `VARIANTS`.
+    exact : mapping of str to tuple of float
+        Fitness and mean error of what needs no search, by name.
+    """
     rows = []
     for method in METHODS:
         one = found.searches[variant, method]
@@ -80,8 +90,9 @@ def table_4(found: Results, variant: str) -> Table:
         mean, median, error = (number(float(value), 3) for value in ours)
         seconds, evaluations = number(float(one.seconds.mean()), 2), str(one.evaluations)
         rows.append((method, *printed, mean, between, median, error, seconds, evaluations))
-    for label in ("L1 optimum (LP)", "least squares (WLS)"):
-        rows.append((label, "-", "-", "0", "-", "0", "0", "-", "-"))
+    for label, values in exact.items():
+        cost, error = (number(value, 1) for value in values)
+        rows.append((label, "-", "-", cost, "-", cost, error, "-", "-"))
     columns = ("method", "mean fitness, paper", "time, paper [s]", "mean fitness", "95 %", "median")
     return Table(
         columns=(*columns, "mean |error|", "CPU time [s]", "evaluations"),

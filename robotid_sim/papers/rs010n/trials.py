@@ -11,6 +11,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.chart import thinned
 from robotid_sim.control import ComputedTorque
 from robotid_sim.engine.plant import Plant
+from robotid_sim.estimation import LinearProblem, WeightedLeastSquares
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.problem import ExcitationProblem
@@ -221,8 +222,11 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
     y = (tau + NOISE_SHARE * np.sqrt(np.mean(tau**2, axis=0)) * noise).ravel()
     fitness = AbsoluteFitness(W, y)
     exact = np.linalg.lstsq(W, tau.ravel(), rcond=None)[0]
+    problem = LinearProblem(W, y, model.base(), arm.joint_names, step * ENGINE_STEP)
+    wls = WeightedLeastSquares().fit(problem, np.random.default_rng(0)).beta
     estimates = {
         "least squares": [np.linalg.lstsq(W, y, rcond=None)[0].tolist()],
+        "weighted least squares": [wls.tolist()],
         "L1 optimum (LP)": [fitness.minimum().tolist()],
     }
     for method in ("SEDSABSO", "BSO", "LDWPSO"):

@@ -23,6 +23,8 @@ class Exact:
 
     least_squares: Float1D
     """Parameters by least squares on the data of the searches, shape (21,)."""
+    direct: Mapping[str, tuple[float, float]]
+    """Fitness and mean error of the linear program and of least squares there."""
     populations: Mapping[str, Float1D]
     """Beetles in every iteration, by the form of eq. (16)."""
     sets: Sequence[PublishedSet]
