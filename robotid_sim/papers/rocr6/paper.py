@@ -75,13 +75,13 @@ def finding(results: Results) -> str:
     closer = above(sane, results.of_search("WLS", "fitness"))
     measured = results.gains("WLS").mean(axis=0)
     return (
-        f"RWPSO converges after {fast:.0f} generations and PSO with w = 1.3 after {slow:.0f} "
+        f"RWPSO converges after {fast:g} generations and PSO with w = 1.3 after {slow:g} "
         "(paper: 20 and 83), with a velocity limit that the paper does not print and that is "
         f"chosen by these numbers. On unseen motion RWPSO's noise-free error is {gain:.0f} % below "
         f"that of the PSO, and {behind:.0f} % above that of plain weighted least squares, around "
         "which it searches. The gain is over a PSO that is unstable by its setting: with w = 0.7 "
-        f"and c = 1.5 it ends {closer:+.3f} % from WLS in training RMS. On six joints in the "
-        "engine WLS-RWPSO's validation RMS is worse than that of WLS on "
+        f"and c = 1.5 it ends within {abs(closer):.2g} % of WLS in training RMS. On six joints in "
+        "the engine WLS-RWPSO's validation RMS is worse than that of WLS on "
         f"{int((measured < 0.0).sum())} of 6 joints. Table 2 has 15 + 6 parameters as the model "
         "must, but no body can have those of link 3."
     )
