@@ -113,12 +113,14 @@ def network_error(results: Results) -> Chart:
             training.append(Points(curve[:, 0], curve[:, 2], "", role, size=4.0))
             training.append(Line(curve[:, 0], curve[:, 2], label, role))
         share = np.linspace(0.0, 100.0, len(found["quantiles"]))
-        spread.append(Line(np.array(found["quantiles"]), share, label, role, "solid", 1.4))
+        style: Style = "solid" if len(own.layers) == 1 else "dotted"
+        spread.append(Line(np.array(found["quantiles"]), share, label, role, style, 1.4))
     return Chart(
         name="figure-12-network",
         title="Figure 12: position error of the network",
         caption="Left: mean distance while the single-layer networks learn (dashed: training). "
-        "Right: share of the validation poses with an error below a value. Horizontal and "
+        "Right: share of the validation poses with an error below a value (dotted: four layers). "
+        "Horizontal and "
         f"vertical line: the paper's {NETWORK[1]:g} mm.",
         panels=(
             Panel(
