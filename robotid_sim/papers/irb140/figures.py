@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Panel, Points, Space, Style, Symbol
+from robotid_sim.chart import Chart, Line, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
 from robotid_sim.papers.irb140.network import NETWORKS
@@ -103,7 +103,8 @@ def final_costs(results: Results) -> Chart:
 
 def network_error(results: Results) -> Chart:
     """Return figure 12: errors while training, and their distribution."""
-    training, spread = [], []
+    training: list[Mark] = []
+    spread: list[Mark] = []
     for k, (name, found) in enumerate(results.networks.items()):
         own = NETWORKS[name]
         label, role = f"{own.label}, {own.region}", joint_role(k)
