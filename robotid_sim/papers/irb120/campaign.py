@@ -43,9 +43,9 @@ def effort(lab: Lab) -> Effort:
             iterations=8,
             side_runs=1,
             study_runs=1,
-            study_iterations=14,
+            study_iterations=10,
             gradient_draws=4,
-            gradient_iterations=60,
+            gradient_iterations=25,
         )
     runs = lab.runs_of(model.RUNS, 2)
     return Effort(

@@ -22,6 +22,8 @@ LABELS = {
 }
 """Methods as the page calls them; the last three are not in the paper."""
 
+ROUNDING = 1e-12
+"""Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
 MILLIMETERS = {"m": 1.0, "kg m": 1e3, "kg m^2": 1e6}
 """From SI to the units of Table 4."""
 
@@ -56,7 +58,7 @@ def table_3(found: Results) -> Table:
         published = model.TABLE_3.get(method)
         printed: tuple[str, ...] = ("-",) * 4
         if published is not None:
-            printed = tuple(number(cell) for cell in astuple(published))
+            printed = tuple(number(cell, 6) for cell in astuple(published))
         seconds, evaluations = (values(runs, name).mean() for name in ("seconds", "evaluations"))
         effort = (number(seconds, 3), f"{evaluations:.0f}", str(len(runs)))
         rows.append((label, *printed, *_statistics(runs), *effort))
@@ -105,7 +107,7 @@ def swarm_sizes(found: Results) -> Table:
         runs = found.sizes[size]
         cost, seconds = model.FIGURE_2.get(size, (None, None))
         time = values(runs, "seconds").mean()
-        cells = (number(cost), number(seconds), *_statistics(runs), number(time, 3))
+        cells = (number(cost), number(seconds, 6), *_statistics(runs), number(time, 3))
         rows.append((str(size), *cells, f"{values(runs, 'evaluations').mean():.0f}"))
     ours = ("minimum", "mean", "95 %", "SD", "CPU time a run [s]", "evaluations")
     return Table(
@@ -150,13 +152,13 @@ def table_4_as_printed(found: lls.Identification) -> Table:
         scale = MILLIMETERS["m" if units[symbol] == "kg" else units[symbol]]
         if symbol in basis.identifiable_alone:
             status = "alone"
-            ours = number(scale * found.beta_exact[basis.names.index(symbol)], 6)
+            ours = _value(found.beta_exact[basis.names.index(symbol)], 6, scale)
         else:
             status = "no effect" if symbol in basis.no_effect else "in combinations"
             ours = "-"
-        unit = units[symbol].replace("kg m", "kg mm")
+        unit = units[symbol].replace("kg m", "kg mm").replace("^2", "²")
         printed = (number(ideal, 6), number(identified, 6))
-        rows.append((symbol, unit, status, *printed, number(scale * truth[symbol], 6), ours))
+        rows.append((symbol, unit, status, *printed, _value(truth[symbol], 6, scale), ours))
     columns = ("parameter", "unit", "shows in joint torques", "ideal, paper", "identified, paper")
     return Table(
         columns=(*columns, "eq. (49)-(53)", "identified here"),
@@ -173,10 +175,10 @@ def table_4_of_base(found: lls.Identification) -> Table:
     rows = []
     for k, grouping in enumerate(found.basis.groupings):
         error = f"{found.beta_exact[k] - found.beta_true[k]:.1e}"
-        true, exact, noisy, bound = (number(column[k], 5) for column in columns)
+        true, exact, noisy, bound = (_value(column[k], 5) for column in columns)
         share = f"{within[k]}/{lls.DRAWS}"
         cells = (true, exact, error, noisy, f"± {bound}", share)
-        rows.append((grouping, found.basis.units[k], *cells))
+        rows.append((grouping, found.basis.units[k].replace("^2", "²"), *cells))
     names = ("base parameter", "unit", "true", "identified", "error", "with noise", "3 σ", "in 3 σ")
     return Table(
         columns=names,
@@ -184,6 +186,11 @@ def table_4_of_base(found: lls.Identification) -> Table:
         title="Table 4 on the 15 base parameters",
         text_columns=2,
     )
+
+
+def _value(value: float, digits: int, scale: float = 1.0) -> str:
+    """Return an SI value as text in other units; what is mere rounding is zero."""
+    return number(scale * value, digits) if abs(value) > ROUNDING else "0"
 
 
 def published_motion(motions: Sequence[PublishedMotion]) -> Table:

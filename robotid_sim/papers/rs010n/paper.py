@@ -130,7 +130,7 @@ def _sections(found: Results, exact: Exact) -> tuple[Section, ...]:
             title="Base parameters",
             text="The least eigenvalue of the mass matrix is over random poses; a negative one, or "
             "a negative second moment, is of no robot. Fitness is on our excitation.",
-            tables=(tables.printed_estimates(exact.sets, exact.costs),),
+            tables=(tables.labels(), tables.printed_estimates(exact.sets, exact.costs)),
             notes=tuple(exact.impossible),
         ),
         Section(
@@ -168,6 +168,7 @@ def _sections(found: Results, exact: Exact) -> tuple[Section, ...]:
 def _files(sections: tuple[Section, ...]) -> list[tuple[str, Table]]:
     """Return the tables with the stems of their files."""
     stems = (
+        "table-5-theoretical",
         "table-5-printed-columns",
         "table-3-limits",
         "excitations",

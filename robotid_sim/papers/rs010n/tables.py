@@ -13,6 +13,9 @@ from robotid_sim.papers.rs010n.published_sets import PublishedSet
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
 from robotid_sim.section import Table, number, percent
 
+ROUNDING = 1e-10
+"""Parameters below this are zero, in SI units."""
+
 
 def limits(found: Results) -> Table:
     """Return Table 3: limits of the joints, and the share that the excitation uses."""
@@ -101,23 +104,45 @@ def table_4(found: Results, variant: str, exact: Mapping[str, tuple[float, float
     )
 
 
+def labels() -> Table:
+    """Return the rows of Table 5 with their labels as printed and corrected, and their values."""
+    theory = model.theoretical()
+    rows = tuple(
+        (
+            str(k + 1),
+            row.printed_label,
+            row.label,
+            row.unit,
+            number(row.theoretical),
+            number(theory[k], 5),
+        )
+        for k, row in enumerate(model.TABLE_5)
+    )
+    columns = ("row", "label, as printed", "label, corrected", "unit", "theoretical, paper")
+    return Table(
+        columns=(*columns, "from Table 2"),
+        rows=rows,
+        title="Table 5: theoretical values",
+        text_columns=4,
+    )
+
+
 def table_5(found: Results, least_squares: Float1D) -> Table:
     """Return Table 5: theoretical values, printed estimates, and those of our best runs."""
     theory = model.theoretical()
     ours = {method: found.searches[FREE, method].best for method in model.PRINTED}
     rows = []
     for k, row in enumerate(model.TABLE_5):
-        cells = [number(row.theoretical), number(theory[k], 5)]
+        cells = [number(theory[k])]
         for method, column in model.PRINTED.items():
             cells += [number(getattr(row, column)), number(ours[method][k], 3)]
-        rows.append((row.printed_label, row.label, row.unit, *cells, number(least_squares[k], 5)))
+        exact = least_squares[k] if abs(least_squares[k]) > ROUNDING else 0.0
+        rows.append((str(k + 1), *cells, number(exact)))
     methods = (name for method in model.PRINTED for name in (f"{method}, paper", f"{method}, ours"))
-    columns = ("label, as printed", "label, corrected", "unit", "theoretical, paper", "computed")
     return Table(
-        columns=(*columns, *methods, "least squares"),
+        columns=("row", "theoretical", *methods, "least squares"),
         rows=tuple(rows),
-        title=f"Table 5, best runs, {FREE}",
-        text_columns=3,
+        title=f"Table 5: estimates, best runs, {FREE}",
     )
 
 
