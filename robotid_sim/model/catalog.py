@@ -163,7 +163,9 @@ def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, 
     """
     content = _read_published(robot)
     name = published_parameters(robot, name).name
-    return {link: dict(values) for link, values in content["sets"][name].items() if link != "summary"}
+    return {
+        link: dict(values) for link, values in content["sets"][name].items() if link != "summary"
+    }
 
 
 def published_links(robot: str) -> Robot:

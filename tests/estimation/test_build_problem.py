@@ -83,18 +83,19 @@ def scrambled(log):
     return replace(log, truth=Truth(*rng.standard_normal((4, *log.q.shape))))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("preprocessor", PREPROCESSORS)
-def test_truth_changes_no_estimate(virtual, preprocessor, estimator):
+def test_truth_changes_no_estimate(virtual, preprocessor):
     log = measure(virtual.log, (EncoderNoise(), TorqueNoise()), np.random.default_rng(0))
-    found = []
-    for version in (log, replace(log, truth=None), scrambled(log)):
-        motion = PREPROCESSORS.build(preprocessor)(version, virtual.nominal)
-        problem = build_problem(motion, virtual.nominal, virtual.basis)
-        estimate = brief(estimator).fit(problem, np.random.default_rng(0))
-        assert estimate.success
-        found.append(estimate.beta.tobytes() + estimate.cov.tobytes())
-    assert len(set(found)) == 1
+    versions = (log, replace(log, truth=None), scrambled(log))
+    motions = [PREPROCESSORS.build(preprocessor)(one, virtual.nominal) for one in versions]
+    problems = [build_problem(motion, virtual.nominal, virtual.basis) for motion in motions]
+    for name in ESTIMATORS:
+        found = set()
+        for problem in problems:
+            estimate = brief(name).fit(problem, np.random.default_rng(0))
+            assert estimate.success, name
+            found.add(estimate.beta.tobytes() + estimate.cov.tobytes())
+        assert len(found) == 1, name
 
 
 def test_filtering_the_torque_alone_would_bias(virtual):
