@@ -53,7 +53,7 @@ def _ranks(results: Results) -> list[Claim]:
     }
     return [
         Claim(
-            name="base-parameters-" + where.replace(" ", "-"),
+            name="-".join(["base-parameters", *where.replace("with ", "").split()[1:]]),
             claim=f"Number of base parameters of {where}.",
             published=printed.get(where),
             ours=results.ranks[where],
