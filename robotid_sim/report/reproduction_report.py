@@ -64,28 +64,36 @@ def overview_report(
     claims = [(one.paper.name, claim) for one in found for claim in one.claims]
     held = sum(claim.verdict == "reproduced" for _, claim in claims)
     partly = sum(claim.verdict == "conditional" for _, claim in claims)
+    quick = " These are quick runs: bands of statistics are not judged."
+    return Page(
+        title="Papers reproduced",
+        finding=f"Of {len(claims)} claims of {len(found)} papers, {held} are reproduced, "
+        f"{partly} hold under conditions and {len(claims) - held - partly} do not hold."
+        + (quick if any(one.quick for one in found) else ""),
+        passed=all(one.passed for one in found),
+        facts=_counts([claim for _, claim in claims]),
+        sections=(
+            _papers(found),
+            *(_paper(one) for one in found),
+            *_by_verdict(claims),
+            _reproduce(command, None, versions, ""),
+        ),
+    )
+
+
+def _papers(found: Sequence[Reproduction]) -> Section:
     rows = []
     for one in found:
         counts = (str(_count(one.claims, verdict)) for verdict in VERDICTS)
         rows.append((one.paper.name, one.paper.citation, *counts, _bands(one.claims)))
     columns = ("paper", "source", *VERDICTS, "bands met")
-    papers = Section(
-        title="The papers",
-        links=tuple(
-            Link(f"{one.paper.name}: {one.paper.title}", f"{one.paper.name}/report.html")
-            for one in found
-        ),
-        tables=(Table(columns=columns, rows=tuple(rows), text_columns=2),),
-        notes=tuple(f"{one.paper.name}: {one.finding}" for one in found),
-    )
-    return Page(
-        title="Papers reproduced",
-        finding=f"Of {len(claims)} claims of {len(found)} papers, {held} are reproduced, "
-        f"{partly} hold under conditions and {len(claims) - held - partly} do not hold.",
-        passed=all(one.passed for one in found),
-        facts=_counts([claim for _, claim in claims]),
-        sections=(papers, *_by_verdict(claims), _reproduce(command, None, versions, "")),
-    )
+    table = Table(columns=columns, rows=tuple(rows), text_columns=2)
+    return Section(title="The papers", tables=(table,))
+
+
+def _paper(found: Reproduction) -> Section:
+    page = Link("All claims, tables and figures", f"{found.paper.name}/report.html")
+    return Section(title=found.paper.title, text=found.finding, links=(page,))
 
 
 def write_tables(found: Reproduction, folder: Path) -> None:
