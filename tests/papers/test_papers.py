@@ -1,0 +1,40 @@
+"""What every reproduced paper has in common."""
+
+import inspect
+
+import pytest
+
+from robotid_sim.errors import UnknownNameError
+from robotid_sim.model.catalog import catalog
+from robotid_sim.papers import PAPERS, Lab, Paper, describe_papers, find_paper
+
+NAMES = (
+    "twolink-elpidso", "rocr6-wlsrwpso", "irb120-mupso", "rs010n-sedsabso", "irb140-qpso",
+)  # fmt: skip
+
+
+def test_the_five_papers_are_there() -> None:
+    assert set(PAPERS) == set(NAMES)
+    assert [row["name"] for row in describe_papers()] == list(PAPERS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_paper_names_itself_its_robot_and_its_source(name) -> None:
+    paper = find_paper(name)
+    assert isinstance(paper, Paper)
+    assert paper.name == name
+    assert name.partition("-")[0] in catalog()
+    assert "doi:" in paper.citation
+    assert paper.title
+    assert not inspect.isabstract(type(paper))
+
+
+def test_an_unknown_paper_is_named_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match="unknown paper 'qpso'; known: twolink-elpidso"):
+        find_paper("qpso")
+
+
+def test_effort_is_what_was_asked_for_else_the_papers_else_the_quick_one(tmp_path) -> None:
+    assert Lab(tmp_path).runs_of(30, 2) == 30
+    assert Lab(tmp_path, quick=True).runs_of(30, 2) == 2
+    assert Lab(tmp_path, quick=True, runs=5).runs_of(30, 2) == 5
