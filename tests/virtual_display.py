@@ -21,6 +21,9 @@ def virtual_display(*, opengl: bool = True) -> Iterator[str]:
         [
             *("Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24"),
             *("+extension" if opengl else "-extension", "GLX", "-nolisten", "tcp"),
+            # A server starts anew when its last client leaves, as after a screenshot, and refuses
+            # those who knock meanwhile.
+            "-noreset",
         ],
         pass_fds=(write,),
         stdout=subprocess.DEVNULL,
