@@ -152,34 +152,6 @@ def torque_regressor(
     return W[0] if single else W
 
 
-def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
-    r"""Regressor of the wrenches that the joints transmit, linear in the inertial parameters.
-
-    What force sensors in the joints would measure; the torque of a drive is the component of its
-    wrench along the joint's axis [1]_, eq. (14)-(17).
-
-    Parameters
-    ----------
-    q, dq, ddq : array_like, shape (n,) or (N, n)
-        Position [rad], velocity [rad/s], acceleration [rad/s^2].
-
-    Returns
-    -------
-    W : ndarray, shape (n, 6, 10 n) or (N, n, 6, 10 n)
-        Force [N], then moment [N m] about the origin of each body, in the frame of the body; the
-        columns are the inertial ones of `Robot.parameter_names`.
-
-    References
-    ----------
-    .. [1] Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads
-       and links", Int. J. Robotics Research, doi:10.1177/027836498600500306.
-    """
-    (q2, dq2, ddq2), single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
-    W = np.zeros((len(q2), robot.dof, 6, parameters.N_INERTIAL * robot.dof))
-    kernels.wrench_regressor(robot.geometry, robot.gravity, q2, dq2, ddq2, W)
-    return W[0] if single else W
-
-
 def effective_inertia(robot: Robot, q: Float2D) -> Float2D:
     r"""Inertia that each joint feels with the others free, :math:`1/[M^{-1}]_{jj}`, shape (N, n).
 

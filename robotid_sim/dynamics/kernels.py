@@ -384,35 +384,6 @@ def regressor(
 
 
 @jit
-def wrench_regressor(
-    geometry: Float2D, gravity: Float1D, q: Float2D, dq: Float2D, ddq: Float2D, W: Float
-) -> None:
-    """Fill W (N, n, 6, 10 n), which comes zeroed, with the regressor of the joints' wrenches [2].
-
-    Of joint i: the force and the moment about the origin of body i that body i - 1 exerts on it, in
-    the frame of body i.
-    """
-    N, n = q.shape
-    R, p = np.empty((n, 3, 3)), np.empty((n, 3))
-    w, dw, a = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    A, lever = np.zeros((6, 10)), np.empty(3)
-    for k in range(N):
-        _place(geometry, q[k], R, p)
-        _body_motion(geometry, R, p, gravity, dq[k], ddq[k], w, dw, a)
-        for j in range(n):
-            _wrench_regressor(w[j], dw[j], a[j], A)
-            W[k, j, :, 10 * j : 10 * j + 10] = A
-            for i in range(j, 0, -1):
-                for c in range(10 * j, 10 * j + 10):
-                    force, moment = W[k, i - 1, :3, c], W[k, i - 1, 3:, c]
-                    _rotate(R[i], W[k, i, :3, c], force)
-                    _rotate(R[i], W[k, i, 3:, c], moment)
-                    _cross(p[i], force, lever)
-                    for r in range(3):
-                        moment[r] += lever[r]
-
-
-@jit
 def _mass_matrix(
     geometry: Float2D, R: Float, p: Float2D, phi: Float1D, work: Float, M: Float2D
 ) -> None:

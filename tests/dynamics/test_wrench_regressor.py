@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from robotid_sim.dynamics.dynamics import torque_regressor, wrench_regressor
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.wrench import wrench_regressor
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
