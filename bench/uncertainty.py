@@ -77,7 +77,7 @@ def coverage(name: str, data: Data, correlation: float) -> None:
         estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
         for kind, found in hits.items():
             began = time.perf_counter()
-            intervals = confidence_intervals(problem, estimate, residuals=kind)  # type: ignore[arg-type]
+            intervals = confidence_intervals(problem, estimate, residuals=kind)
             spent[kind] += time.perf_counter() - began
             found.append(intervals.covers(data.beta))
     for kind, found in hits.items():

@@ -1,8 +1,9 @@
 """What every reproduction of a paper has in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,7 +41,7 @@ class Lab:
         trials : sequence of Trial
             The work.
         """
-        done: Callable[[float], None] = lambda share: self.progress(stage, share)  # noqa: E731
+        done = partial(self.progress, stage)
         return run_trials(trials, self.folder, workers=self.workers, progress=done)
 
 

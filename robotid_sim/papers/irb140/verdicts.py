@@ -43,7 +43,7 @@ def all_claims(results: Results) -> tuple[Claim, ...]:
     )
 
 
-def _if(holds: bool, yes: Verdict, no: Verdict = "not-reproducible") -> Verdict:  # noqa: FBT001
+def _if(holds: bool, yes: Verdict, no: Verdict = "not-reproducible") -> Verdict:  # noqa: FBT001 - reads as a sentence
     return yes if holds else no
 
 

@@ -190,7 +190,7 @@ def _order_with_clamp(found: Results, *, judged: bool) -> list[Claim]:
             "SEDSABSO's with velocities clamped.",
             published=_printed_ratio("LDWPSO", "SEDSABSO"),
             ours=lead,
-            band=(None, 0.5),
+            band=(None, 0.25),
             judged=judged,
             verdict="not-reproducible" if lead < 1.0 else "conditional",
             reason=f"With velocities clamped to 20 % of the box LDWPSO ends at "

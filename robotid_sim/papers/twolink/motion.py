@@ -103,7 +103,7 @@ class ReferenceTorque(Controller):
     lead: float
     """Time at which a held torque acts on average, after its command [s]."""
 
-    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:  # noqa: ARG002
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:  # noqa: ARG002 - open loop
         """Return the torques of the paper."""
         return np.asarray(reference_torque(self.rho, t + self.lead))
 
