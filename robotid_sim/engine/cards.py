@@ -29,6 +29,14 @@ LIGHT = (0.35, -0.3, 1.0)
 PIXEL = 1.5e-4
 """Size of a pixel of a card [m]; small, so that no robot comes between."""
 
+TEXTURE_TRIES = 5
+"""How often a body is given its texture, for PyBullet may lose the command.
+
+It asks the window's thread for the number of the shape and, having asked, presets the answer to -1.
+If the window answered before that, the texture goes to no shape and nobody is told: once in about
+3,000 commands. One that has arrived stays, so a command more does no harm.
+"""
+
 TILT = 45.0
 """Angle by which a card's normal is turned up, to the light, from facing the camera [deg]."""
 
@@ -109,9 +117,6 @@ class Card:
     def __init__(self, client: int, picture: Image.Image, folder: Path) -> None:
         self._client = client
         self.size = picture.size
-        file = folder / f"card_{id(self)}.png"
-        picture.save(file)
-        self._texture = pybullet.loadTexture(str(file), physicsClientId=client)
         up = np.radians(TILT)
         shape = pybullet.createVisualShape(
             pybullet.GEOM_MESH,
@@ -124,13 +129,7 @@ class Card:
             physicsClientId=client,
         )
         self._body = pybullet.createMultiBody(0.0, -1, shape, physicsClientId=client)
-        pybullet.changeVisualShape(
-            self._body,
-            -1,
-            textureUniqueId=self._texture,
-            specularColor=[0.0, 0.0, 0.0],
-            physicsClientId=client,
-        )
+        self._texture = cover(client, self._body, picture, folder)
 
     def update(self, picture: Image.Image) -> None:
         """Show another picture of the same size; takes the window a frame."""
@@ -157,12 +156,29 @@ class Card:
         )
 
 
+def cover(client: int, body: int, picture: Image.Image, folder: Path) -> int:
+    """Put a picture on a body, without gloss; return PyBullet's number of the texture.
+
+    The file in the folder, from which PyBullet reads the picture, is no longer needed afterwards.
+    """
+    file = folder / f"texture_{body}.png"
+    picture.save(file)
+    texture = int(pybullet.loadTexture(str(file), physicsClientId=client))
+    for _ in range(TEXTURE_TRIES):
+        pybullet.changeVisualShape(
+            body,
+            -1,
+            textureUniqueId=texture,
+            specularColor=[0.0, 0.0, 0.0],
+            physicsClientId=client,
+        )
+    return texture
+
+
 def add_floor(client: int, points: Float2D, folder: Path) -> None:
     """Put a grid on the ground that fades into the background; what is below it shines through."""
     floor = Floor.below(points)
     half = 1.6 * floor.size
-    file = folder / "floor.png"
-    _floor_picture(floor, half).save(file)
     cosine = LIGHT[2] / float(np.linalg.norm(LIGHT))
     lift = 1.0 / brightness(cosine)  # so that the floor fades into the background exactly
     shape = pybullet.createVisualShape(
@@ -176,14 +192,8 @@ def add_floor(client: int, points: Float2D, folder: Path) -> None:
     )
     place = [*floor.middle.tolist(), -2e-3 * floor.size]
     body = pybullet.createMultiBody(0.0, -1, shape, place, physicsClientId=client)
-    pybullet.changeVisualShape(
-        body,
-        -1,
-        textureUniqueId=pybullet.loadTexture(str(file), physicsClientId=client),
-        rgbaColor=[lift, lift, lift, 0.6],
-        specularColor=[0.0, 0.0, 0.0],
-        physicsClientId=client,
-    )
+    cover(client, body, _floor_picture(floor, half), folder)
+    pybullet.changeVisualShape(body, -1, rgbaColor=[lift, lift, lift, 0.6], physicsClientId=client)
 
 
 def _floor_picture(floor: Floor, half: float, pixels: int = 1024) -> Image.Image:

@@ -16,7 +16,7 @@ from robots import DATA
 from virtual_display import difference, screenshot, virtual_display, wait_for, xdotool
 
 from robotid_sim.engine import palette
-from robotid_sim.engine.cards import WindowView
+from robotid_sim.engine.cards import WindowView, cover
 from robotid_sim.engine.inputs import Inputs, key_name
 from robotid_sim.engine.player import KEYS, SWITCHES, Player
 from robotid_sim.engine.strip import Strip
@@ -62,6 +62,21 @@ def test_a_window_that_draws_nothing_yet_or_any_more_has_no_camera(monkeypatch) 
         assert (WindowView.read(0) is not None) == seen
     monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", lambda physicsClientId: None)
     assert WindowView.read(0) is None
+
+
+def test_a_texture_arrives_though_pybullet_loses_commands(monkeypatch, tmp_path) -> None:
+    arrived = []
+
+    def lossy(body, link, textureUniqueId, **_):
+        lossy.calls += 1
+        if lossy.calls > 3:
+            arrived.append((body, link, textureUniqueId))
+
+    lossy.calls = 0
+    monkeypatch.setattr(pybullet, "changeVisualShape", lossy)
+    monkeypatch.setattr(pybullet, "loadTexture", lambda file, physicsClientId: 7)
+    assert cover(0, 4, Image.new("RGB", (2, 2)), tmp_path) == 7
+    assert set(arrived) == {(4, -1, 7)}
 
 
 def test_every_key_of_the_help_has_a_code() -> None:
