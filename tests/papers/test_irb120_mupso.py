@@ -54,6 +54,15 @@ def test_truth_is_that_of_the_paper() -> None:
     assert found.beta_true[names.index("mz3")] == pytest.approx(100.6463e-3)
 
 
+def test_every_value_that_is_not_printed_makes_another_problem() -> None:
+    main = model.READINGS[model.MAIN_READING]
+    for name, meant in model.UNPRINTED.items():
+        changed = [f for f in main.__dataclass_fields__ if getattr(meant, f) != getattr(main, f)]
+        assert len(changed) == 1
+        options = model.problem(name).options
+        assert getattr(options, changed[0]) == getattr(meant, changed[0])
+
+
 def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> None:
     for motion in optimum.published_motions():
         assert not motion.followed
@@ -107,4 +116,5 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path
     assert len(tables["table-4-printed"].rows) == 22
     charts = [chart.name for section in found.sections for chart in section.charts]
     assert charts == ["figure-2", "figure-3", "figure-4", "figure-5"]
-    assert len(list(tmp_path.glob("*.json"))) == 29
+    assert [row[0] for row in tables["unprinted"].rows[1:]] == list(model.UNPRINTED)
+    assert len(list(tmp_path.glob("*.json"))) == 35

@@ -70,6 +70,8 @@ class Results:
     """By method: limits by penalty."""
     readings: Mapping[str, Rows]
     """By reading: MuPSO."""
+    unprinted: Mapping[str, Rows]
+    """By value of what is not printed: MuPSO."""
     sizes: Mapping[int, Rows]
     """By number of particles: MuPSO with more iterations."""
 
@@ -117,9 +119,8 @@ def run_campaign(lab: Lab) -> Results:
     gathered: dict[str, dict[Any, list[Mapping[str, Any]]]] = {}
     for (study, key, _), result in zip(plan, found, strict=True):
         gathered.setdefault(study, {}).setdefault(key, []).append(result)
-    return Results(
-        budget, gathered["table-3"], gathered["penalty"], gathered["reading"], gathered["size"]
-    )
+    studies = ("table-3", "penalty", "reading", "unprinted", "size")
+    return Results(budget, *(gathered[study] for study in studies))
 
 
 def _plan(seed: int, budget: Effort) -> Iterator[tuple[str, Any, Trial]]:
@@ -136,11 +137,12 @@ def _plan(seed: int, budget: Effort) -> Iterator[tuple[str, Any, Trial]]:
             name = f"penalty-{method}-{run}"
             trial = _swarm(name, seed, run, method, budget.iterations, handling="penalty")
             yield "penalty", method, trial
-    for k, reading in enumerate(model.READINGS):
-        for run in range(budget.side_runs):
-            name = f"reading-{k + 1}-{run}"
-            trial = _swarm(name, seed, run, "mupso", budget.iterations, reading=reading)
-            yield "reading", reading, trial
+    for study, readings in (("reading", model.READINGS), ("unprinted", model.UNPRINTED)):
+        for k, reading in enumerate(readings):
+            for run in range(budget.side_runs):
+                name = f"{study}-{k + 1}-{run}"
+                trial = _swarm(name, seed, run, "mupso", budget.iterations, reading=reading)
+                yield study, reading, trial
     shared = {"population": model.POPULATION, "iterations": budget.iterations}
     for run in range(budget.runs):
         own = {"seed": seed, "run": run, "draws": budget.gradient_draws}

@@ -115,15 +115,36 @@ TABLE_4 = (
 LARGEST_ERROR = max(abs(found - ideal) for _, ideal, found in TABLE_4)
 """Largest printed error of Table 4, in kg mm^2."""
 
-READINGS = {
-    "Cartesian path, unit columns": ("cartesian", "normalized-condition-number"),
-    "Cartesian path, SI columns": ("cartesian", "condition-number"),
-    "Cartesian path, eq. (44) with y = 1": ("cartesian", "combined-condition"),
-    "joint Fourier series, unit columns": ("joint", "normalized-condition-number"),
-    "joint Fourier series, SI columns": ("joint", "condition-number"),
-}
-"""What may be meant by trajectory and condition number: space of the path, and criterion."""
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What may be meant by trajectory and condition number."""
+
+    family: str = "cartesian-fourier"
+    criterion: str = "normalized-condition-number"
+    center: tuple[float, float, float] = CENTER
+    harmonics: int = HARMONICS
+    period: float = PERIOD
+
+
 MAIN_READING = "Cartesian path, unit columns"
+READINGS = {
+    MAIN_READING: Reading(),
+    "Cartesian path, SI columns": Reading(criterion="condition-number"),
+    "Cartesian path, eq. (44) with y = 1": Reading(criterion="combined-condition"),
+    "joint Fourier series, unit columns": Reading(family="fourier"),
+    "joint Fourier series, SI columns": Reading(family="fourier", criterion="condition-number"),
+}
+"""Spaces of the path, and criteria."""
+UNPRINTED = {
+    "center 10 cm further out": Reading(center=(0.45, 0.0, 0.45)),
+    "center 15 cm higher": Reading(center=(0.35, 0.0, 0.6)),
+    "center 15 cm lower": Reading(center=(0.35, 0.0, 0.3)),
+    "2 harmonics": Reading(harmonics=2),
+    "5 harmonics": Reading(harmonics=5),
+    "20 s a run": Reading(period=20.0),
+}
+"""Other values of what the paper does not print, one at a time."""
 
 
 @cache
@@ -134,18 +155,22 @@ def arm() -> Robot:
 
 @cache
 def problem(reading: str = MAIN_READING) -> ExcitationProblem:
-    """Return the excitation problem of a reading of section 4.
+    """Return the excitation problem of a reading of section 4, printed or not.
 
     Always with the 15 base parameters: 22 columns, as in the paper, have rank 15.
     """
-    space, criterion = READINGS[reading]
-    common = {"harmonics": HARMONICS, "period": PERIOD, "margin": 1.0, "torque_ratio": UNBOUND}
-    if space == "cartesian":
-        family = FAMILIES.build("cartesian-fourier", center=CENTER, point=WRIST, **common)
-    else:
-        family = FAMILIES.build("fourier", **common)
+    meant = (READINGS | UNPRINTED)[reading]
+    path = {"center": meant.center, "point": WRIST} if meant.family == "cartesian-fourier" else {}
+    family = FAMILIES.build(
+        meant.family,
+        harmonics=meant.harmonics,
+        period=meant.period,
+        margin=1.0,
+        torque_ratio=UNBOUND,
+        **path,
+    )
     basis = base_parameters(arm(), ())
-    return ExcitationProblem(arm(), basis, family, CRITERIA.build(criterion))
+    return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
 
 
 def limit_use(of: ExcitationProblem, x: Float1D) -> float:

@@ -23,7 +23,8 @@ NOTES = (
     "much per second); torque limits are left out.",
     "Eq. (45)-(48): the center of the path is not printed and is (0.35, 0, 0.45) m here; P is the "
     "quintic from 0 to 2π; the number of harmonics is 3, as the published vectors have three "
-    "entries; a run takes 10 s. The end conditions of eq. (48) are built into the coordinates: "
+    "entries; a run takes 10 s. One table varies these: much depends on the center. The end "
+    "conditions of eq. (48) are built into the coordinates: "
     "3 radii and 4 free Fourier coefficients, each within ± 1 in units of the largest circle that "
     "the limits allow (0.21 m).",
     "Eq. (44): the place of the weight y is not readable. y = 0, the condition number, gives the "
@@ -128,6 +129,7 @@ def _sections(
                 tables.table_3(found),
                 tables.penalty(found),
                 tables.readings(found),
+                tables.unprinted(found),
                 tables.published_motion(motions),
             ),
         ),
@@ -154,6 +156,7 @@ def _files(sections: tuple[Section, ...]) -> list[tuple[str, Table]]:
         "table-3",
         "table-3-penalty",
         "readings",
+        "unprinted",
         "published-optimum",
         "identifiability",
         "table-4-base",

@@ -45,7 +45,7 @@ def swarm(
     population, iterations : int
         Budget.
     reading : str
-        One of `model.READINGS`.
+        One of `model.READINGS` or `model.UNPRINTED`.
     handling : str
         How limits are kept; see `DesignCost`.
     """  # fmt: skip
