@@ -265,7 +265,7 @@ def _swarm_size(found: Results, *, judged: bool) -> list[Claim]:
         for name in ("condition", "seconds")
     )
     gain = float(100.0 * (1.0 - cost[70].mean() / cost[50].mean()))
-    ratio = float(seconds[70].mean() / seconds[50].mean())
+    ratio = float(seconds[70].min() / seconds[50].min())
     (cost_50, time_50), (cost_70, time_70) = model.FIGURE_2[50], model.FIGURE_2[70]
     return [
         Claim(
@@ -285,7 +285,7 @@ def _swarm_size(found: Results, *, judged: bool) -> list[Claim]:
         Claim(
             name="swarm-size-time",
             claim="With 70 particles instead of 50 the time rises by 40 %. Ours is the ratio of "
-            "CPU times.",
+            "shortest CPU times, which other work on the machine disturbs least.",
             published=round(time_70 / time_50, 2),
             ours=ratio,
             band=(1.2, 1.6),
