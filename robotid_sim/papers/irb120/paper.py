@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.optim.settings import UMAR
 from robotid_sim.papers.irb120 import figures, model, tables
 from robotid_sim.papers.irb120.campaign import Results, run_campaign, values
 from robotid_sim.papers.irb120.identification import Identification, identify
@@ -53,7 +52,11 @@ class MutatingSwarmPaper(Paper):
 
     name: ClassVar[str] = PAPER
     title: ClassVar[str] = "Excitation of an ABB IRB 120 by MuPSO"
-    citation: ClassVar[str] = UMAR
+    citation: ClassVar[str] = (
+        "Umar, Shi, Khlil, Farouk (2021), Industrial Manipulator Dynamic Parameter Estimation "
+        "Using Mutating Particle Swarm Optimization (MuPSO), Nigerian Journal of Technology 40(4), "
+        "doi:10.4314/njt.v40i4.14"
+    )
     summary: ClassVar[str] = (
         "Cartesian Fourier excitation by MuPSO against five methods, identification by LLS"
     )
