@@ -284,8 +284,8 @@ def _swarm_size(found: Results, *, judged: bool) -> list[Claim]:
         ),
         Claim(
             name="swarm-size-time",
-            claim="With 70 particles instead of 50 the time rises by 40 %. Ours is the ratio of the "
-            "shortest CPU times, which other work on the machine disturbs least.",
+            claim="With 70 particles instead of 50 the time rises by 40 %. Ours is the ratio of "
+            "the shortest CPU times, which other work on the machine disturbs least.",
             published=round(time_70 / time_50, 2),
             ours=ratio,
             band=(1.2, 1.6),

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.optim.sedsabso import AnnealedBeetleSwarm
-from robotid_sim.optim.settings import KOU, setting
+from robotid_sim.optim.settings import setting
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.rs010n import excitation, figures, model, tables
 from robotid_sim.papers.rs010n.campaign import Results, run_campaign
@@ -56,7 +56,10 @@ class AnnealedBeetlePaper(Paper):
 
     name: ClassVar[str] = PAPER
     title: ClassVar[str] = "Identification of a Kawasaki RS010N by SEDSABSO"
-    citation: ClassVar[str] = KOU
+    citation: ClassVar[str] = (
+        "Kou, Guo, Ren (2022), A New Method for Identifying Kinetic Parameters of Industrial "
+        "Robots, Actuators 11(1), 2, doi:10.3390/act11010002"
+    )
     summary: ClassVar[str] = (
         "Base parameters of three links with friction by SEDSABSO, BSO and LDWPSO from L1 errors"
     )
