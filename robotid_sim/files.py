@@ -137,7 +137,7 @@ def _load_json(path: Path, kind: str) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FileFormatError(f"cannot read {kind} file {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is no {kind} file: {error}") from error
     if not isinstance(content, dict):
         raise FileFormatError(f"{path} is no {kind} file: it holds no JSON object")

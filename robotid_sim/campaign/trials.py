@@ -3,13 +3,17 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from robotid_sim.campaign.code_state import code_state
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.files import make_folder, read_json, write_json
 from robotid_sim.parallel import map_tasks, no_progress
@@ -34,8 +38,8 @@ class Trial:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of everything that decides the result: function, parameters, our version."""
-        content = [self.function, dict(self.parameters), version("robotid_sim")]
+        """Hash of everything that decides the result: function, parameters, sources, packages."""
+        content = [self.function, dict(self.parameters), code_state()]
         text = json.dumps(content, sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -65,7 +69,8 @@ def run_trials(
     """Return the result of every trial, in order; those with a file in the folder are not run.
 
     Every trial is written when it ends, so that of a run that is killed only what was at work is
-    lost. A file counts only if function, parameters and version are the same.
+    lost. A file counts only if its fingerprint is the same, which is also in its name: runs with
+    other settings, or of another version, keep theirs beside it.
 
     Parameters
     ----------
@@ -107,21 +112,46 @@ def run_trials(
 
 def finished(trial: Trial, folder: Path) -> dict[str, Any] | None:
     """Return the result that a folder holds of a trial, or None if it holds none that counts."""
-    path = trial_path(trial, folder)
-    if not path.is_file():
-        return None
     try:
-        content = read_json(path, KIND, SCHEMA)
+        content = read_json(trial_path(trial, folder), KIND, SCHEMA)
     except FileFormatError:
-        return None  # broken, or of a newer version: it is run again
-    if content.get("fingerprint") != trial.fingerprint:
+        return None  # missing, broken, or of a newer version: it is run again
+    result = content.get("result")
+    if content.get("fingerprint") != trial.fingerprint or not isinstance(result, dict):
         return None
-    return dict(content["result"])
+    return result
 
 
 def trial_path(trial: Trial, folder: Path) -> Path:
     """Return where a trial's file is."""
-    return folder / f"{trial.name}.json"
+    return folder / f"{trial.name}.{trial.fingerprint[:12]}.json"
+
+
+@contextmanager
+def no_partial_result() -> Iterator[None]:
+    """Let Ctrl-C end the block even if something in it takes that for the end of its search.
+
+    An optimizer that is interrupted returns the best point so far; as the result of a trial it
+    would be kept for good.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is signal.SIG_IGN:
+        yield  # the main thread, or process, takes the signal
+        return
+    came = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.set()
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came.is_set():
+        raise KeyboardInterrupt
 
 
 @dataclass(frozen=True)
@@ -131,7 +161,8 @@ class _Writer:
     folder: Path
 
     def __call__(self, trial: Trial) -> dict[str, Any]:
-        result = trial.call()
+        with no_partial_result():
+            result = trial.call()
         content = {
             "name": trial.name,
             "function": trial.function,
