@@ -11,7 +11,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.options import command_line
 from robotid_sim.files import make_folder
 from robotid_sim.papers import PAPERS, Lab, Paper, Reproduction, find_paper
-from robotid_sim.papers.claims import VERDICTS, claim_row, write_claims
+from robotid_sim.papers.claims import NOT_JUDGED, VERDICTS, claim_row, write_claims
 from robotid_sim.progress import Progress
 from robotid_sim.study.study import versions
 
@@ -48,10 +48,10 @@ def reproduce(
     for one in chosen:
         one.require()
     folder = make_folder(out)
+    places = [make_folder(folder / one.name) if paper == ALL else folder for one in chosen]
     found = []
     with output.progress_bar(enabled=not json) as progress:
-        for one in chosen:
-            place = make_folder(folder / one.name) if paper == ALL else folder
+        for one, place in zip(chosen, places, strict=True):
             lab = Lab(
                 folder=place / "trials",
                 quick=quick,
@@ -63,14 +63,17 @@ def reproduce(
             found.append(_reproduced(one, lab, place, progress))
         if paper == ALL:
             _write_overview(found, folder)
-    page = folder / ("index.html" if paper == ALL else "report.html")
+    _say(found, folder / ("index.html" if paper == ALL else "report.html"), json=json)
+    return 0 if all(result.passed for result in found) else 1
+
+
+def _say(found: list[Reproduction], page: Path, *, json: bool) -> None:
     if json:
         output.print_json(_content(found, page))
-    else:
-        for result in found:
-            _print(result)
-        output.print_line(f"report: {page}")
-    return 0 if all(result.passed for result in found) else 1
+        return
+    for result in found:
+        _print(result)
+    output.print_line(f"report: {page}")
 
 
 def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Reproduction:
@@ -123,9 +126,9 @@ def _print(found: Reproduction) -> None:
     from robotid_sim.report.reproduction_report import claim_cells
 
     rows = []
-    for verdict in VERDICTS:
+    for verdict in (*VERDICTS, NOT_JUDGED):
         for claim in found.claims:
-            if claim.verdict == verdict:
+            if claim.shown_verdict == verdict:
                 published, ours, _, band, met = claim_cells(claim)
                 row = [claim.name, verdict, published, ours, band, met]
                 rows.append([row[0], *(_short(cell) for cell in row[1:])])

@@ -11,10 +11,14 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from robotid_sim.errors import OptionError
-from robotid_sim.files import read_json, write_json
+from robotid_sim.files import write_json
 
 Verdict = Literal["reproduced", "conditional", "not-reproducible"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible")
+NOT_JUDGED = "not judged"
+"""Stands for the verdict of a claim that needs more runs than there were."""
+Outcome = Literal["met", "undecided", "missed"]
+"""Of a band. Undecided: the number is outside, but its 95 % interval reaches into the band."""
 
 SCHEMA = 1
 
@@ -38,7 +42,7 @@ class Claim:
     band: tuple[float | None, float | None] | None = None
     """What an honest implementation must reach, lower and upper; None on a side: open."""
     judged: bool = True
-    """Whether the band is judged; a quick run does not judge bands of statistics."""
+    """Whether the runs suffice for a verdict and the band; see `Lab.judged`."""
     verdict: Verdict
     reason: str
     """Why, with the conditions."""
@@ -59,6 +63,27 @@ class Claim:
         return (lower is None or value >= lower) and (upper is None or value <= upper)
 
     @property
+    def outcome(self) -> Outcome | None:
+        """Whether the band is met; None if there is none or it is not judged."""
+        if self.within is None or self.band is None:
+            return None
+        if self.within:
+            return "met"
+        return "undecided" if self._reaches(*self.band) else "missed"
+
+    def _reaches(self, lower: float | None, upper: float | None) -> bool:
+        """Return whether the interval of the number has a point in the band."""
+        if self.interval is None:
+            return False
+        low, high = self.interval
+        return (upper is None or low <= upper) and (lower is None or high >= lower)
+
+    @property
+    def shown_verdict(self) -> str:
+        """The verdict, or that there is none."""
+        return self.verdict if self.judged else NOT_JUDGED
+
+    @property
     def missed(self) -> str:
         """By how much the band is missed, in words; empty if it is not."""
         if self.within is not False or self.band is None:
@@ -66,9 +91,16 @@ class Claim:
         lower, upper = self.band
         value = float(self.ours)
         if lower is not None and value < lower:
-            return f"{lower - value:.3g} {self.unit}".strip() + " below the band"
-        assert upper is not None
-        return f"{value - upper:.3g} {self.unit}".strip() + " above the band"
+            by, side = lower - value, "below"
+        else:
+            assert upper is not None
+            by, side = value - upper, "above"
+        found = f"{by:.3g} {self.unit}".strip() + f" {side} the band"
+        return (
+            f"undecided: {found}, which its interval reaches"
+            if self._reaches(*self.band)
+            else found
+        )
 
 
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -107,26 +139,7 @@ def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:
     write_json(path, "claims", SCHEMA, {"paper": paper, "claims": [claim_row(c) for c in claims]})
 
 
-def read_claims(path: Path) -> tuple[str, list[Claim]]:
-    """Return the paper and the claims of a file.
-
-    Raises
-    ------
-    FileFormatError
-        If it is no such file.
-    """
-    content = read_json(path, "claims", SCHEMA)
-    return str(content["paper"]), [_claim(row) for row in content["claims"]]
-
-
 def claim_row(claim: Claim) -> dict[str, Any]:
     """Return a claim as JSON holds it."""
-    return {**asdict(claim), "within": claim.within}
-
-
-def _claim(row: dict[str, Any]) -> Claim:
-    known = {key: value for key, value in row.items() if key != "within"}
-    for key in ("interval", "band"):
-        if known[key] is not None:
-            known[key] = tuple(known[key])
-    return Claim(**known)
+    judged = {"verdict": claim.shown_verdict, "within": claim.within, "outcome": claim.outcome}
+    return {**asdict(claim), **judged}

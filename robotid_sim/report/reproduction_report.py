@@ -4,22 +4,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robotid_sim.files import make_folder, write_text
-from robotid_sim.papers.claims import VERDICTS, Claim, Verdict
+from robotid_sim.papers.claims import NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Reproduction
 from robotid_sim.report.page import Page
 from robotid_sim.section import Link, Section, Table, csv_table, number
 
-HEADINGS: dict[Verdict, str] = {
+HEADINGS = {
     "reproduced": "What holds",
     "conditional": "What holds under conditions",
     "not-reproducible": "What does not hold",
+    NOT_JUDGED: "What needs more runs",
 }
+"""In the order of the page."""
 
-LEADS: dict[Verdict, str] = {
+LEADS = {
     "reproduced": "Claims that come out as printed, or within what the print allows.",
     "conditional": "Claims that come out under the conditions stated, which the paper does not "
     "state or states otherwise.",
     "not-reproducible": "Claims that do not come out, with the evidence.",
+    NOT_JUDGED: "Statistics of too few runs for a verdict; the command without --quick and with "
+    "the paper's number of runs judges them.",
 }
 
 
@@ -40,7 +44,7 @@ def reproduction_report(
         Packages that decide the numbers.
     """
     paper = found.paper
-    quick = " This is a quick run: few repetitions, bands of statistics are not judged."
+    quick = " This is a quick run: few repetitions, statistics are not judged."
     return Page(
         title=paper.title,
         finding=found.finding + (quick if found.quick else ""),
@@ -62,16 +66,15 @@ def overview_report(
     Every paper's own page is expected as ``<paper>/report.html`` beside it.
     """
     claims = [(one.paper.name, claim) for one in found for claim in one.claims]
-    held = sum(claim.verdict == "reproduced" for _, claim in claims)
-    partly = sum(claim.verdict == "conditional" for _, claim in claims)
-    quick = " These are quick runs: bands of statistics are not judged."
+    every = [claim for _, claim in claims]
+    held, partly, lost, open_ = (_count(every, verdict) for verdict in HEADINGS)
+    rest = f"; {open_} need more runs than these quick ones" if open_ else ""
     return Page(
         title="Papers reproduced",
         finding=f"Of {len(claims)} claims of {len(found)} papers, {held} are reproduced, "
-        f"{partly} hold under conditions and {len(claims) - held - partly} do not hold."
-        + (quick if any(one.quick for one in found) else ""),
+        f"{partly} hold under conditions and {lost} do not hold{rest}.",
         passed=all(one.passed for one in found),
-        facts=_counts([claim for _, claim in claims]),
+        facts=_counts(every),
         sections=(
             _papers(found),
             *(_paper(one) for one in found),
@@ -84,9 +87,9 @@ def overview_report(
 def _papers(found: Sequence[Reproduction]) -> Section:
     rows = []
     for one in found:
-        counts = (str(_count(one.claims, verdict)) for verdict in VERDICTS)
+        counts = (str(_count(one.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
         rows.append((one.paper.name, one.paper.citation, *counts, _bands(one.claims)))
-    columns = ("paper", "source", *VERDICTS, "bands met")
+    columns = ("paper", "source", *VERDICTS, NOT_JUDGED, "bands met")
     table = Table(columns=columns, rows=tuple(rows), text_columns=2)
     return Section(title="The papers", tables=(table,))
 
@@ -110,25 +113,28 @@ def write_tables(found: Reproduction, folder: Path) -> None:
 
 
 def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
-    counts = ((verdict, str(_count(claims, verdict))) for verdict in VERDICTS)
+    numbers = {verdict: _count(claims, verdict) for verdict in HEADINGS}
+    counts = ((name, str(n)) for name, n in numbers.items() if n or name != NOT_JUDGED)
     return (*counts, ("bands met", _bands(claims)))
 
 
-def _count(claims: Sequence[Claim], verdict: Verdict) -> int:
-    return sum(claim.verdict == verdict for claim in claims)
+def _count(claims: Sequence[Claim], verdict: str) -> int:
+    return sum(claim.shown_verdict == verdict for claim in claims)
 
 
 def _bands(claims: Sequence[Claim]) -> str:
-    judged = [claim.within for claim in claims if claim.within is not None]
-    return f"{sum(judged)} of {len(judged)}"
+    judged = [claim.outcome for claim in claims if claim.outcome is not None]
+    undecided = judged.count("undecided")
+    rest = f", {undecided} undecided" if undecided else ""
+    return f"{judged.count('met')} of {len(judged)}{rest}"
 
 
 def _by_verdict(claims: Sequence[tuple[str, Claim]]) -> Iterator[Section]:
-    for verdict in VERDICTS:
-        chosen = [(paper, claim) for paper, claim in claims if claim.verdict == verdict]
+    for verdict, heading in HEADINGS.items():
+        chosen = [(paper, claim) for paper, claim in claims if claim.shown_verdict == verdict]
         if chosen:
             table = _claim_table(chosen)
-            yield Section(title=HEADINGS[verdict], text=LEADS[verdict], tables=(table,))
+            yield Section(title=heading, text=LEADS[verdict], tables=(table,))
 
 
 def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
@@ -155,7 +161,7 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
         return one if isinstance(one, str) else number(one) + (unit if one is not None else "")
 
     interval = "-" if claim.interval is None else " … ".join(number(v) for v in claim.interval)
-    met = {True: "met", False: claim.missed, None: "-"}[claim.within]
+    met = claim.missed or claim.outcome or "-"
     return value(claim.published), value(claim.ours), interval, band_text(claim), met
 
 

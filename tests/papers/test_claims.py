@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError
+from robotid_sim.files import read_json
 from robotid_sim.papers.claims import (
     Claim,
+    claim_row,
     interval_of_mean,
     interval_of_median,
-    read_claims,
     write_claims,
 )
 
@@ -37,6 +38,24 @@ def test_a_band_is_met_or_missed_by_a_number() -> None:
     assert claim(ours=float("nan")).within is False
 
 
+def test_a_band_is_undecided_if_only_the_interval_reaches_it() -> None:
+    assert claim().outcome == "met"
+    assert claim(ours=6.0).outcome == "missed"
+    assert claim(ours=6.0, interval=(5.0, 6.4)).outcome == "missed"
+    near = claim(ours=6.0, interval=(5.0, 6.6))
+    assert near.outcome == "undecided"
+    assert near.missed == "undecided: 0.5 below the band, which its interval reaches"
+    assert claim(ours=6.0, interval=(5.0, 6.6), judged=False).outcome is None
+    assert claim(ours=9.0, interval=(4.0, 12.0)).outcome == "met"
+    assert claim(ours=10.0, band=(None, 9.5), interval=(9.4, 11.0)).outcome == "undecided"
+
+
+def test_what_is_not_judged_has_no_verdict() -> None:
+    assert claim().shown_verdict == "reproduced"
+    assert claim(judged=False).shown_verdict == "not judged"
+    assert claim_row(claim(judged=False))["verdict"] == "not judged"
+
+
 def test_a_claim_without_number_has_no_band() -> None:
     with pytest.raises(OptionError, match="has a band but no number"):
         claim(ours="lost")
@@ -44,10 +63,14 @@ def test_a_claim_without_number_has_no_band() -> None:
         claim(verdict="maybe")
 
 
-def test_claims_survive_their_file(tmp_path) -> None:
+def test_claims_are_written_with_their_outcome(tmp_path) -> None:
     rows = [claim(interval=(7.0, 8.0)), claim(name="lost", published=None, band=None)]
     write_claims(tmp_path / "claims.json", "irb120-mupso", rows)
-    assert read_claims(tmp_path / "claims.json") == ("irb120-mupso", rows)
+    content = read_json(tmp_path / "claims.json", "claims", 1)
+    assert content["paper"] == "irb120-mupso"
+    assert [row["name"] for row in content["claims"]] == ["mean-condition", "lost"]
+    assert content["claims"][0]["interval"] == [7.0, 8.0]
+    assert [row["outcome"] for row in content["claims"]] == ["met", None]
 
 
 def test_the_interval_of_the_mean_covers_it_as_often_as_stated() -> None:

@@ -69,7 +69,7 @@ class MutatingSwarmPaper(Paper):
             identified = identify(model.problem(), found.best, rng)
             motions = published_motions()
             sections = _sections(found, identified, motions)
-            judged = claims(found, identified, motions, judged=not lab.quick)
+            judged = claims(found, identified, motions, judged=lab.judged())
         return Reproduction(
             paper=self,
             finding=_finding(found, identified),

@@ -21,9 +21,8 @@ DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""
 
 
-def claims_of(results: Results, *, quick: bool) -> tuple[Claim, ...]:
-    """Return all claims; a quick run does not judge the bands of statistics."""
-    judged = not quick
+def claims_of(results: Results, *, judged: bool) -> tuple[Claim, ...]:
+    """Return all claims; statistics have a verdict only if they are judged."""
     return (
         *_ranks(results),
         table_2_exists(),

@@ -70,7 +70,7 @@ class AnnealedBeetlePaper(Paper):
         with threadpool_limits(1):  # the bits of least squares depend on the number of threads
             exact = _exact(found)
             sections = _sections(found, exact)
-            judged = claims(found, exact, judged=not lab.quick)
+            judged = claims(found, exact, judged=lab.judged())
         return Reproduction(
             paper=self,
             finding=_finding(found, exact),

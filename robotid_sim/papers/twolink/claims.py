@@ -36,9 +36,8 @@ STATES = 1000
 """Random states of the check of the identity."""
 
 
-def claims_of(results: Results, *, quick: bool) -> tuple[Claim, ...]:
-    """Return all claims; a quick run does not judge the bands of statistics."""
-    judged = not quick
+def claims_of(results: Results, *, judged: bool) -> tuple[Claim, ...]:
+    """Return all claims; statistics have a verdict only if they are judged."""
     return (
         _parameters(),
         _identity(),

@@ -58,7 +58,7 @@ class TwoLinkElpidso(Paper):
         return Reproduction(
             paper=self,
             finding=finding(results),
-            claims=claims_of(results, quick=lab.quick),
+            claims=claims_of(results, judged=lab.judged()),
             sections=sections(results),
             files=files(results),
             quick=lab.quick,
