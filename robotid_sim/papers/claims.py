@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom
+from scipy.stats import binom, bootstrap
 from scipy.stats import t as student
 
+from robotid_sim.arrays import Float
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 
@@ -20,7 +21,17 @@ NOT_JUDGED = "not judged"
 Outcome = Literal["met", "undecided", "missed"]
 """Of a band. Undecided: the number is outside, but its 95 % interval reaches into the band."""
 
+Band = tuple[float | None, float | None]
+"""Lower and upper end; None on a side: open."""
+
 SCHEMA = 1
+
+
+def fits(value: float, band: Band, interval: tuple[float, float] | None = None) -> bool:
+    """Return whether a number, or a point of its interval, lies in a band."""
+    lower, upper = band
+    low, high = interval or (value, value)
+    return (lower is None or high >= lower) and (upper is None or low <= upper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +50,8 @@ class Claim:
     """Unit of both numbers; empty for a bare number."""
     interval: tuple[float, float] | None = None
     """95 % interval of `ours` over the runs; None for what has no spread."""
-    band: tuple[float | None, float | None] | None = None
-    """What an honest implementation must reach, lower and upper; None on a side: open."""
+    band: Band | None = None
+    """What an honest implementation must reach."""
     judged: bool = True
     """Whether the runs suffice for a verdict and the band; see `Lab.judged`."""
     verdict: Verdict
@@ -58,9 +69,7 @@ class Claim:
         """Whether `ours` lies in the band; None if there is none or it is not judged."""
         if self.band is None or not self.judged:
             return None
-        lower, upper = self.band
-        value = float(self.ours)
-        return (lower is None or value >= lower) and (upper is None or value <= upper)
+        return fits(float(self.ours), self.band)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -69,14 +78,7 @@ class Claim:
             return None
         if self.within:
             return "met"
-        return "undecided" if self._reaches(*self.band) else "missed"
-
-    def _reaches(self, lower: float | None, upper: float | None) -> bool:
-        """Return whether the interval of the number has a point in the band."""
-        if self.interval is None:
-            return False
-        low, high = self.interval
-        return (upper is None or low <= upper) and (lower is None or high >= lower)
+        return "undecided" if fits(float(self.ours), self.band, self.interval) else "missed"
 
     @property
     def shown_verdict(self) -> str:
@@ -96,11 +98,8 @@ class Claim:
             assert upper is not None
             by, side = value - upper, "above"
         found = f"{by:.3g} {self.unit}".strip() + f" {side} the band"
-        return (
-            f"undecided: {found}, which its interval reaches"
-            if self._reaches(*self.band)
-            else found
-        )
+        undecided = self.outcome == "undecided"
+        return f"undecided: {found}, which its interval reaches" if undecided else found
 
 
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -132,6 +131,39 @@ def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> tuple[flo
     if lowest < 1:
         return None
     return float(found[lowest - 1]), float(found[found.size - lowest])
+
+
+def interval_of_ratio(
+    values: ArrayLike, others: ArrayLike, *, paired: bool = False, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Return the bootstrap interval of the ratio of two means; None for fewer than two runs.
+
+    Parameters
+    ----------
+    values, others : array_like, shape (R,)
+        One value a run.
+    paired : bool
+        Whether runs of one number share what is random, such as the box of a search.
+    confidence : float
+        Probability that the interval covers the ratio.
+    """
+    found = [np.asarray(part, dtype=float) for part in (values, others)]
+    if min(part.size for part in found) < 2:
+        return None
+
+    def ratio(above: Float, below: Float, axis: int) -> Float:
+        return np.asarray(above.mean(axis=axis) / below.mean(axis=axis))
+
+    low, high = bootstrap(
+        found,
+        ratio,
+        paired=paired,
+        vectorized=True,
+        confidence_level=confidence,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return float(low), float(high)
 
 
 def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:

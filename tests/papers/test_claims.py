@@ -10,6 +10,7 @@ from robotid_sim.papers.claims import (
     claim_row,
     interval_of_mean,
     interval_of_median,
+    interval_of_ratio,
     write_claims,
 )
 
@@ -80,6 +81,22 @@ def test_the_interval_of_the_mean_covers_it_as_often_as_stated() -> None:
     covered = ((found[:, 0] < 3.0) & (found[:, 1] > 3.0)).mean()
     assert covered == pytest.approx(0.95, abs=0.015)  # three standard errors
     assert interval_of_mean([1.0]) is None
+
+
+def test_the_interval_of_a_ratio_covers_it_about_as_often_as_stated() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.normal((4.0, 2.0), 0.5, (200, 20, 2))
+    found = np.array([interval_of_ratio(*pair.T) for pair in draws])
+    covered = ((found[:, 0] < 2.0) & (found[:, 1] > 2.0)).mean()
+    assert covered == pytest.approx(0.94, abs=0.05)
+    assert interval_of_ratio([1.0], [2.0]) is None
+
+
+def test_pairs_narrow_the_interval_of_a_ratio() -> None:
+    common = np.random.default_rng(0).uniform(1.0, 10.0, 20)
+    free, paired = (interval_of_ratio(2.0 * common, common, paired=p) for p in (False, True))
+    assert paired == pytest.approx((2.0, 2.0))
+    assert free[1] - free[0] > 0.5
 
 
 def test_the_interval_of_the_median_covers_it_at_least_as_often_as_stated() -> None:
