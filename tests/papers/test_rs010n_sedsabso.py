@@ -9,8 +9,11 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.model.catalog import published_parameters
 from robotid_sim.papers import PAPERS, Lab
+from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.rs010n import excitation, model, trials
+from robotid_sim.papers.rs010n.campaign import Results, Searches
 from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
+from robotid_sim.papers.rs010n.verdicts import _order_with_clamp, _worth
 
 PRINT = 0.005  # half a unit of the last printed digit
 
@@ -106,6 +109,41 @@ def test_genetic_algorithm_keeps_table_3() -> None:
     assert (np.abs(np.degrees(ddq)) <= np.array([45.0, 40.0, 75.0])).all()
 
 
+def test_a_search_is_worth_its_effort_only_beside_as_many_draws() -> None:
+    assert _worth(4.0, 8.0, 5.0) == "reproduced"
+    assert _worth(6.0, 8.0, 5.0) == "conditional"
+    assert _worth(9.0, 8.0, 5.0) == "not-reproducible"
+
+
+def clamped(**fitness: np.ndarray) -> dict[str, Claim]:
+    """Return the claims on the order with clamp, for given fitness of the runs."""
+    searches = {
+        (trials.CLAMPED, name): Searches(
+            fitness=values,
+            beta=np.zeros((values.size, 21)),
+            seconds=np.ones(values.size),
+            evaluations=30_000,
+            at=np.ones(1),
+            curve=np.ones(1),
+        )
+        for name, values in fitness.items()
+    }
+    results = Results(10, {}, {}, {}, searches, {})
+    return {claim.name: claim for claim in _order_with_clamp(results, judged=True)}
+
+
+def test_order_with_clamp_follows_from_means_and_their_intervals() -> None:
+    noise = np.random.default_rng(0).uniform(0.9, 1.1, 10)
+    found = clamped(SEDSABSO=5.0 * noise, BSO=8.0 * noise, LDWPSO=1.0 + noise)
+    assert found["order-with-clamp"].verdict == "not-reproducible"
+    assert found["order-with-clamp"].outcome == "missed"  # 0.4, not below 0.25
+    assert found["beetles-with-clamp"].verdict == "conditional"
+    found = clamped(SEDSABSO=5.0 * noise, BSO=5.0 * noise[::-1], LDWPSO=noise)
+    assert found["order-with-clamp"].outcome == "met"
+    assert found["beetles-with-clamp"].verdict == "not-reproducible"
+    assert found["beetles-with-clamp"].outcome == "met"
+
+
 @pytest.mark.slow
 def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -> None:
     found = PAPERS["rs010n-sedsabso"].reproduce(Lab(tmp_path, quick=True, workers=2))
@@ -115,8 +153,7 @@ def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -
     assert claims["theoretical-values"].within
     assert claims["engine"].ours < 1e-9
     assert claims["order-without-clamp"].ours < 1.0
-    assert claims["order-with-clamp"].verdict == "not-reproducible"
-    assert claims["order-with-clamp"].within is None  # a quick run does not judge it
+    assert claims["order-with-clamp"].shown_verdict == "not judged"
     tables = dict(found.files)
     assert len(tables["table-5"].rows) == 21
     rows = tables["table-4-no-velocity-clamp"].rows

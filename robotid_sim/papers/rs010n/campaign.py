@@ -15,9 +15,9 @@ from robotid_sim.papers.rs010n.trials import METHODS, VARIANTS
 
 TRIALS = "robotid_sim.papers.rs010n.trials"
 DRAWS, QUICK_DRAWS = 300, 60
-"""Random motions beside the genetic algorithm."""
+"""Random motions that the genetic algorithm must beat."""
 GA_POPULATION, GA_GENERATIONS, QUICK_GENERATIONS = 50, 100, 24
-GA_RUNS = 3
+GA_RUNS, QUICK_GA_RUNS = 3, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +59,8 @@ class Results:
     runs: int
     random: Mapping[str, Any]
     """What `trials.random_excitation` returns."""
+    many: Mapping[str, Any]
+    """The same with as many motions as the genetic algorithm evaluates in all its runs."""
     genetic: Mapping[str, Sequence[Mapping[str, Any]]]
     """What `trials.genetic_excitation` returns, by the columns of the condition number."""
     searches: Mapping[tuple[str, str], Searches]
@@ -84,32 +86,35 @@ def best_excitation(found: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 def run_campaign(lab: Lab) -> Results:
     """Run what is not finished: excitations, then searches along the best one."""
     runs = lab.runs_of(model.RUNS, 3)
-    drawn, genetic = _excitations(lab)
+    drawn, many, genetic = _excitations(lab)
     x = best_excitation(genetic["unit"])["x"]
-    common = {"seed": lab.seed, "runs": runs, "x": x}
+    common = {"seed": lab.seed, "x": x}
     keys = [(variant, method) for variant in VARIANTS for method in METHODS]
     searches = [
         Trial(
-            f"search-{k + 1}",
+            f"search-{k + 1}-run-{run}",
             f"{TRIALS}:search",
-            {**common, "method": method, "variant": variant},
+            {**common, "run": run, "method": method, "variant": variant},
         )
         for k, (variant, method) in enumerate(keys)
+        for run in range(runs)
     ]
-    driven = Trial("engine", f"{TRIALS}:engine", common)
+    driven = Trial("engine", f"{TRIALS}:engine", {**common, "runs": runs})
     engine, *found = lab.run("identification", [driven, *searches])
-    gathered = {key: _searches(one) for key, one in zip(keys, found, strict=True)}
-    return Results(runs, drawn, genetic, gathered, engine)
+    groups = (found[k * runs : (k + 1) * runs] for k in range(len(keys)))
+    gathered = {key: _searches(group) for key, group in zip(keys, groups, strict=True)}
+    return Results(runs, drawn, many, genetic, gathered, engine)
 
 
-def _excitations(lab: Lab) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
-    """Return random motions and those of the genetic algorithm."""
+def _excitations(
+    lab: Lab,
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """Return the best of few and of many random motions, and those of the genetic algorithm."""
     draws = QUICK_DRAWS if lab.quick else DRAWS
     generations = QUICK_GENERATIONS if lab.quick else GA_GENERATIONS
     size = {"population": GA_POPULATION, "generations": generations}
-    keys = [(columns, run) for columns in CRITERIA_OF_PAPER for run in range(GA_RUNS)]
-    if lab.quick:
-        keys = [(columns, 0) for columns in CRITERIA_OF_PAPER]
+    runs = QUICK_GA_RUNS if lab.quick else GA_RUNS
+    keys = [(columns, run) for columns in CRITERIA_OF_PAPER for run in range(runs)]
     trials = [
         Trial(
             f"ga-{columns}-{run}",
@@ -118,21 +123,27 @@ def _excitations(lab: Lab) -> tuple[dict[str, Any], dict[str, list[dict[str, Any
         )
         for columns, run in keys
     ]
-    options = {"seed": lab.seed, "draws": draws}
-    drawing = Trial("random", f"{TRIALS}:random_excitation", options)
-    drawn, *found = lab.run("excitation", [drawing, *trials])
+    counts = {"random-few": draws, "random-many": runs * GA_POPULATION * generations}
+    drawing = [
+        Trial(name, f"{TRIALS}:random_excitation", {"seed": lab.seed, "draws": count})
+        for name, count in counts.items()
+    ]
+    few, many, *found = lab.run("excitation", [*drawing, *trials])
     genetic: dict[str, list[dict[str, Any]]] = {}
     for (columns, _), one in zip(keys, found, strict=True):
         genetic.setdefault(columns, []).append(one)
-    return drawn, genetic
+    return few, many, genetic
 
 
-def _searches(found: Mapping[str, Any]) -> Searches:
+def _searches(runs: Sequence[Mapping[str, Any]]) -> Searches:
+    fitness, beta, seconds, costs = (
+        np.array([run[name] for run in runs]) for name in ("fitness", "beta", "seconds", "costs")
+    )
     return Searches(
-        fitness=np.array(found["fitness"]),
-        beta=np.array(found["beta"]),
-        seconds=np.array(found["seconds"]),
-        evaluations=int(found["evaluations"]),
-        at=np.array(found["curve"][0]),
-        curve=np.array(found["curve"][1]),
+        fitness=fitness,
+        beta=beta,
+        seconds=seconds,
+        evaluations=int(runs[0]["evaluations"]),
+        at=np.array(runs[0]["at"]),
+        curve=costs.mean(axis=0),
     )

@@ -112,7 +112,11 @@ def _exact(found: Results) -> Exact:
 
 def _finding(found: Results, exact: Exact) -> str:
     free = {method: found.fitness(FREE, method).mean() for method in model.PRINTED}
-    clamped = {method: np.median(found.fitness(CLAMPED, method)) for method in model.PRINTED}
+    clamped = {method: found.fitness(CLAMPED, method) for method in model.PRINTED}
+    means, medians = (
+        ", ".join(f"{method} {average(values):.2g}" for method, values in clamped.items())
+        for average in (np.mean, np.median)
+    )
     total = exact.populations["corrected"].sum()
     worst = np.abs(model.theoretical() - model.printed()).max()
     return (
@@ -120,9 +124,8 @@ def _finding(found: Results, exact: Exact) -> str:
         f"are corrected, and the {model.base().rank} base parameters are right. Links "
         "2 and 3 of Table 2 cannot exist. Without a clamp of velocities SEDSABSO ends at "
         f"{free['SEDSABSO']:.3g} N m on the mean, BSO at {free['BSO']:.3g} and LDWPSO at "
-        f"{free['LDWPSO']:.3g}. With one the medians are {clamped['SEDSABSO']:.2g}, "
-        f"{clamped['BSO']:.2g} and {clamped['LDWPSO']:.2g} N m, LDWPSO's with a third of the "
-        f"evaluations. The population sums to {total:.0f} beetles with the sign of eq. (16) "
+        f"{free['LDWPSO']:.3g}. With one the means are {means} N m, the medians {medians}, LDWPSO's "
+        f"with a third of the evaluations. The population sums to {total:.0f} beetles with the sign of eq. (16) "
         "corrected. Least squares returns all parameters to rounding from the same data."
     )
 

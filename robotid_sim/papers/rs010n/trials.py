@@ -70,7 +70,15 @@ VARIANTS = {FREE: Variant(0.5, 1e6), CLAMPED: Variant(0.5, 0.2), WIDE: Variant(5
 
 
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
-    """Return the best of some random motions within the limits, for both condition numbers."""
+    """Return the best of some random motions within the limits, for both condition numbers.
+
+    Parameters
+    ----------
+    seed : int
+        Source of randomness.
+    draws : int
+        Number of motions; fewer are the first of them.
+    """
     paper = excitation.problem()
     plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
     drawn = feasible_draws(plain, named_stream(seed, PAPER, "random"), draws)
@@ -117,15 +125,13 @@ def genetic_excitation(
     }
 
 
-def search(
-    *, seed: int, runs: int, method: str, variant: str, x: Sequence[float]
-) -> dict[str, Any]:
-    """Return what runs of a search find from noise-free torques of the theoretical parameters.
+def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]) -> dict[str, Any]:
+    """Return what a search finds from noise-free torques of the theoretical parameters.
 
     Parameters
     ----------
-    seed, runs : int
-        Source of randomness; number of runs.
+    seed, run : int
+        Source of randomness.
     method, variant : str
         Of `METHODS` and `VARIANTS`.
     x : sequence of float
@@ -133,16 +139,7 @@ def search(
     """
     W = model.regressor(*excitation.motion(np.array(x))).reshape(-1, len(model.TABLE_5))
     fitness = AbsoluteFitness(W, W @ model.theoretical())
-    found = [
-        one_search(fitness, model.theoretical(), method, variant, seed, run) for run in range(runs)
-    ]
-    curves = np.array([one.pop("costs") for one in found])
-    gathered = {name: [one[name] for one in found] for name in ("fitness", "beta", "seconds")}
-    return {
-        **gathered,
-        "evaluations": found[0]["evaluations"],
-        "curve": [found[0]["at"], curves.mean(axis=0).tolist()],
-    }
+    return one_search(fitness, model.theoretical(), method, variant, seed, run)
 
 
 def one_search(
@@ -201,8 +198,8 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
 
     Parameters
     ----------
-    seed, runs
-        As for `search`.
+    seed, runs : int
+        Source of randomness; runs of every search.
     x : sequence of float
         Coordinates of the excitation.
     """

@@ -6,12 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.papers.claims import Claim, interval_of_median
+from robotid_sim.papers.claims import (
+    Claim,
+    Verdict,
+    fits,
+    interval_of_mean,
+    interval_of_ratio,
+)
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import Results
 from robotid_sim.papers.rs010n.excitation import SAMPLES
 from robotid_sim.papers.rs010n.published_sets import PublishedSet
-from robotid_sim.papers.rs010n.trials import CLAMPED, FREE
+from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
 
 BEETLES = 29_467
 """Sum of the population over the iterations by eq. (15)-(16), corrected."""
@@ -110,7 +116,7 @@ def _bodies(exact: Exact) -> Claim:
 
 
 def _excitation(found: Results) -> list[Claim]:
-    ours, drawn = float(found.excitation["unit"]), float(found.random["unit"])
+    ours, drawn, many = (float(one["unit"]) for one in (found.excitation, found.random, found.many))
     use = float(found.excitation["limit_use"])
     kept = use <= 1.0 + 1e-9
     return [
@@ -132,11 +138,19 @@ def _excitation(found: Results) -> list[Claim]:
             published=None,
             ours=ours / drawn,
             band=(None, 1.0),
-            verdict="reproduced" if ours < drawn else "not-reproducible",
+            verdict=_worth(ours, drawn, many),
             reason=f"{ours:.3g} against {drawn:.3g} of the best of {found.random['draws']} random "
-            "motions within the limits.",
+            f"motions within the limits, and {many:.3g} of the best of {found.many['draws']}, as "
+            f"many as all its runs evaluate: {ours / many:.2f}.",
         ),
     ]
+
+
+def _worth(ours: float, drawn: float, many: float) -> Verdict:
+    """Return what a search is worth beside few and as many random draws."""
+    if ours < many:
+        return "reproduced"
+    return "conditional" if ours < drawn else "not-reproducible"
 
 
 def _population(exact: Exact) -> Claim:
@@ -159,15 +173,16 @@ def _population(exact: Exact) -> Claim:
 
 def _order_without_clamp(found: Results, *, judged: bool) -> Claim:
     means = {method: found.fitness(FREE, method).mean() for method in model.PRINTED}
-    ratio = float(means["SEDSABSO"] / means["BSO"])
     first = means["SEDSABSO"] <= min(means.values())
     ours = ", ".join(f"{method} {mean:.3g}" for method, mean in means.items())
+    ratio, interval = _ratio(found, FREE, "SEDSABSO", "BSO")
     return Claim(
         name="order-without-clamp",
         claim="SEDSABSO has a lower fitness than BSO and LDWPSO (0.95 < 1.12 < 1.18, Table 4). "
         "Ours is its mean over that of BSO.",
         published=_printed_ratio("SEDSABSO", "BSO"),
         ours=ratio,
+        interval=interval,
         band=(None, 1.0),
         judged=judged,
         verdict="conditional" if first else "not-reproducible",
@@ -177,39 +192,56 @@ def _order_without_clamp(found: Results, *, judged: bool) -> Claim:
 
 
 def _order_with_clamp(found: Results, *, judged: bool) -> list[Claim]:
-    medians = {m: float(np.median(found.fitness(CLAMPED, m))) for m in model.PRINTED}
+    fitness = {m: found.fitness(CLAMPED, m) for m in model.PRINTED}
     evaluations = {m: found.searches[CLAMPED, m].evaluations for m in model.PRINTED}
-    lead = medians["LDWPSO"] / medians["SEDSABSO"]
-    beetles = medians["SEDSABSO"] / medians["BSO"]
-    interval = interval_of_median(found.fitness(CLAMPED, "SEDSABSO"))
-    between = "" if interval is None else f" (95 %: {interval[0]:.3g} to {interval[1]:.3g})"
+    lead, lead_interval = _ratio(found, CLAMPED, "LDWPSO", "SEDSABSO")
+    beetles, interval = _ratio(found, CLAMPED, "SEDSABSO", "BSO")
+    lower = interval is not None and interval[1] < 1.0
+    mean, median = (
+        ", ".join(f"{m} {average(values):.3g}" for m, values in fitness.items())
+        for average in (np.mean, np.median)
+    )
     return [
         Claim(
             name="order-with-clamp",
-            claim="SEDSABSO has a lower fitness than LDWPSO. Ours is LDWPSO's median over "
+            claim="SEDSABSO has a lower fitness than LDWPSO. Ours is LDWPSO's mean over "
             "SEDSABSO's with velocities clamped.",
             published=_printed_ratio("LDWPSO", "SEDSABSO"),
             ours=lead,
+            interval=lead_interval,
             band=(None, 0.25),
             judged=judged,
             verdict="not-reproducible" if lead < 1.0 else "conditional",
-            reason=f"With velocities clamped to 20 % of the box LDWPSO ends at "
-            f"{medians['LDWPSO']:.2g} N m, SEDSABSO at {medians['SEDSABSO']:.3g} N m{between}, "
-            f"with {evaluations['LDWPSO']} evaluations for {evaluations['SEDSABSO']}.",
+            reason=f"With velocities clamped to 20 % of the box: {mean} N m on the mean, {median} "
+            f"in the median, LDWPSO with {evaluations['LDWPSO']} evaluations for "
+            f"{evaluations['SEDSABSO']}. A run in which LDWPSO stands still early sets its mean.",
         ),
         Claim(
             name="beetles-with-clamp",
-            claim="SEDSABSO has a lower fitness than BSO. Ours is its median over BSO's with "
+            claim="SEDSABSO has a lower fitness than BSO. Ours is its mean over BSO's with "
             "velocities clamped.",
             published=_printed_ratio("SEDSABSO", "BSO"),
             ours=beetles,
+            interval=interval,
             band=(0.9, 1.1),
             judged=judged,
-            verdict="conditional" if beetles < 0.95 else "not-reproducible",
-            reason="Annealing and the shrinking population change little once velocities are "
-            "clamped, where neither swarm diverges.",
+            verdict="conditional" if lower else "not-reproducible",
+            reason=f"With velocities clamped, where neither diverges, {found.runs} runs "
+            f"{'show' if lower else 'do not show'} that annealing and the shrinking population "
+            "lower the mean.",
         ),
     ]
+
+
+def _ratio(
+    found: Results, variant: str, method: str, other: str
+) -> tuple[float, tuple[float, float] | None]:
+    """Return the ratio of the mean fitness of two methods, with its interval.
+
+    In every run all methods have the same box.
+    """
+    ours, theirs = (found.fitness(variant, name) for name in (method, other))
+    return float(ours.mean() / theirs.mean()), interval_of_ratio(ours, theirs, paired=True)
 
 
 def _printed_ratio(one: str, other: str) -> float:
@@ -251,24 +283,10 @@ def _time(found: Results, *, judged: bool) -> Claim:
 
 
 def _errors(found: Results, exact: Exact, *, judged: bool) -> list[Claim]:
-    one = found.searches[FREE, "SEDSABSO"]
-    clamped = found.searches[CLAMPED, "SEDSABSO"]
     printed = next(s for s in exact.sets if s.name == "SEDSABSO")
-    mean, least = float(np.median(one.errors)), float(np.median(clamped.errors))
     exactly = float(np.abs(exact.least_squares - model.theoretical()).max())
     return [
-        Claim(
-            name="mean-error",
-            claim="SEDSABSO's parameters are off by 0.145 on the mean of Table 5.",
-            published=round(printed.mean_error, 4),
-            ours=mean,
-            interval=interval_of_median(one.errors),
-            band=(0.02, 0.3),
-            judged=judged,
-            verdict="conditional" if 0.02 <= mean <= 0.3 else "not-reproducible",
-            reason=f"In a box of ± 0.5 without a clamp, median of the runs; {least:.2g} with one. "
-            "The size of the box decides, and it is not printed.",
-        ),
+        *_error_sizes(found, printed, judged=judged),
         Claim(
             name="smallest-errors",
             claim="SEDSABSO has the smallest errors in Table 5. Ours is the number of its 21 rows.",
@@ -289,6 +307,39 @@ def _errors(found: Results, exact: Exact, *, judged: bool) -> list[Claim]:
             verdict="not-reproducible" if exactly <= 1e-10 else "conditional",
             reason="The model is linear in the parameters and the torques have no noise: least "
             "squares and the linear program return them to rounding, at once.",
+        ),
+    ]
+
+
+def _error_sizes(found: Results, printed: PublishedSet, *, judged: bool) -> list[Claim]:
+    one, clamped = (found.searches[variant, "SEDSABSO"] for variant in (FREE, CLAMPED))
+    mean, largest = float(one.errors.mean()), float(one.largest_errors.mean())
+    most = VARIANTS[FREE].half_width
+    band = (0.02, 0.3)
+    return [
+        Claim(
+            name="mean-error",
+            claim="SEDSABSO's parameters are off by 0.145 on the mean of Table 5.",
+            published=round(printed.mean_error, 4),
+            ours=mean,
+            interval=interval_of_mean(one.errors),
+            band=band,
+            judged=judged,
+            verdict="conditional" if fits(mean, band) else "not-reproducible",
+            reason=f"In a box of ± {most:g} without a clamp, mean of the runs; "
+            f"{clamped.errors.mean():.2g} with one. The size of the box decides, and it is not "
+            "printed.",
+        ),
+        Claim(
+            name="largest-error",
+            claim="The largest error of SEDSABSO in Table 5 is 0.39.",
+            published=round(printed.largest_error, 4),
+            ours=largest,
+            interval=interval_of_mean(one.largest_errors),
+            judged=judged,
+            verdict="conditional" if largest <= 2.0 * printed.largest_error else "not-reproducible",
+            reason=f"Mean of the runs without a clamp; {clamped.largest_errors.mean():.2g} with "
+            "one. It, too, is as large as the box lets it be.",
         ),
     ]
 
