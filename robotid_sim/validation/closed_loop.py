@@ -25,7 +25,13 @@ from robotid_sim.trajectory import TASKS
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.trajectory.tasks import RunPlan, Task, TaskRun
 from robotid_sim.trajectory.tasks_steps import JointStep, TaskStep
-from robotid_sim.validation.control_run import ControlRun, FailedRun, LoopTask, run_loop
+from robotid_sim.validation.control_run import (
+    TRACE_SAMPLES,
+    ControlRun,
+    FailedRun,
+    LoopTask,
+    run_loop,
+)
 from robotid_sim.validation.prediction import rms
 
 TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
@@ -58,7 +64,9 @@ class LoopPlan:
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=_default_tasks)
     """Tasks with their options."""
     scenarios: tuple[str, ...] = (UNDISTURBED, "sinusoidal")
-    """Conditions, joined by ``+`` where they hold together; undisturbed runs are always there."""
+    """Conditions, joined by ``+`` where they hold together."""
+    undisturbed: bool = True
+    """Whether all models run undisturbed too; if not, only the true one, for its peak torque."""
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options by condition."""
     runs: int = 1
@@ -75,6 +83,8 @@ class LoopPlan:
     """Wanted error under the disturbance [rad or m]: see `LoopGains.from_specification`."""
     friction: FrictionLaw | None = None
     """Law of the plant's friction; None for that of the models."""
+    trace_samples: int = TRACE_SAMPLES
+    """Most samples of a run that are kept as its trace."""
 
     def __post_init__(self) -> None:
         for name in ("controllers", "tasks", "scenarios"):
@@ -288,6 +298,7 @@ def _reference_task(
         rate=plan.rate,
         substeps=substeps_for(plant, path, 1.0 / plan.rate, plan.substeps, plan.friction),
         friction=plan.friction,
+        trace_samples=plan.trace_samples,
     )
 
 
@@ -317,7 +328,8 @@ def _other_tasks(
         cases = [(c, name) for c in plan.controllers for name in models]
         if task is first[0] and IDENTIFIED in models:
             cases += [(c, IDENTIFIED) for c in plan.baselines if c not in plan.controllers]
-        for scenario in dict.fromkeys((UNDISTURBED, *plan.scenarios)):
+        always = (UNDISTURBED,) if plan.undisturbed else ()
+        for scenario in dict.fromkeys((*always, *plan.scenarios)):
             for controller, name in cases:
                 make = partial(_repetitions, task, controller, name, models[name])
                 tasks += make(scenario, setting, rng, plan)

@@ -25,7 +25,7 @@ SMALL_TORQUE = 1e-3
 """Torques below this share of the largest joint's are no yardstick for a mismatch."""
 
 TRACE_SAMPLES = 1000
-"""Most samples of a run that are kept for figures."""
+"""Most samples of a run that are kept for figures, unless asked otherwise."""
 
 SMALL_START = 0.05
 """A joint that starts nearer to its reference, over the joint farthest from it, has no step."""
@@ -62,6 +62,8 @@ class LoopTask:
     """Law of the plant's friction; None for that of the models."""
     traced: bool = True
     """Whether to keep the time series."""
+    trace_samples: int = TRACE_SAMPLES
+    """Most samples of it that are kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,7 +247,7 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
         peak_ratio=peak / task.plant.limits.effort,
         saturated=float((applied != log.tau_cmd).any(axis=1).sum() * dt),
         step=_worst([step_metrics(log.t, e) for e in moved]) if task.is_step else None,
-        trace=_trace(log, error, tip, wanted) if task.traced else None,
+        trace=_trace(log, error, tip, wanted, task.trace_samples) if task.traced else None,
     )
 
 
@@ -271,9 +273,9 @@ def _tip_error(t: Float1D, error: Float2D, dt: float, *, is_step: bool) -> TipEr
     )
 
 
-def _trace(log: Log, error: Float2D, tip: Float2D, wanted: Float2D) -> Trace:
+def _trace(log: Log, error: Float2D, tip: Float2D, wanted: Float2D, most: int) -> Trace:
     assert log.truth is not None
-    kept = slice(None, None, -(-log.t.size // TRACE_SAMPLES))
+    kept = slice(None, None, -(-log.t.size // most))
     work = np.abs(metrics.step_work(log.truth.tau, log.q))
     energy = np.vstack([np.zeros(log.dof), np.cumsum(work, axis=0)])
     return Trace(

@@ -210,6 +210,18 @@ def test_adding_a_scenario_or_a_controller_changes_no_other_run(arm):
         assert same.torque_rms.tobytes() == run.torque_rms.tobytes()
 
 
+def test_undisturbed_runs_can_be_left_out_and_traces_kept_whole(arm):
+    plan = replace(BRIEF, scenarios=("sinusoidal",))
+    every, _, _ = compare(arm, plan=plan)
+    fewer, _, _ = compare(arm, plan=replace(plan, undisturbed=False, trace_samples=10**6))
+    assert {run.model for run in fewer.runs if run.scenario == "undisturbed"} == {"true"}
+    assert {run.model for run in fewer.runs if run.scenario == "sinusoidal"} == set(MODELS)
+    for run in fewer.runs:
+        same = every.find(run.model, run.scenario, run.task)
+        assert same.rms_error.tobytes() == run.rms_error.tobytes()
+        assert np.diff(run.trace.t).max() == pytest.approx(1.0 / plan.rate)
+
+
 def test_payload_raises_the_error_of_the_true_model(arm):
     heavy = {"payload": {"mass": 1.0}}
     plan = replace(BRIEF, scenarios=("payload",), conditions=heavy)
