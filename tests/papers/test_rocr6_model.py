@@ -11,7 +11,6 @@ from robotid_sim.model.inertia import inconsistency
 from robotid_sim.model.parameters import inertial_slice
 from robotid_sim.papers.rocr6.campaign import base_ranks
 from robotid_sim.papers.rocr6.cell import filter_errors, filtered_torques, rows_of
-from robotid_sim.papers.rocr6.claims import second_moment_determinant, table_2_exists
 from robotid_sim.papers.rocr6.excitation import OPTIONS, design, trajectory_of
 from robotid_sim.papers.rocr6.model import GAINS, TABLE_2, TABLE_3, FirstThree
 from robotid_sim.papers.rocr6.searches import (
@@ -21,6 +20,7 @@ from robotid_sim.papers.rocr6.searches import (
     search_run,
     settled_after,
 )
+from robotid_sim.papers.rocr6.verdicts import second_moment_determinant, table_2_exists
 
 
 @pytest.fixture(scope="module")

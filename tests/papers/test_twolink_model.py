@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.claims import identity_errors
 from robotid_sim.papers.twolink.criterion import Criterion, mean_squared_error, relative_error
 from robotid_sim.papers.twolink.motion import drive_in_engine, integrate
 from robotid_sim.papers.twolink.trials import best_at, differentiated, search
+from robotid_sim.papers.twolink.verdicts import identity_errors
 
 
 def test_parameters_are_those_the_paper_prints() -> None:

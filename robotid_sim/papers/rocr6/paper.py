@@ -7,7 +7,7 @@ import numpy as np
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.rocr6 import figures, tables
 from robotid_sim.papers.rocr6.campaign import Results, above, run_campaign
-from robotid_sim.papers.rocr6.claims import claims_of
+from robotid_sim.papers.rocr6.verdicts import claims
 from robotid_sim.section import Section, Table
 
 ASSUMPTIONS = (
@@ -58,7 +58,7 @@ class Rocr6WlsRwpso(Paper):
         return Reproduction(
             paper=self,
             finding=finding(results),
-            claims=claims_of(results, judged=lab.judged()),
+            claims=claims(results, judged=lab.judged()),
             sections=sections(results),
             files=files(results),
             quick=lab.quick,

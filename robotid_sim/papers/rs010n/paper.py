@@ -124,9 +124,10 @@ def _finding(found: Results, exact: Exact) -> str:
         f"are corrected, and the {model.base().rank} base parameters are right. Links "
         "2 and 3 of Table 2 cannot exist. Without a clamp of velocities SEDSABSO ends at "
         f"{free['SEDSABSO']:.3g} N m on the mean, BSO at {free['BSO']:.3g} and LDWPSO at "
-        f"{free['LDWPSO']:.3g}. With one the means are {means} N m, the medians {medians}, LDWPSO's "
-        f"with a third of the evaluations. The population sums to {total:.0f} beetles with the sign of eq. (16) "
-        "corrected. Least squares returns all parameters to rounding from the same data."
+        f"{free['LDWPSO']:.3g}. With one the means are {means} N m, the medians {medians}, "
+        "LDWPSO's with a third of the evaluations. The population sums to "
+        f"{total:.0f} beetles with the sign of eq. (16) corrected. Least squares returns all "
+        "parameters to rounding from the same data."
     )
 
 

@@ -11,7 +11,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.campaign import Trial
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import Criterion
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX, Criterion
 from robotid_sim.papers.twolink.motion import Driven, integrate
 
 FUNCTIONS = "robotid_sim.papers.twolink.trials"
@@ -78,7 +78,7 @@ class Campaign:
         """Return the mean or median parameters of the runs on a trajectory, shape (4,)."""
         if method == "LS":
             return self.criteria[rho].least_squares
-        if method == "LS in the box":
+        if method == LS_IN_BOX:
             return self.criteria[rho].in_the_box()
         found = self.searches[rho, method].parameters
         return np.asarray(np.mean(found, axis=0) if average == "mean" else np.median(found, axis=0))
@@ -118,8 +118,11 @@ class Results:
     """The same data, a fifth of the budget."""
     noisy: Campaign
     """Motion in the engine, torques with noise, the budget of the paper."""
-    checked: Mapping[float, Mapping[str, Sequence[float]]]
-    """Relative errors on unseen noisy torques in the engine: by rho, by method, per joint."""
+    checked: Mapping[Average, Mapping[float, Mapping[str, Sequence[float]]]]
+    """Relative errors on unseen noisy torques in the engine: by average of the runs, by rho, by
+    method, per joint."""
+    costs: Sequence[Mapping[str, Any]]
+    """What `trials.costs_in_engine` returns for the searches on noisy torques, by rho."""
     differentiated: Mapping[tuple[float, float], Sequence[Mapping[str, Any]]]
     """Draws of `trials.differentiated`, by noise and rho."""
     runs: int
@@ -157,7 +160,8 @@ def run_campaign(lab: Lab) -> Results:
         exact=campaigns[0],
         short=campaigns[1],
         noisy=campaigns[2],
-        checked=_checked(lab, campaigns[2]),
+        checked={average: _checked(lab, campaigns[2], average) for average in AVERAGES},
+        costs=_costs(lab, campaigns[2]),
         differentiated=differentiated,
         runs=runs,
     )
@@ -175,17 +179,26 @@ def _engine_runs(lab: Lab, rhos: Sequence[float]) -> list[dict[str, Any]]:
     return lab.run("drive in the engine", trials)
 
 
-def _checked(lab: Lab, noisy: Campaign) -> dict[float, dict[str, Any]]:
-    estimates = {m: noisy.final(m).tolist() for m in ("LS", "LS in the box", *SEARCHES)}
+def _checked(lab: Lab, noisy: Campaign, average: Average) -> dict[float, dict[str, Any]]:
+    estimates = {m: noisy.final(m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)}
     trials = [
         Trial(
-            f"check-rho-{rho:g}",
+            f"check-{average}-rho-{rho:g}",
             f"{FUNCTIONS}:check_in_engine",
             {"rho": rho, "estimates": estimates, "seed": lab.seed},
         )
         for rho in model.VALIDATED
     ]
     return dict(zip(model.VALIDATED, lab.run("validate", trials), strict=True))
+
+
+def _costs(lab: Lab, noisy: Campaign) -> list[dict[str, Any]]:
+    trials = []
+    for rho in model.FITTED:
+        estimates = [x for m in SEARCHES for x in noisy.searches[rho, m].parameters.tolist()]
+        settings = {"rho": rho, "estimates": estimates, "seed": lab.seed}
+        trials.append(Trial(f"costs-rho-{rho:g}", f"{FUNCTIONS}:costs_in_engine", settings))
+    return lab.run("compare with least squares", trials)
 
 
 def _plan(

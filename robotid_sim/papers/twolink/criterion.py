@@ -11,6 +11,9 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.papers.twolink.model import LOWER, UPPER
 from robotid_sim.papers.twolink.motion import Driven
 
+LS_IN_BOX = "LS in the box"
+"""Name of the minimum within the search ranges, beside ``LS`` for that without them."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Criterion:

@@ -7,7 +7,8 @@ import numpy as np
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.twolink import figures, model, tables
 from robotid_sim.papers.twolink.campaign import SEARCHES, Results, run_campaign
-from robotid_sim.papers.twolink.claims import claims_of
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX
+from robotid_sim.papers.twolink.verdicts import claims
 from robotid_sim.section import Section, Table
 
 ASSUMPTIONS = (
@@ -58,7 +59,7 @@ class TwoLinkElpidso(Paper):
         return Reproduction(
             paper=self,
             finding=finding(results),
-            claims=claims_of(results, judged=lab.judged()),
+            claims=claims(results, judged=lab.judged()),
             sections=sections(results),
             files=files(results),
             quick=lab.quick,
@@ -76,7 +77,7 @@ def finding(results: Results) -> str:
     last = int((costs["SPSO"] < costs["GA"]).sum())
     noise = figures.UNFAIR_NOISE
     unfair, fair = (
-        100.0 * np.median(tables.errors_at(results, noise, m)) for m in ("LS", "ELPIDSO")
+        100.0 * tables.errors_at(results, noise, method).mean() for method in ("LS", "ELPIDSO")
     )
     return (
         f"With {results.short.evaluations:,} evaluations ELPIDSO ends below SPSO on {better} of 5 "
@@ -147,7 +148,7 @@ def _estimation(results: Results) -> tuple[Section, Section]:
                 tables.final_means(
                     (
                         ("exact", exact, ("LS", *SEARCHES)),
-                        ("0.5 % noise", noisy, ("LS", "LS in the box", *SEARCHES)),
+                        ("0.5 % noise", noisy, ("LS", LS_IN_BOX, *SEARCHES)),
                     )
                 ),
             ),

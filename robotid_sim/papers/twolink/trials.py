@@ -1,6 +1,6 @@
 """The pieces of work of the reproduction; each is a function of what JSON can hold."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,12 @@ from robotid_sim.chart import thinned
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import Criterion, relative_error
+from robotid_sim.papers.twolink.criterion import (
+    LS_IN_BOX,
+    Criterion,
+    mean_squared_error,
+    relative_error,
+)
 from robotid_sim.papers.twolink.motion import (
     STEP,
     Driven,
@@ -78,6 +83,29 @@ def check_in_engine(
     return {
         method: relative_error(noisy, np.array(found)).tolist()
         for method, found in estimates.items()
+    }
+
+
+def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> dict[str, Any]:
+    """Return J of least squares and of estimates for a noisy run in the engine, by definition.
+
+    Least squares is solved afresh, and J is summed sample by sample, so that nothing of the
+    quadratic form that the searches minimize enters.
+
+    Parameters
+    ----------
+    rho : float
+        Frequency of the torques [Hz].
+    estimates : sequence of list of float
+        Parameters of the searches.
+    seed : int
+        Seed of the reproduction.
+    """
+    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
+    return {
+        "least_squares": mean_squared_error(noisy, least),
+        "searches": [mean_squared_error(noisy, np.array(found)) for found in estimates],
     }
 
 
@@ -164,7 +192,7 @@ def differentiated(
     found = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
     return {
         "LS": goal.least_squares.tolist(),
-        "LS in the box": goal.in_the_box().tolist(),
+        LS_IN_BOX: goal.in_the_box().tolist(),
         "ELPIDSO": found["parameters"],
         "floor": goal.floor,
         "excess": found["excess"],

@@ -1,11 +1,12 @@
 """The claims of the paper, judged by what came out."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.papers.claims import Claim, Verdict, interval_of_median
+from robotid_sim.papers.claims import Claim, Verdict, fits, interval_of_mean
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.campaign import (
     AVERAGES,
@@ -15,7 +16,6 @@ from robotid_sim.papers.twolink.campaign import (
     Average,
     Results,
 )
-from robotid_sim.papers.twolink.criterion import mean_squared_error
 from robotid_sim.papers.twolink.tables import (
     errors_at,
     exact_errors,
@@ -30,14 +30,26 @@ MOST = 4
 """Trajectories of five on which an order must hold."""
 TIE = 1e-12
 """Relative torque errors below this are rounding."""
+NOISE_TIE = 1e-4
+"""Differences of relative torque errors that the noise of 0.5 % hides."""
+LEAST_GAIN = 1e-12
+"""Relative difference of sums over 2,000 torques that is more than rounding."""
 STUCK = 0.01
 """Parameter error of a search that got stuck [kg m^2]."""
 STATES = 1000
 """Random states of the check of the identity."""
 
 
-def claims_of(results: Results, *, judged: bool) -> tuple[Claim, ...]:
-    """Return all claims; statistics have a verdict only if they are judged."""
+def claims(results: Results, *, judged: bool) -> tuple[Claim, ...]:
+    """Return all claims, in the order of the paper.
+
+    Parameters
+    ----------
+    results : Results
+        What came out.
+    judged : bool
+        Whether statistics have a verdict.
+    """
     return (
         _parameters(),
         _identity(),
@@ -49,8 +61,7 @@ def claims_of(results: Results, *, judged: bool) -> tuple[Claim, ...]:
         _least_squares_exact(results),
         *_least_squares_worst(results, judged=judged),
         _eta(results),
-        _ranking(results, "mean"),
-        _ranking(results, "median"),
+        *(_ranking(results, average, judged=judged) for average in AVERAGES),
         *_validation(results, judged=judged),
     )
 
@@ -185,27 +196,29 @@ def _gain_of_control(results: Results, *, judged: bool) -> Claim:
 
 
 def _never_below(results: Results) -> Claim:
-    below = total = 0
-    for rho in model.FITTED:
-        run, least = results.driven[rho], results.exact.criteria[rho].least_squares
-        floor = mean_squared_error(run, least) + ROUNDING
-        for method in SEARCHES:
-            for x in results.exact.searches[rho, method].parameters:
-                below += mean_squared_error(run, x) < floor - 2.0 * ROUNDING
-                total += 1
+    excess = np.concatenate(
+        [np.array(cost["searches"]) / cost["least_squares"] - 1.0 for cost in results.costs]
+    )
+    below = count_below(excess)
+    ties = int((np.abs(excess) <= LEAST_GAIN).sum())
     return Claim(
         name="elpidso-better-than-ls",
         claim="ELPIDSO is better than least squares.",
         published="on all five ρ",
         ours=below,
-        unit=f"of {total} searches",
+        unit=f"of {excess.size} searches",
         band=(0, 0),
         verdict=_verdict(holds=below > 0),
-        reason="Searches that end below the J of least squares by more than rounding, J summed "
-        "over all samples. J is quadratic and eq. (29) is its minimum, so that no method can be "
-        "better on the same data; the best searches tie, after "
-        f"{results.exact.evaluations:,} evaluations instead of one factorization.",
+        reason="Searches on noisy torques from the engine that end below the J of least squares by "
+        f"more than {LEAST_GAIN:g} of it, J summed sample by sample. J is quadratic and eq. (29) "
+        f"is its minimum, so that no method can be better on the same data; {ties} searches tie, "
+        f"after {results.noisy.evaluations:,} evaluations instead of one factorization.",
     )
+
+
+def count_below(excess: Float1D) -> int:
+    """Return how many of (J - J_LS) / J_LS are below zero by more than rounding."""
+    return int((excess < -LEAST_GAIN).sum())
 
 
 def _least_squares_exact(results: Results) -> Claim:
@@ -226,29 +239,30 @@ def _least_squares_exact(results: Results) -> Claim:
 
 
 def _least_squares_worst(results: Results, *, judged: bool) -> tuple[Claim, ...]:
-    claims = []
+    found = []
     for noise, name, low, high in ((1e-6, "1e-6", 0.5, None), (1e-5, "1e-5", 0.9, 1.1)):
-        errors = errors_at(results, noise, "LS")
-        swarm = 100.0 * float(np.median(errors_at(results, noise, "ELPIDSO")))
-        ours = float(np.median(errors))
-        interval = interval_of_median(100.0 * errors)
-        claims.append(
+        by_rho = errors_at(results, noise, "LS")
+        swarm = 100.0 * float(errors_at(results, noise, "ELPIDSO").mean())
+        ours = 100.0 * float(by_rho.mean())
+        band = (100.0 * low, None if high is None else 100.0 * high)
+        found.append(
             Claim(
                 name=f"ls-worst-{name}-rad",
                 claim=f"Least squares is the worst of the four, at {name} rad of position noise.",
                 published="the worst",
-                ours=100.0 * ours,
+                ours=ours,
                 unit="%",
-                interval=interval,
-                band=(100.0 * low, None if high is None else 100.0 * high),
+                interval=interval_of_mean(100.0 * by_rho),
+                band=band,
                 judged=judged,
-                verdict="conditional" if ours >= low else "not-reproducible",
+                verdict="conditional" if fits(ours, (band[0], None)) else "not-reproducible",
                 reason="Only by an unfair comparison: least squares gets noisy positions that are "
                 "differentiated twice, the swarms exact states. Relative error of the parameters, "
-                f"median over ρ and draws. Given the same data ELPIDSO is off by {swarm:.3g} %.",
+                "mean over ρ of the medians of draws. Given the same data ELPIDSO is off by "
+                f"{swarm:.3g} %.",
             )
         )
-    return tuple(claims)
+    return tuple(found)
 
 
 def _eta(results: Results) -> Claim:
@@ -282,7 +296,7 @@ def _eta(results: Results) -> Claim:
     )
 
 
-def _ranking(results: Results, average: Average) -> Claim:
+def _ranking(results: Results, average: Average, *, judged: bool) -> Claim:
     errors = {m: exact_errors(results, m, average).mean() for m in ("LS", *SEARCHES)}
     order = sorted(errors, key=lambda method: max(errors[method], TIE))
     ours = order[0]
@@ -302,6 +316,7 @@ def _ranking(results: Results, average: Average) -> Claim:
         claim=f"Order of the torque errors on unseen trajectories, Table 9, by {average}s of runs.",
         published=RANKING,
         ours=ours,
+        judged=judged,
         verdict="reproduced" if ours == RANKING else verdict,
         reason=f"E_r on exact torques: {steps}; below {TIE:g} there is only rounding, which has no "
         f"order. That of the searches among each other {'holds' if kept else 'does not hold'}; "
@@ -312,35 +327,57 @@ def _ranking(results: Results, average: Average) -> Claim:
 
 
 def _validation(results: Results, *, judged: bool) -> tuple[Claim, Claim]:
-    exact, mean = (float(exact_errors(results, "ELPIDSO", average).max()) for average in AVERAGES)
-    noisy = float(noisy_errors(results, "ELPIDSO").max())
-    least = float(noisy_errors(results, "LS").max())
-    text = "ELPIDSO predicts the torques of unseen trajectories"
+    errors = {m: exact_errors(results, m, "median").max() for m in ("LS", *SEARCHES)}
+    noisy = {m: noisy_errors(results, m, "median").max() for m in ("LS", *SEARCHES)}
+    mean = float(exact_errors(results, "ELPIDSO", "mean").max())
+    noisy_mean = float(noisy_errors(results, "ELPIDSO", "mean").max())
+    text = "ELPIDSO predicts the torques of unseen trajectories best of the four"
+    of_noise = noisy["ELPIDSO"] <= 1.05 * noisy["LS"]
+    left = "What is left is the noise of the measured torque itself. " if of_noise else ""
     return (
         Claim(
             name="validation-exact",
             claim=f"{text}.",
-            published="best of the four; Table 9 is lost",
-            ours=exact,
+            published="Table 9 is lost",
+            ours=float(errors["ELPIDSO"]),
             band=(None, 1e-6),
             judged=judged,
-            verdict=_verdict(holds=exact <= 1e-6, otherwise="conditional"),
+            verdict=best_of_four(errors, TIE),
             reason="Largest E_r over ρ = 5, 5.5, 6 and both joints, with the median parameters of "
-            f"the runs on exact data; with their means, as in Table 8, it is {mean:.1e}, for one "
-            "search that is stuck moves a mean. Only the smallness can be compared: no number is "
-            "left.",
+            f"the runs on exact data: {_listed(errors)}. With their means, as in Table 8, "
+            f"ELPIDSO is at {mean:.1e}, for one search that is stuck moves a mean.",
         ),
         Claim(
             name="validation-noise",
             claim=f"{text}, with 0.5 % of torque noise.",
-            published="best of the four; Table 9 is lost",
-            ours=100.0 * noisy,
+            published="Table 9 is lost",
+            ours=100.0 * float(noisy["ELPIDSO"]),
             unit="%",
             band=(None, 1.0),
             judged=judged,
-            verdict=_verdict(holds=noisy <= 0.01, otherwise="conditional"),
-            reason="As before but with the means, motion from the engine; least squares has "
-            f"{100.0 * least:.3g} %. "
-            "What is left is the noise of the measured torque itself.",
+            verdict=best_of_four(noisy, NOISE_TIE),
+            reason=f"As before, motion from the engine: {_listed(noisy)}. {left}With the means "
+            f"ELPIDSO is at {noisy_mean:.1e}.",
         ),
     )
+
+
+def best_of_four(errors: Mapping[str, float], tie: float) -> Verdict:
+    """Return the verdict on ELPIDSO's being the best, from the errors of LS and the searches.
+
+    Parameters
+    ----------
+    errors : mapping of str to float
+        By method; ``LS`` and ``ELPIDSO`` are among them.
+    tie : float
+        Differences up to this decide nothing.
+    """
+    ours = errors["ELPIDSO"]
+    if all(ours < other - tie for method, other in errors.items() if method != "ELPIDSO"):
+        return "reproduced"
+    searches = [other for method, other in errors.items() if method != "LS"]
+    return "conditional" if ours <= min(searches) + tie else "not-reproducible"
+
+
+def _listed(errors: Mapping[str, float]) -> str:
+    return ", ".join(f"{method} {error:.1e}" for method, error in errors.items())

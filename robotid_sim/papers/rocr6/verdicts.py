@@ -21,7 +21,7 @@ DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""
 
 
-def claims_of(results: Results, *, judged: bool) -> tuple[Claim, ...]:
+def claims(results: Results, *, judged: bool) -> tuple[Claim, ...]:
     """Return all claims; statistics have a verdict only if they are judged."""
     return (
         *_ranks(results),
