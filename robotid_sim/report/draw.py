@@ -71,7 +71,7 @@ LEFT, RIGHT, BOTTOM, TOP, LEGEND, BETWEEN_ROWS, BETWEEN_COLUMNS = (
     0.1,
     0.2,
     0.2,
-    0.6,
+    0.7,
 )
 TITLE = 0.17
 """Height of a panel's title [in]."""
