@@ -4,21 +4,29 @@ import numpy as np
 import pytest
 
 from robotid_sim.papers import Lab, find_paper
+from robotid_sim.papers.rocr6.verdicts import gain_over_start
+
+
+def test_a_gain_over_the_start_is_none_too_small_to_see_or_one() -> None:
+    gains = (0.0, 1e-6, 4.6e-5, 0.02)
+    verdicts = ("not-reproducible", "not-reproducible", "conditional", "reproduced")
+    assert tuple(map(gain_over_start, gains)) == verdicts
 
 
 @pytest.mark.slow
 def test_quick_reproduction_puts_least_squares_before_the_swarms(tmp_path) -> None:
     found = find_paper("rocr6-wlsrwpso").reproduce(Lab(folder=tmp_path, quick=True, workers=2))
     claims = {claim.name: claim for claim in found.claims}
-    assert found.passed
-    ranks = [claim.ours for name, claim in claims.items() if name.startswith("base-parameters")]
+    missed = [claim.name for claim in found.claims if claim.outcome == "missed"]
+    assert set(missed) <= {"known-start-plain"}  # 5e-5 in a long run
+    ranks = [claim.ours for name, claim in claims.items() if name.startswith("rank")]
     assert ranks == [15, 21, 36, 48]
     assert claims["better-than-wls"].ours < 0.0
     assert claims["better-than-wls"].verdict == "not-reproducible"
-    assert claims["improves-known-start"].ours < 1e-6
+    assert claims["known-start-weighted"].ours < 1e-6
     assert claims["training-gain"].ours > 0.0
     assert claims["kalman-better"].ours < 0.8
-    assert claims["generations-rwpso"].within is None
+    assert claims["generations-rwpso"].shown_verdict == "not judged"
     tables = dict(found.files)
     rms = {row[0]: np.array(row[1:7], dtype=float) for row in tables["table-3"].rows}
     assert (rms["WLS"] <= rms["WLS-RWPSO"] * 1.01).all()
