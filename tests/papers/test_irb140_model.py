@@ -45,6 +45,16 @@ def test_jacobian_and_singularity_index_are_those_of_the_urdf(robot) -> None:
         assert index == pytest.approx(index_of_urdf(robot, q), rel=1e-9)
 
 
+def test_the_comparison_on_the_page_finds_no_difference() -> None:
+    found = kinematics.compare_with_urdf(0, 400)
+    assert found["position"] < 1e-11  # [mm]
+    assert found["jacobian"] < 1e-14
+    assert found["kappa_difference"] < 1e-9
+    least, median, most = found["kappa"]
+    assert 1.0 < least < median < kinematics.SINGULAR < most
+    assert 0.0 < found["singular"] < 0.1
+
+
 def test_a_straight_wrist_is_singular() -> None:
     q = kinematics.HOME + np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5])
     assert kinematics.singularity_index(q) > 1e12

@@ -1,14 +1,20 @@
-"""Kinematics of the ABB IRB 140 as its paper writes them, to be checked against the URDF's.
+"""Kinematics of the ABB IRB 140 as its paper writes them, checked against the URDF's.
 
 The paper's Table 1 is a standard Denavit-Hartenberg table, though its eq. (1)-(2) are the modified
 form. The signs of eq. (3) and of the position, most of them lost in print, are those that make them
 equal to the product of the transforms.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.kinematics import tip_jacobian, tip_position
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.streams import named_stream
 
 DH = (
     (0.070, -0.5 * np.pi, 0.352, 0.0),
@@ -19,6 +25,9 @@ DH = (
     (0.0, 0.0, 0.065, 0.0),
 )
 """Table 1: a [m], alpha [rad], d [m], offset of theta [rad] of every joint, standard convention."""
+
+SINGULAR = 1000.0
+"""Singularity index above which a pose is left out (sec. 2.4)."""
 
 HOME = np.array([0.0, 0.0, np.pi, 0.0, 0.0, 0.0])
 """Joint angles of the paper at the URDF's zero [rad]: its own zero folds the forearm back."""
@@ -106,3 +115,39 @@ def jacobian(q: ArrayLike) -> Float2D:
 def singularity_index(q: ArrayLike) -> float:
     """Return kappa(J) = |J| |J^-1| (spectral norms) at the paper's joint angles."""
     return float(np.linalg.cond(jacobian(q)))
+
+
+def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
+    """Return how far the paper's kinematics are from the URDF's; the trial of sections 2.1 to 2.4.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the reproduction.
+    poses : int
+        Configurations, uniform within the URDF's joint limits.
+
+    Returns
+    -------
+    result : dict
+        ``poses``; largest differences: ``position`` [mm] of the closed form, ``jacobian``
+        [m/rad and rad/rad]; ``kappa`` (smallest, median and largest singularity index),
+        ``kappa_difference`` (largest relative one, of poses below `SINGULAR`), ``singular`` (share
+        of the poses above it).
+    """
+    robot = load_robot(ROBOT)
+    rng = named_stream(seed, ROOT, "kinematics")
+    q = rng.uniform(robot.limits.lower, robot.limits.upper, (poses, robot.dof))
+    own = np.array([jacobian(pose + HOME) for pose in q])
+    urdf = np.array([tip_jacobian(robot, pose) for pose in q])
+    kappa, kappa_urdf = np.linalg.cond(own), np.linalg.cond(urdf)
+    regular = kappa <= SINGULAR
+    apart = position(q + HOME) - tip_position(robot, q)
+    return {
+        "poses": poses,
+        "position": 1e3 * float(np.linalg.norm(apart, axis=1).max()),
+        "jacobian": float(np.abs(own - urdf).max()),
+        "kappa": np.quantile(kappa, (0.0, 0.5, 1.0)).tolist(),
+        "kappa_difference": float(np.abs(kappa / kappa_urdf - 1.0)[regular].max()),
+        "singular": float(1.0 - regular.mean()),
+    }

@@ -18,12 +18,9 @@ from robotid_sim.dynamics.kinematics import tip_jacobian, tip_position
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.published import ROBOT
-from robotid_sim.papers.irb140.swarms import ROOT
+from robotid_sim.papers.irb140.kinematics import SINGULAR
+from robotid_sim.papers.irb140.published import ROBOT, ROOT
 from robotid_sim.streams import named_stream
-
-SINGULAR = 1000.0
-"""Singularity index above which a pose is left out (sec. 2.4)."""
 
 SAMPLES = 40_000
 VALIDATION = 0.2
@@ -104,8 +101,10 @@ def require_sklearn() -> None:
         ) from error
 
 
-def train(network: str, seed: int, samples: int, iterations: int) -> dict[str, Any]:
+def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) -> dict[str, Any]:
     """Return the errors of a trained network [mm]; the trial of Figure 12.
+
+    Every run draws its own poses and first weights.
 
     Returns
     -------
@@ -116,7 +115,7 @@ def train(network: str, seed: int, samples: int, iterations: int) -> dict[str, A
     """
     require_sklearn()
     chosen = NETWORKS[network]
-    rng = named_stream(seed, ROOT, "network", network)
+    rng = named_stream(seed, ROOT, "network", network, f"run {run}")
     q, xyz, excluded = _poses(chosen.half_width, samples, rng)
     inputs, _ = _scaled(q, 1.0)
     outputs, half = _scaled(xyz, OUTPUTS)

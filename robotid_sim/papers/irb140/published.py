@@ -11,6 +11,9 @@ CITATION = (
     "doi:10.3390/math13162631"
 )
 
+ROOT = "irb140-qpso"
+"""Name of the paper and of its random streams."""
+
 ROBOT = "irb140"
 SETS = {"reference": "table-2", "QPSO": "table-3-qpso", "PSO": "table-3-pso"}
 """The columns of Table 3 and the published sets that hold them."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
+from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
 from robotid_sim.papers.irb140.network import NETWORKS
 from robotid_sim.papers.irb140.published import (
     COM,
@@ -18,12 +18,19 @@ from robotid_sim.papers.irb140.published import (
     mape,
     parameter_vector,
 )
-from robotid_sim.papers.irb140.results import CASES, Results
+from robotid_sim.papers.irb140.results import (
+    AS_SET,
+    BOX,
+    CASES,
+    EQUAL_SHARES,
+    EQUAL_STEPS,
+    STEP_KEYS,
+    Results,
+)
+from robotid_sim.papers.irb140.search_verdicts import pair_ratio
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.irb140.torque import CLASSICAL, SEARCHES
 from robotid_sim.section import Table, number
-
-STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 
 
 def table_2(results: Results) -> Table:
@@ -38,7 +45,7 @@ def table_2(results: Results) -> Table:
         units = ("m",) * 3 + ("kg m²",) * 6
         parts = zip((*COM, *INERTIA), units, reference[k], values, strict=True)
         for name, unit, printed, own in parts:
-            rows.append((f"{name}{k + 1}", unit, number(printed), number(round(own, 9))))
+            rows.append((f"{name}{k + 1}", unit, number(printed), number(round(own, 9) + 0.0)))
     return Table(
         columns=("parameter", "unit", "Table 2", "our meshes, uniform density"),
         rows=tuple(rows),
@@ -98,7 +105,12 @@ def search_table(results: Results) -> Table:
         rows.append((*lead, number(moment), *("-",) * 5))
     columns = ("swarm", "p over reference or raw", "box", "mean cost", "std")
     errors = ("MAPE of centers of mass [%]", "MAPE of inertia [%]", "iterations to 1 %")
-    more = ("last gain at", "farthest [half boxes]", "evaluations", "time an iteration [us]")
+    more = (
+        "last gain at",
+        "farthest from the middle [boxes]",
+        "evaluations",
+        "processor time an iteration [us]",
+    )
     return Table(
         columns=(*columns, *errors, *more),
         rows=tuple(rows),
@@ -107,22 +119,71 @@ def search_table(results: Results) -> Table:
     )
 
 
+def clamp_table(results: Results) -> Table:
+    """Return both swarms by their clamps, and what PSO's values are over QPSO's."""
+    kinds = {"as in all other searches": (AS_SET,), "equal shares of the ranges": EQUAL_SHARES,
+             "equal steps in the middle of the box": EQUAL_STEPS}  # fmt: skip
+    rows = []
+    for kind, pairs in kinds.items():
+        for pair in pairs:
+            found = [results.clamps[m, c] for m, c in zip(("pso", "qubit"), pair, strict=True)]
+            cells = [number(clamp, 3) for clamp in pair]
+            cells += [number(float(np.mean(one["mape_com"])), 3) for one in found]
+            for key in ("mape_com", "mape_inertia", "cost", "converged"):
+                value, interval = pair_ratio(results, pair, key)
+                spread = "" if interval is None else f" ({interval[0]:.2f} … {interval[1]:.2f})"
+                cells.append(f"{value:.2f}{spread}")
+            cells += [number(float(np.median(one["converged"])), 3) for one in found]
+            rows.append((kind, *cells))
+    swarms = ("PSO", "QPSO")
+    ratios = ("MAPE of centers of mass", "MAPE of inertia", "cost", "iterations to 1 %")
+    return Table(
+        columns=(
+            "clamps",
+            *(f"{swarm}'s clamp [share]" for swarm in swarms),
+            *(f"MAPE of centers of mass, {swarm} [%]" for swarm in swarms),
+            *(f"PSO's {what} over QPSO's (95 %)" for what in ratios),
+            *(f"iterations to 1 %, {swarm}" for swarm in swarms),
+        ),
+        rows=tuple(rows),
+        title=f"Both swarms, w = .99, box of ± {100.0 * BOX:g} %, by their clamps",
+    )
+
+
+def kinematics_table(results: Results) -> Table:
+    """Return how far the paper's kinematics are from the URDF's."""
+    found = results.kinematics
+    least, median, most = found["kappa"]
+    rows = (
+        ("closed-form position: largest distance from the URDF's", "mm", found["position"]),
+        ("Jacobian of eq. (4)-(6): largest difference of an entry", "m or rad a rad",
+         found["jacobian"]),
+        ("kappa(J): smallest", "-", least),
+        ("kappa(J): median", "-", median),
+        ("kappa(J): largest", "-", most),
+        ("kappa(J): largest relative difference from the URDF's, up to 1000", "-",
+         found["kappa_difference"]),
+        ("poses with kappa(J) above 1000", "%", 100.0 * found["singular"]),
+    )  # fmt: skip
+    return Table(
+        columns=("what", "unit", "value"),
+        rows=tuple((what, unit, number(value, 3)) for what, unit, value in rows),
+        title=f"The paper's kinematics against the URDF's, {found['poses']} random poses",
+        text_columns=2,
+    )
+
+
 def table_4(results: Results) -> Table:
     """Return Table 4 beside the joint step of our loop."""
     rows = []
     for scenario in SCENARIOS:
         for model in MODELS:
-            steps = [
-                case["step"]
-                for run in results.loops
-                for case in run["cases"]
-                if (case["scenario"], case["model"]) == (scenario, model)
-            ]
             cells = []
             for k, key in enumerate(STEP_KEYS):
-                known = [step[key] for step in steps if step[key] is not None]
+                values = results.step(scenario, model, key)
+                known = values[np.isfinite(values)]
                 factor = 100.0 if k >= 2 else 1.0
-                own = number(factor * float(np.mean(known)), 3) if known else "never"
+                own = number(factor * float(known.mean()), 3) if known.size else "never"
                 cells += [number(TRACKING[scenario, model][k]), own]
             rows.append((scenario, model, *cells))
     names = ("rise time [s]", "settling time [s]", "overshoot [%]", "steady-state error [%]")
@@ -140,7 +201,10 @@ def loop_table(results: Results) -> Table:
     rows = []
     for scenario in SCENARIOS:
         for model in MODELS:
-            difference = results.loop(scenario, model, "torque_difference").mean(axis=0)[:3]
+            apart = [
+                results.loop(scenario, model, key).mean(axis=0)[:3]
+                for key in ("torque_difference", "torque_difference_settled")
+            ]
             energy = results.loop(scenario, model, "energy").mean(axis=0)[1]
             signed = results.loop(scenario, model, "energy_signed").mean(axis=0)[1]
             rate = results.loop(scenario, model, "torque_rate").mean(axis=0)[1]
@@ -149,7 +213,7 @@ def loop_table(results: Results) -> Table:
                 (
                     scenario,
                     model,
-                    *(number(1e3 * float(v), 3) for v in difference),
+                    *(number(1e3 * float(v), 3) for v in np.concatenate(apart)),
                     number(float(energy), 6),
                     number(float(signed), 4),
                     number(float(rate), 5),
@@ -157,38 +221,43 @@ def loop_table(results: Results) -> Table:
                 )
             )
     joints = ("joint 1", "joint 2", "joint 3")
-    torque = (f"torque difference to the reference's, {j} [mN m]" for j in joints)
+    torque = (
+        f"torque difference to the reference's, {when}, {j} [mN m]"
+        for when in ("whole lap", f"after {SETTLED:g} s")
+        for j in joints
+    )
     error = (f"RMS error, {j} [mrad]" for j in joints)
     columns = ("energy of joint 2, absolute [J]", "signed [J]", "torque rate of joint 2 [N m/s]")
     return Table(
         columns=("scenario", "model", *torque, *columns, *error),
         rows=tuple(rows),
-        title="The 30 s circle under sliding-mode control, means over the runs",
+        title="The 30 s circle under sliding-mode control, means over the runs (nominal: one)",
         text_columns=2,
     )
 
 
 def network_table(results: Results) -> Table:
     """Return the errors of all networks."""
-    rows = [("printed", "-", "-", *(number(v) for v in NETWORK), "-", "-", "40000")]
-    for name, found in results.networks.items():
-        own = NETWORKS[name]
-        cells = (found["train"], found["validation"], found["worst"])
+    rows = [("printed", "-", "-", *(number(v) for v in NETWORK), "-", "-", "40000", "1")]
+    for name, runs in results.networks.items():
+        own, found = NETWORKS[name], runs[0]
+        cells = (np.mean([run[key] for run in runs]) for key in ("train", "validation", "worst"))
         rows.append(
             (
                 own.label,
                 own.region,
                 f"{found['curve'][-1][0]:.0f}",
-                *(number(v, 3) for v in cells),
+                *(number(float(v), 3) for v in cells),
                 f"{100.0 * found['excluded']:.2g} %",
                 str(found["samples"]),
+                str(len(runs)),
             )
         )
     columns = ("network", "region", "iterations or epochs", "training [mm]", "validation [mm]")
     return Table(
-        columns=(*columns, "worst [mm]", "poses left out", "samples"),
+        columns=(*columns, "worst [mm]", "poses left out", "samples", "runs"),
         rows=tuple(rows),
-        title="Position error of the network (mean distance)",
+        title="Position error of the network (mean distance; means over the runs)",
         text_columns=2,
     )
 
@@ -204,7 +273,7 @@ def torque_table(results: Results) -> Table:
                 label,
                 number(float(np.median(ratio)), 5) if np.isfinite(ratio).all() else "-",
                 number(float(np.median(results.torque(name, "error"))), 3),
-                *(number(float(v), 4) for v in results.torque(name, "residual").mean(axis=0)),
+                *(number(float(v), 4) for v in np.median(results.torque(name, "residual"), axis=0)),
                 number(float(np.median(results.torque(name, "nfev"))), 6),
                 number(1e3 * float(np.median(results.torque(name, "seconds"))), 3),
             )
@@ -214,7 +283,7 @@ def torque_table(results: Results) -> Table:
     return Table(
         columns=(*columns, *joints, "evaluations", "time [ms]"),
         rows=tuple(rows),
-        title="The same swarms on torques from the engine, medians over the runs",
+        title="The same swarms on torques from the engine, medians over the logs",
     )
 
 
@@ -223,6 +292,8 @@ def csv_tables(results: Results) -> Iterator[tuple[str, Table]]:
     yield "table-2-cad", table_2(results)
     yield "table-3-parameters", table_3(results)
     yield "searches", search_table(results)
+    yield "clamps", clamp_table(results)
+    yield "kinematics", kinematics_table(results)
     yield "table-4-tracking", table_4(results)
     yield "closed-loop", loop_table(results)
     yield "network", network_table(results)

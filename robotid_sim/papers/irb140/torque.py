@@ -3,7 +3,6 @@
 And its CAD step: mass properties of the links from geometry at uniform density.
 """
 
-import time
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from robotid_sim.estimation import ESTIMATORS, Estimate
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters
-from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT
-from robotid_sim.papers.irb140.swarms import METHODS, ROOT
+from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
+from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.streams import named_stream
 from robotid_sim.study.config import RobotConfig, StudyConfig
 from robotid_sim.study.robots import read_robot
@@ -47,7 +46,8 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
         standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
         ``seconds``; ``base_parameters``; ``torque`` (RMS per joint [N m]); ``joints``.
     """
-    config = StudyConfig(seed=seed + 1000 * run, robot=RobotConfig(tip=TIP)).quick()
+    own = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
+    config = StudyConfig(seed=own, robot=RobotConfig(tip=TIP)).quick()
     plant = read_robot(ROBOT, config.robot)
     trajectory = design(plant, config)
     log = simulate(plant, trajectory, config)
@@ -122,9 +122,8 @@ def cad_step() -> dict[str, Any]:
     -------
     result : dict
         By link: ``volume`` [l], ``mass`` [kg], ``com`` [m], ``inertia`` about the center of mass
-        (Ixx, Ixy, Ixz, Iyy, Iyz, Izz [kg m^2]); ``density`` [kg/m^3], ``seconds``.
+        (Ixx, Ixy, Ixz, Iyy, Iyz, Izz [kg m^2]); ``density`` [kg/m^3].
     """
-    began = time.perf_counter()
     made = inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS)
     frames = published_parameters(ROBOT).frames
     rows = {}
@@ -142,5 +141,4 @@ def cad_step() -> dict[str, Any]:
     return {
         "links": rows,
         "density": TOTAL_MASS / volume,
-        "seconds": time.perf_counter() - began,
     }
