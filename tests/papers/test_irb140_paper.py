@@ -108,7 +108,7 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
             assert claims[f"torque-{part}-{scenario}"].ours > 1.0
         assert claims[f"energy-closest-{scenario}"].ours > 1.0
     assert claims["qpso-beats-pso-mape-com"].interval[0] > 1.0
-    assert claims["equal-clamps-mape-com"].interval[1] < 1.0
+    assert claims["equal-clamps-mape-inertia"].interval[1] < 1.0
     assert claims["network-validation"].ours <= 0.61
     assert claims["network-whole-workspace"].ours > 0.61
     again = find_paper("irb140-qpso").reproduce(lab)

@@ -76,7 +76,7 @@ def _torque(results: Results, scenario: str, key: str) -> Claim:
         judged=_judged(results, scenario),
         verdict=if_holds(is_above(value, interval, 1.0), "reproduced"),
         reason=f"PSO's RMS torque difference over QPSO's, {when}, worst of joints 1-3 ({every}); "
-        "Table 3's sets as formal models in the controller, plant = reference, 30 s circle. "
+        "Table 3's sets as formal models in the controller, plant = reference, slow circle. "
         + more
         + ("" if scenario == "disturbed" else f" {ONCE}"),
     )

@@ -112,7 +112,7 @@ def clamps(results: Results) -> Chart:
         lines.append(Points(shares[own], errors[own], mark, role, size=9.0, symbol="diamond"))
     return Chart(
         name="clamps",
-        title="The clamps decide",
+        title="Error of both swarms by their clamps",
         caption=f"Mean MAPE of the centers of mass by the clamp, box of ± {100.0 * BOX:g} %. "
         "At one share of the range PSO is the nearer one; the qubits win where they may "
         "only take smaller steps, as in all other searches here (diamonds).",
@@ -121,7 +121,6 @@ def clamps(results: Results) -> Chart:
                 marks=tuple(lines),
                 x_label="largest step, share of the box or of the angle's range [-]",
                 y_label="MAPE [%]",
-                x_scale="log",
                 y_scale="log",
             ),
         ),
@@ -150,8 +149,7 @@ def network_error(results: Results) -> Chart:
         title="Figure 12: position error of the network",
         caption="Left: mean distance while the single-layer networks learn (dashed: training). "
         "Right: share of the validation poses with an error below a value (dotted: four layers). "
-        "Horizontal and "
-        f"vertical line: the paper's {NETWORK[1]:g} mm.",
+        f"Horizontal and vertical line: the paper's {NETWORK[1]:g} mm. One training each.",
         panels=(
             Panel(
                 marks=tuple(training),
@@ -185,8 +183,9 @@ def circle(results: Results) -> Chart:
     return Chart(
         name="figure-14-circle",
         title="Figure 14: the circle in space",
-        caption="Path of the tool over 30 s with each model, disturbed by sinusoids of 40 % of the "
-        "peak torque. The curves coincide: all errors are below a millimeter.",
+        caption=f"Path of the tool over {results.lap:.0f} s with each model, disturbed by "
+        "sinusoids of 40 % of the peak torque. The curves coincide: all errors are below a "
+        "millimeter.",
         panels=(Space(curves=tuple(shown)),),
         panel_height=4.0,
     )
@@ -213,7 +212,7 @@ def torques(results: Results, scenario: str) -> Chart:
     return Chart(
         name=f"figure-{number}-torques",
         title=f"Figure {number}: joint torques, {scenario}",
-        caption="Left: applied torque of the first three joints on the 30 s circle. Right: its "
+        caption="Left: applied torque of the first three joints on the circle. Right: its "
         "difference to that with the reference model, which the left side cannot show, without the "
         f"first {SETTLED:g} s, in which the loop settles.",
         panels=tuple(panels),

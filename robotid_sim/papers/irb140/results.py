@@ -108,6 +108,11 @@ class Results:
         """Time series of the loop, by scenario and model."""
         return {name: curve for run in self.loops for name, curve in run["curves"].items()}
 
+    @property
+    def lap(self) -> float:
+        """Time of the circle [s]; short in a quick run."""
+        return float(np.round(self.curves["nominal reference"]["t"][-1]))
+
     def task_network(self, key: str) -> Float1D:
         """Return a value of the network that is held against the printed error, one a run."""
         return np.array([run[key] for run in self.networks[TASK]], dtype=float)

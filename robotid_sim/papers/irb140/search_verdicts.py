@@ -106,15 +106,15 @@ def _accuracy_equal(results: Results, k: int) -> Claim:
     value, interval = pair_ratio(results, (QUBIT_CLAMP, QUBIT_CLAMP), key)
     return Claim(
         name=f"equal-clamps-{key.replace('_', '-')}",
-        claim=f"The same for the {name}, with one clamp for both swarms.",
+        claim=f"QPSO finds the {name} with a smaller MAPE than PSO, with one clamp for both.",
         published=MAPE["PSO"][k] / MAPE["QPSO"][k],
         ours=value,
         interval=interval,
         band=(1.3, 2.5),
         judged=results.judged,
         verdict=if_holds(is_above(value, interval, 1.0), "conditional"),
-        reason=f"Clamp of {QUBIT_CLAMP:.2g} of the range for both. The band is that of the claim "
-        "above: it was set for equal shares, from runs with unequal ones.",
+        reason=f"PSO's error over QPSO's, clamp of {QUBIT_CLAMP:.2g} of its range for either. The "
+        "band was set for equal shares, but from runs with unequal ones.",
     )
 
 
@@ -182,8 +182,8 @@ def _fitness(results: Results) -> Iterator[Claim]:
         (
             "equal-clamps-final-fitness",
             equal,
-            "The same with one clamp for both swarms.",
-            f"Clamp of {QUBIT_CLAMP:.2g} of the range for both.",
+            "QPSO's final fitness is better than PSO's, with one clamp for both.",
+            f"QPSO's cost over PSO's, clamp of {QUBIT_CLAMP:.2g} of its range for either.",
         ),
     ):
         yield Claim(
@@ -250,13 +250,14 @@ def _iteration_ratios(results: Results) -> Iterator[Claim]:
     value, interval = pair_ratio(results, (QUBIT_CLAMP, QUBIT_CLAMP), "converged", inverse=True)
     yield Claim(
         name="equal-clamps-iterations-ratio",
-        claim="The same with one clamp for both swarms.",
+        claim="QPSO needs fewer iterations than PSO, with one clamp for both.",
         published=printed,
         ours=value,
         interval=interval,
         judged=results.judged,
         verdict=if_holds(is_below(value, interval, 1.0), "conditional"),
-        reason=f"Clamp of {QUBIT_CLAMP:.2g} of the range for both.",
+        reason="Ratio of geometric means, clamp of "
+        f"{QUBIT_CLAMP:.2g} of its range for either. The band was set for unequal ones.",
     )
 
 

@@ -136,17 +136,18 @@ def clamp_table(results: Results) -> Table:
             cells += [number(float(np.median(one["converged"])), 3) for one in found]
             rows.append((kind, *cells))
     swarms = ("PSO", "QPSO")
-    ratios = ("MAPE of centers of mass", "MAPE of inertia", "cost", "iterations to 1 %")
+    ratios = ("MAPE", "MAPE of inertia", "cost", "iterations")
     return Table(
         columns=(
             "clamps",
-            *(f"{swarm}'s clamp [share]" for swarm in swarms),
-            *(f"MAPE of centers of mass, {swarm} [%]" for swarm in swarms),
-            *(f"PSO's {what} over QPSO's (95 %)" for what in ratios),
-            *(f"iterations to 1 %, {swarm}" for swarm in swarms),
+            *(f"{swarm}'s clamp" for swarm in swarms),
+            *(f"{swarm}'s MAPE [%]" for swarm in swarms),
+            *(f"ratio: {what} (95 %)" for what in ratios),
+            *(f"{swarm}'s iterations" for swarm in swarms),
         ),
         rows=tuple(rows),
-        title=f"Both swarms, w = .99, box of ± {100.0 * BOX:g} %, by their clamps",
+        title=f"Clamps as shares of the ranges, w = .99, box of ± {100.0 * BOX:g} %; MAPE of the "
+        "centers of mass; ratios: PSO's over QPSO's",
     )
 
 
@@ -231,7 +232,8 @@ def loop_table(results: Results) -> Table:
     return Table(
         columns=("scenario", "model", *torque, *columns, *error),
         rows=tuple(rows),
-        title="The 30 s circle under sliding-mode control, means over the runs (nominal: one)",
+        title=f"The circle of {results.lap:.0f} s under sliding-mode control, means over the runs "
+        "(nominal: one)",
         text_columns=2,
     )
 

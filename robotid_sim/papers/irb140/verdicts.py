@@ -49,8 +49,8 @@ def _information(results: Results) -> Iterator[Claim]:
         judged=results.judged,
         verdict=of_search_on_torques(interval, medians[best]),
         reason="Cost of the paper's QPSO after its 18,000 evaluations, over the minimum, which "
-        f"least squares finds in a millisecond; median of {len(results.torques)} logs. The paper's "
-        f"PSO ends at {medians['pso']:.3g}, the best swarm of ours ({best}) at "
+        f"least squares finds in a millisecond; median over the logs ({len(results.torques)}). "
+        f"The paper's PSO ends at {medians['pso']:.3g}, the best swarm of ours ({best}) at "
         f"{medians[best]:.3g}.",
     )
 
@@ -78,8 +78,8 @@ def _network(results: Results) -> Iterator[Claim]:
             band=(None, NETWORK[1]) if k else None,
             judged=results.judged,
             verdict=if_holds(is_below(value, interval, NETWORK[k]), "conditional"),
-            reason=f"{where}; mean of {errors.size} trainings. It depends on the region: {widths}. "
-            "Of 20,000 samples .3 to .7 mm were expected: ours are 40,000, and trained to the end."
+            reason=f"{where}; mean over the trainings ({errors.size}). It depends on the region: "
+            f"{widths}. Expected were .3 to .7 mm, from half of our samples."
             if k
             else f"{where}. Over 40,000 samples of a real robot cannot be had; ours are computed.",
         )
