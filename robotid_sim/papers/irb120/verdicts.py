@@ -115,7 +115,7 @@ def _best_of_six(found: Results, *, judged: bool) -> Claim:
     printed = model.TABLE_3["mupso"].mean / model.TABLE_3["spso"].mean
     means = "; ".join(
         f"with limits by {handling} {model.METHODS[one.first]} has the lowest mean "
-        f"({one.lowest:.3g}), MuPSO {one.ours:.3g} (p = {one.p:.1g} that they are alike)"
+        f"({one.lowest:.3g}), MuPSO {one.ours:.3g} (Welch: p = {one.p:.1g})"
         for handling, one in zip(studies, standings, strict=True)
     )
     return Claim(
