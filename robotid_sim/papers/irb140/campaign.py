@@ -16,7 +16,7 @@ LOGS = 12
 TRAININGS = 6
 """Trainings of the network that is held against the printed error."""
 
-MORE = 10
+MORE = 20
 """Runs of the cases that iterations are counted on, over those of the others."""
 
 POSES = 5000
