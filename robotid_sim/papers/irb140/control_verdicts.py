@@ -30,6 +30,9 @@ METRICS = (
 )
 """Of Table 4: name, what it says of PSO's model, unit."""
 
+SWARMS = ("PSO", "QPSO")
+"""Models that are compared with the reference."""
+
 ONCE = "One run: nothing is drawn without a disturbance."
 
 
@@ -64,7 +67,8 @@ def _torque(results: Results, scenario: str, key: str) -> Claim:
     more = (
         f"Figure {15 if scenario == 'nominal' else 16} shows this part."
         if settled
-        else f"Most of it arises in the first {SETTLED:g} s, in which the loop settles."
+        else f"Of its square {_start_share(results, scenario)} % arise in the first {SETTLED:g} s, "
+        "in which the loop settles."
     )
     return Claim(
         name=f"torque-{'settled' if settled else 'closest'}-{scenario}",
@@ -80,6 +84,16 @@ def _torque(results: Results, scenario: str, key: str) -> Claim:
         + more
         + ("" if scenario == "disturbed" else f" {ONCE}"),
     )
+
+
+def _start_share(results: Results, scenario: str) -> str:
+    """Return how much of the squared torque differences arises at the start [%], in words."""
+    whole, later = (
+        np.vstack([results.loop(scenario, model, key)[:, :3].mean(axis=0) for model in SWARMS])
+        for key in ("torque_difference", "torque_difference_settled")
+    )
+    shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
+    return f"{shares.min():.0f} to {shares.max():.0f}"
 
 
 def spread_of_rates(results: Results, scenario: str, key: str) -> tuple[float, Interval, int]:
