@@ -3,12 +3,12 @@
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.errors import FileFormatError
+from robotid_sim.errors import FileFormatError, OptionError
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -66,6 +66,22 @@ def require_writable(path: str | Path) -> None:
         ) from error
 
 
+def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
+    """Raise if an output is the same file as an input or another output; links are followed.
+
+    Raises
+    ------
+    OptionError
+        If one file would destroy another.
+    """
+    taken = {Path(path).resolve(): "is read by this command" for path in inputs}
+    for path in outputs:
+        reason = taken.setdefault(Path(path).resolve(), "")
+        if reason:
+            raise OptionError(f"cannot write {path}: it {reason}; give the output another name")
+        taken[Path(path).resolve()] = "is written twice by this command"
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write UTF-8 text atomically."""
     with atomic_path(path) as temporary:
@@ -74,6 +90,8 @@ def write_text(path: str | Path, text: str) -> None:
 
 def make_folder(path: str | Path) -> Path:
     """Create an output folder if need be and check that files can be written in it."""
+    if not str(path):
+        raise FileFormatError("the output folder has an empty name; give --out a folder")
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)

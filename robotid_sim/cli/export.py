@@ -1,6 +1,7 @@
 """``robotid export``: a robot for other tools."""
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ class Format(StrEnum):
     MJCF = "mjcf"
 
 
-@options.for_study
+@partial(options.for_study, side_car=".toml")
 def export(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="File to write.")],

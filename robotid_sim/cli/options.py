@@ -3,7 +3,7 @@
 import functools
 import inspect
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.errors import OptionError
+from robotid_sim.files import require_distinct
+from robotid_sim.model.catalog import catalog
 from robotid_sim.study.config import StudyConfig, load_config
 
 RobotArg = Annotated[
@@ -60,6 +62,11 @@ ShowMotion = Annotated[bool, typer.Option("--view", help="Then show the motion i
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what is done.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
+INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate")
+"""Parameters of commands that name files to read, beside ROBOT."""
+
+OUTPUTS = ("out", "urdf", "report", "record")
+"""Parameters of commands that name files to write."""
 
 _words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
@@ -74,11 +81,19 @@ def command_line() -> str:
     return shlex.join(["robotid", *_words.get()])
 
 
-def for_study(command: Callable[..., int]) -> Callable[..., int]:
+def for_study(command: Callable[..., int], *, side_car: str = "") -> Callable[..., int]:
     """Give a command the options that make up a study's configuration.
 
     The command declares its own parameters and a keyword `study`; the shared options stand behind
-    its own in the help, and `study` receives the configuration that they make.
+    its own in the help, and `study` receives the configuration that they make. What the command
+    writes must be none of the files that it reads.
+
+    Parameters
+    ----------
+    command : callable
+        The command.
+    side_car : str
+        Suffix of a file that the command writes beside that of ``--out``; empty for none.
     """
     own = inspect.signature(command, eval_str=True)
     kept = [p for p in own.parameters.values() if p.name != "study"]
@@ -90,6 +105,7 @@ def for_study(command: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(command)
     def run(**values: Any) -> int:
+        _require_distinct(values, side_car)
         options = {parameter.name: values.pop(parameter.name) for parameter in shared}
         for flag in flags:
             del values[flag.name]
@@ -102,6 +118,25 @@ def for_study(command: Callable[..., int]) -> Callable[..., int]:
     run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
     del run.__wrapped__
     return run
+
+
+def _require_distinct(values: Mapping[str, Any], side_car: str) -> None:
+    """Raise if a command would write over a file that it reads; see `require_distinct`."""
+    inputs: list[Path | None] = []
+    if "robot" in values:
+        urdf = catalog().get(values["robot"], Path(values["robot"]))
+        inputs += [urdf, urdf.with_name("robot.toml")]
+    for name in INPUTS:
+        given = values.get(name)
+        inputs += given if isinstance(given, list) else [given]
+    outputs = _given(values.get(name) for name in OUTPUTS)
+    if side_car:
+        outputs += [path.with_suffix(side_car) for path in outputs]
+    require_distinct(outputs, _given(inputs))
+
+
+def _given(paths: Iterable[Path | None]) -> list[Path]:
+    return [path for path in paths if path is not None]
 
 
 def study_config(

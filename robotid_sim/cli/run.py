@@ -15,7 +15,7 @@ from robotid_sim.cli.loop_table import print_control
 from robotid_sim.cli.view import show_motion
 from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
-from robotid_sim.files import make_folder
+from robotid_sim.files import make_folder, require_distinct
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import basis_of, family_of
@@ -56,6 +56,7 @@ def run(
     the input cannot be used.
     """
     study = study.with_estimators(estimator or ())
+    _require_distinct(robot, study, out)
     plant = read_robot(robot, study.robot)
     if dry_run:
         _print_plan(plant, study, out, as_json=json)
@@ -81,6 +82,12 @@ def run(
     if view:
         show_motion(Playback.of_log(plant, done.log), models=_models(done))
     return 0 if result.verdict.passed else 1
+
+
+def _require_distinct(robot: str, study: StudyConfig, out: Path) -> None:
+    """Raise if a file of the results is one that the study reads."""
+    read = [Path(robot), study.nominal.file, *study.design.prior]
+    require_distinct([out / name for name in FILES], [path for path in read if path is not None])
 
 
 def _models(done: Study) -> dict[str, Robot]:
