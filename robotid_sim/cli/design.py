@@ -15,7 +15,6 @@ from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
 from robotid_sim.excitation.design import assess
 from robotid_sim.excitation.explain import Explanation
-from robotid_sim.excitation.information import expected_std
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
@@ -25,13 +24,14 @@ from robotid_sim.study.excitation import (
     basis_of,
     check_design,
     compared_designs,
+    contacts,
     designs,
+    expected_accuracy,
     explanation,
 )
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.study import versions
 from robotid_sim.trajectory import export_csv
-from robotid_sim.trajectory.homing import returned
 from robotid_sim.trajectory.reference import Excitation, run_time
 
 INTERRUPTED = 130
@@ -62,10 +62,12 @@ def design(
         typer.Option(help="Trajectory (JSON) or log that exists already, repeatable."),
     ] = None,
     clearance: Annotated[
-        float | None, typer.Option(min=0.0, help="Distance that links keep to one another [m].")
+        float | None,
+        typer.Option(min=0.0, help="Distance that links keep to one another and the floor [m]."),
     ] = None,
     floor: Annotated[
-        float | None, typer.Option(help="Height of the floor in the root frame [m].")
+        float | None,
+        typer.Option(help="Height of the floor in the root frame [m]; alone, nothing touches."),
     ] = None,
     csv: Annotated[
         Path | None,
@@ -107,9 +109,10 @@ def design(
     model = nominal_robot(plant, study)
     basis = basis_of(model, study)
     if csv is not None:
-        export_csv(returned(model, found.trajectories[0]), csv, study.experiment.rate, model)
+        export_csv(found.trajectories[0], csv, study.experiment.rate, model)
     told = explanation(model, basis, found.trajectories, study) if explain else None
     content = _content(plant, model, basis, found, files, study, others, told)
+    content["contacts"] = contacts(model, found.trajectories, study)
     if report is not None:
         from robotid_sim.report.design_report import design_report  # loads matplotlib
         from robotid_sim.report.page import write_page
@@ -176,11 +179,13 @@ def _content(
 ) -> dict[str, Any]:
     first = found.designs[0]
     trajectory = found.trajectories[0]
-    std = expected_std(model, basis, trajectory, dt=1.0 / study.experiment.rate)
+    std = expected_accuracy(model, basis, found.trajectories, study)
     content: dict[str, Any] = {"robot": plant.name, "trajectory": str(files[0])}
     content |= describe_design(model, basis, trajectory, first, study, std)
     content["family"] = study.design.family
     content["violated"] = [str(v) for one in found.designs for v in one.violated]
+    content["relaxed"] = list(found.relaxed)
+    content["prior"] = [str(path) for path in study.design.prior]
     content["compared"] = {
         name: asdict(assess(model, basis, other.trajectory)) for name, other in others.items()
     }
@@ -238,8 +243,9 @@ def _print_design(found: Designs, content: dict[str, Any], told: Explanation | N
     kinds = ("position", "velocity", "acceleration", "torque")
     uses = (f"{kind} {output.percent(content[f'{kind}_ratio'])}" for kind in kinds)
     output.print_line(f"use of the limits by the nominal model: {', '.join(uses)}")
-    for text in content["violated"]:
-        output.print_line(f"VIOLATED: {text}")
+    for key, word in (("violated", "VIOLATED"), ("relaxed", "RELAXED"), ("contacts", "CONTACT")):
+        for text in content[key]:
+            output.print_line(f"{word}: {text}")
     if "log_dets" in content:
         dets = ", ".join(number(value) for value in content["log_dets"])
         output.print_line(f"log det of the information after each trajectory: {dets}")
@@ -254,9 +260,14 @@ def _print_design(found: Designs, content: dict[str, Any], told: Explanation | N
         for p in content["base_parameters"]
     ]
     title = "expected accuracy, torque noise 1 % of RMS, white, motion exactly known"
+    if len(found.trajectories) > 1:
+        title += f", from all {len(found.trajectories)} trajectories"
+    if content["prior"]:
+        title += ", with the prior"
     columns = ["base parameter", "unit", "nominal", "expected std"]
     output.print_table(title, columns, rows, text_columns=2)
-    output.print_line(f"trajectory written to {content['trajectory']}")
+    files = ", ".join(content.get("trajectories", [content["trajectory"]]))
+    output.print_line(f"written to {files}")
 
 
 def _print_comparison(content: dict[str, Any]) -> None:

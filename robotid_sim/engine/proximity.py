@@ -24,7 +24,7 @@ READABLE = (".stl", ".obj")
 
 FLOOR = "floor"
 FLOOR_SIZE = 50.0
-"""Half width of the floor, which is a box [m]."""
+"""Half width of the floor, which is a cube [m]: so thick that nothing is below it."""
 
 MARGIN = 1e-3
 """The engine's own margin around a mesh [m]: distances are that much too small, never too large."""
@@ -67,7 +67,8 @@ class Proximity(Closing):
     """Smallest distances between the links of a robot, and to the floor; use in a ``with`` block.
 
     Links are the convex hulls of their collision shapes, or of their visual ones. Neighbors in the
-    chain are left out, and so are links that touch in every one of PROBES random configurations.
+    chain are left out, and so are links that touch one another in every one of PROBES random
+    configurations.
     It can be sent to another process, which opens a client of its own.
 
     Parameters
@@ -211,12 +212,12 @@ class Proximity(Closing):
         return hulls
 
     def _floor(self, height: float) -> Hull:
-        half = [FLOOR_SIZE, FLOOR_SIZE, 1.0]
+        half = [FLOOR_SIZE] * 3
         box = pybullet.createCollisionShape(
             pybullet.GEOM_BOX, halfExtents=half, physicsClientId=self._client
         )
         place = np.eye(4)
-        place[2, 3] = height - 1.0
+        place[2, 3] = height - FLOOR_SIZE
         return self._made(box, -1, place)
 
     def _hull(self, shape: Shape, link: int) -> Hull:
@@ -265,7 +266,12 @@ class Proximity(Closing):
             q = rng.uniform(limits.lower, limits.upper)
             found = self._nearest(kernels.link_poses(self.robot.geometry, q))
             touching &= [k in found and found[k][2][8] < 0.0 for k in range(len(rows))]
-        kept = [row for row, always in zip(rows, touching, strict=True) if not always]
+        # What is always in the floor is no overlap of hulls: the floor is too high.
+        kept = [
+            (pair, hulls)
+            for (pair, hulls), always in zip(rows, touching, strict=True)
+            if not always or pair.second == FLOOR
+        ]
         return tuple(pair for pair, _ in kept), _numbered(kept)
 
 

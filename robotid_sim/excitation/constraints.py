@@ -244,6 +244,8 @@ class Clearance(MotionConstraint):
     a wrist are, keep REST_SHARE of their distance in it."""
     least: Float1D = field(init=False, repr=False)
     """Smallest distance of every pair [m], shape (P,)."""
+    relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
+    """What is nearer than the clearance already at rest, and what it keeps, in words."""
     samples: ClassVar[int] = 60
     slack: ClassVar[float] = 0.1
     checked: ClassVar[int] = 600
@@ -255,7 +257,16 @@ class Clearance(MotionConstraint):
         least = np.full(len(self.names), self.clearance)
         if self.rest is not None:
             at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
-            least = np.minimum(least, REST_SHARE * at_rest)
+            # Hulls that overlap at rest, as those of a wrist may, must not do so more deeply.
+            kept = np.where(at_rest > 0.0, REST_SHARE * at_rest, at_rest - TOUCH)
+            relaxed = tuple(
+                f"{name} keep {1e3 * keep:.3g} mm, not {1e3 * self.clearance:g} mm, for they are "
+                f"{1e3 * now:.3g} mm apart at rest"
+                for name, keep, now in zip(self.names, kept, at_rest, strict=True)
+                if keep < self.clearance
+            )
+            object.__setattr__(self, "relaxed", relaxed)
+            least = np.minimum(least, kept)
         object.__setattr__(self, "least", least)
 
     @property
@@ -278,6 +289,8 @@ class Clearance(MotionConstraint):
 
 REST_SHARE = 0.8
 """Share of the distance at rest that pairs keep which are near there."""
+TOUCH = 1e-3
+"""What hulls that overlap at rest may overlap more [m]."""
 
 SCALE = 0.1
 """Length that constraints in space are measured in [m], to be about as large as the others."""

@@ -8,6 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import RankDeficientError
+from robotid_sim.excitation.prior import Prior
 
 POOR = 0.1
 """Expected standard deviation over the nominal value above which a parameter is poorly excited."""
@@ -122,6 +123,7 @@ def explain(
     nominal: Float1D,
     joint_names: Sequence[str],
     samples: float | None = None,
+    prior: Prior | None = None,
 ) -> Explanation:
     r"""Return how a regressor sees the base parameters.
 
@@ -146,6 +148,8 @@ def explain(
         Names of the joints.
     samples : float, optional
         Samples that a log will have; by default N.
+    prior : Prior, optional
+        What is known already; its information counts, but for the shares by joint and by time.
 
     Raises
     ------
@@ -155,6 +159,8 @@ def explain(
     N, n, b = W.shape
     weight = np.sqrt((samples or N) / N)
     flat = (weight * W / np.asarray(noise_std)[:, None]).reshape(-1, b)
+    if prior is not None:
+        flat = np.vstack([flat, prior.root])
     norms = np.linalg.norm(flat, axis=0)
     Q, R = np.linalg.qr(flat / np.where(norms > 0.0, norms, 1.0))
     size = np.abs(np.diag(R))
@@ -164,8 +170,10 @@ def explain(
     inverse = np.linalg.inv(R)
     std = np.linalg.norm(inverse, axis=1) / norms
     correlation = (inverse @ inverse.T) / np.outer(std * norms, std * norms)
+    Q = Q[: N * n]  # without what was known before
     influence = ((Q @ inverse.T) ** 2).reshape(N, n, b).sum(axis=0) / (std * norms) ** 2
-    leverage = (Q**2).sum(axis=1).reshape(N, n) / b
+    leverage = (Q**2).sum(axis=1).reshape(N, n)
+    leverage /= leverage.sum()
     views = [
         _view(k, basis.names, nominal, std, norms, correlation, influence, joint_names)
         for k in range(b)

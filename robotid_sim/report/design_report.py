@@ -8,7 +8,6 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.excitation.design import Assessment, assess
 from robotid_sim.excitation.explain import Explanation
-from robotid_sim.excitation.information import expected_std
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures.excitation import information_shares
@@ -17,7 +16,7 @@ from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.wording import assumptions, reproduction, unit_text
 from robotid_sim.section import Section, Table, number
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import Designs
+from robotid_sim.study.excitation import Designs, expected_accuracy
 from robotid_sim.trajectory.reference import Excitation, run_time
 
 
@@ -49,13 +48,12 @@ def design_report(
         How to do it again.
     """
     design, path = found.designs[0], found.trajectories[0]
-    dt = 1.0 / config.experiment.rate
-    std = expected_std(nominal, basis, path, dt=dt)
+    std = expected_accuracy(nominal, basis, found.trajectories, config)
     assessed = assess(nominal, basis, path)
     values = basis.of(nominal.parameters())
     weak = int((np.abs(values) < 10.0 * std).sum())
     compared = {
-        name: expected_std(nominal, basis, other.trajectory, dt=dt)
+        name: expected_accuracy(nominal, basis, [other.trajectory], config)
         for name, other in others.items()
     }
     sections = [
@@ -63,12 +61,13 @@ def design_report(
         Section(
             title="Expected accuracy",
             text="Standard deviation of every base parameter for white torque noise of 1 % of "
-            "the RMS torque and exactly known motion: the Cramér-Rao bound.",
+            "the RMS torque and exactly known motion: the Cramér-Rao bound"
+            f"{_from(found, config)}.",
             tables=(_expected_table(basis, values, std, compared),),
         ),
     ]
     if others:
-        sections.append(_comparison(nominal, basis, others))
+        sections.append(_comparison(nominal, basis, others, compared))
     if told is not None:
         sections.append(_explained(told))
     return Page(
@@ -85,6 +84,13 @@ def design_report(
     )
 
 
+def _from(found: Designs, config: StudyConfig) -> str:
+    """Return from what data the accuracy is expected, if from more than one trajectory."""
+    count, known = len(found.trajectories), len(config.design.prior)
+    together = f", from all {count} trajectories together" if count > 1 else ""
+    return together + (" with what exists already" if known else "")
+
+
 def _facts_of(found: Designs, config: StudyConfig) -> list[tuple[str, str]]:
     design, path = found.designs[0], found.trajectories[0]
     criterion = config.design.criterion
@@ -96,6 +102,7 @@ def _facts_of(found: Designs, config: StudyConfig) -> list[tuple[str, str]]:
         ("solver", design.message),
     ]
     facts += [("violated", str(v)) for one in found.designs for v in one.violated]
+    facts += [("relaxed", text) for text in found.relaxed]
     if found.sequence is not None:
         dets = ", ".join(number(value) for value in found.sequence.log_dets)
         facts.append(("log det of the information after each trajectory", dets))
@@ -129,12 +136,15 @@ def _expected_table(
 
 
 def _comparison(
-    nominal: Robot, basis: BaseParameters, others: Mapping[str, DesignResult]
+    nominal: Robot,
+    basis: BaseParameters,
+    others: Mapping[str, DesignResult],
+    compared: Mapping[str, Float1D],
 ) -> Section:
     rows = []
     for name, other in others.items():
         one = assess(nominal, basis, other.trajectory)
-        std = expected_std(nominal, basis, other.trajectory)
+        std = compared[name]
         worth = (one.log_det, one.cond_raw, one.cond_normalized)
         mean = float(np.exp(np.log(std).mean()))
         rows.append((name, *(number(v) for v in (*worth, mean, std.max()))))

@@ -75,9 +75,10 @@ class ConstraintsConfig(_Section):
     boxes: tuple[BoxConfig, ...] = ()
     planes: tuple[PlaneConfig, ...] = ()
     clearance: float | None = Field(default=None, ge=0.0)
-    """Smallest distance between links that are no neighbors, and to the floor [m]."""
+    """Smallest distance between links that are no neighbors, and to the floor [m]; with a floor and
+    no clearance zero, so that nothing touches."""
     floor: float | None = None
-    """Height of the floor in the root frame [m]; counts with a clearance only."""
+    """Height of the floor in the root frame [m]."""
     start: tuple[float, ...] | None = None
     """Pose where every run starts [rad or m]."""
     jerk: float | None = Field(default=None, gt=0.0)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine.proximity import Proximity
-from robotid_sim.errors import OptionError
+from robotid_sim.engine.proximity import CUTOFF, FLOOR, Proximity
+from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.estimation import WeightedLeastSquares, build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import (
@@ -49,6 +50,11 @@ WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
 
 TRAJECTORY_SUFFIX = ".json"
 
+MOST_CLEARANCE = 0.8 * CUTOFF
+"""Largest clearance [m]: the solver needs some distance beyond it."""
+
+CONTACT_SAMPLES = 400
+"""Poses of a trajectory at which contacts are looked for."""
 EXPLAINED_SAMPLES = 500
 """Samples of a run that an explanation looks at."""
 
@@ -61,6 +67,8 @@ class Designs:
     """One a trajectory, in the order of their design."""
     sequence: SequenceResult | None = None
     """What they are worth together, if there are several."""
+    relaxed: tuple[str, ...] = ()
+    """Pairs of links that cannot keep the clearance, and what they keep, in words."""
 
     @property
     def trajectories(self) -> tuple[Excitation, ...]:
@@ -133,6 +141,12 @@ def check_design(plant: Robot, config: StudyConfig) -> None:
     criterion_of(config)
     if design.solver not in (GRADIENT, DRAWS):
         OPTIMIZERS[design.solver]
+    clearance = design.constraints.clearance or 0.0
+    if clearance > MOST_CLEARANCE:
+        raise OptionError(
+            f"design.constraints.clearance of {clearance:g} m is too large: distances are measured "
+            f"up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
+        )
     for name, values in (("noise_std", design.noise_std), ("start", design.constraints.start)):
         if values is not None and len(values) != plant.dof:
             raise OptionError(
@@ -149,13 +163,80 @@ def constraints_of(nominal: Robot, config: StudyConfig) -> Iterator[list[MotionC
         found.append(TorqueLimit(nominal, config.design.torque_ratio, wanted.uncertainty))
     found += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in wanted.boxes]
     found += [TipPlane(nominal, np.array(p.normal), p.offset) for p in wanted.planes]
-    if wanted.clearance is None:
+    if wanted.clearance is None and wanted.floor is None:
         yield found
         return
     with Proximity(nominal, floor=wanted.floor) as proximity:
         names = tuple(str(pair) for pair in proximity.pairs)
         rest = nominal.home if wanted.start is None else np.array(wanted.start)
-        yield [*found, Clearance(proximity.along, names, wanted.clearance, rest)]
+        _require_above_floor(proximity, rest)
+        yield [*found, Clearance(proximity.along, names, wanted.clearance or 0.0, rest)]
+
+
+def _require_above_floor(proximity: Proximity, rest: Float1D) -> None:
+    distances, _ = proximity(rest)
+    for pair, distance in zip(proximity.pairs, distances, strict=True):
+        if pair.second == FLOOR and distance < 0.0:
+            raise InfeasibleError(
+                f"{pair.first} is {-distance:.3g} m below the floor at rest; lower "
+                "design.constraints.floor or choose another start"
+            )
+
+
+def contacts(nominal: Robot, trajectories: Sequence[Excitation], config: StudyConfig) -> list[str]:
+    """Return which links touch on excitations that were not asked to keep them apart, in words.
+
+    By the convex hulls of the links; those that touch at rest already do not count. Nothing is said
+    of a robot without geometry.
+
+    Parameters
+    ----------
+    nominal : Robot
+        Kinematics and geometry.
+    trajectories : sequence of Excitation
+        The excitations.
+    config : StudyConfig
+        Section `design`.
+    """
+    wanted = config.design.constraints
+    if wanted.clearance is not None or wanted.floor is not None:
+        return []  # it is a constraint
+    try:
+        proximity = Proximity(nominal)
+    except OptionError:
+        return []
+    with proximity:
+        apart = proximity(nominal.home)[0] > 0.0
+        found = []
+        for trajectory in trajectories:
+            t = np.linspace(trajectory.start, trajectory.duration, CONTACT_SAMPLES)
+            distances = proximity.along(trajectory(t).q)[0]
+            for k in np.flatnonzero(apart & (distances.min(axis=0) < 0.0)):
+                at = int(distances[:, k].argmin())
+                found.append(
+                    f"{proximity.pairs[k]} touch, {-1e3 * distances[at, k]:.2g} mm deep at t = "
+                    f"{t[at]:.3g} s; design with a clearance to keep them apart"
+                )
+    return found
+
+
+def expected_accuracy(
+    nominal: Robot,
+    basis: BaseParameters,
+    trajectories: Sequence[Excitation],
+    config: StudyConfig,
+) -> Float1D:
+    """Return the standard deviation that every base parameter will have, shape (b,).
+
+    From the logs of all trajectories together, with torque noise of 1 % of the RMS, and from what
+    exists already; see `expected_std`.
+    """
+    known = prior_of(nominal, config) or Prior.none(basis.rank)
+    dt = 1.0 / config.experiment.rate
+    for one in trajectories:
+        noise = assumed_noise(nominal, one)
+        known += planned_information(nominal, basis, [one], noise_std=noise, dt=dt)
+    return known.std
 
 
 def prior_of(nominal: Robot, config: StudyConfig) -> Prior | None:
@@ -223,8 +304,11 @@ def designs(
         }
         rng = stage_rng(config.seed, "design")
         subject = _Subject(nominal, basis_of(nominal, config), rng)
+        relaxed = tuple(
+            text for one in constraints if isinstance(one, Clearance) for text in one.relaxed
+        )
         if settings.solver not in (GRADIENT, DRAWS):
-            return Designs((_by_swarm(subject, common, config),))
+            return Designs((_by_swarm(subject, common, config),), relaxed=relaxed)
         search: dict[str, Any] = {
             "starts": 0 if settings.solver == DRAWS else settings.starts,
             "candidates": settings.candidates,
@@ -232,11 +316,11 @@ def designs(
             "workers": workers,
         }
         if settings.count == 1:
-            return Designs((optimal_design(*subject, **{**common, **search}),))
+            return Designs((optimal_design(*subject, **{**common, **search}),), relaxed=relaxed)
         several = optimal_sequence(
             *subject, settings.count, **{**common, **search, "jointly": settings.jointly}
         )
-        return Designs(several.designs, several)
+        return Designs(several.designs, several, relaxed)
 
 
 def _by_swarm(subject: "_Subject", common: dict[str, Any], config: StudyConfig) -> DesignResult:
@@ -302,4 +386,12 @@ def explanation(
         used += samples_of(trajectory, dt)
     noise = np.sqrt(np.mean([assumed_noise(nominal, one) ** 2 for one in trajectories], axis=0))
     values = basis.of(nominal.parameters())
-    return explain(np.concatenate(rows), noise, basis, values, nominal.joint_names, used)
+    return explain(
+        np.concatenate(rows),
+        noise,
+        basis,
+        values,
+        nominal.joint_names,
+        used,
+        prior=prior_of(nominal, config),
+    )

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import re
 
+import numpy as np
 import pytest
 from robots import DATA
 
@@ -46,6 +48,43 @@ def test_family_criterion_and_solver_can_be_chosen(design, tmp_path):
     assert "best of the random draws" in done.out
 
 
+def test_a_floor_alone_keeps_links_from_touching_it(design):
+    bare, kept = (design(*words, "--json", robot="irb140") for words in ((), ("--floor", "0")))
+    assert (bare.code, kept.code) == (0, 0)
+    assert json.loads(bare.out)["position_ratio"] > json.loads(kept.out)["position_ratio"]
+    pattern = r"link_\d and \w+ touch, [\d.]+ mm deep at t = [-\d.]+ s; design with a clearance"
+    touching = json.loads(bare.out)["contacts"]
+    assert touching
+    assert all(re.match(pattern, text) for text in touching)
+    assert json.loads(kept.out)["contacts"] == []
+    done = design("--floor", "5", robot="irb140")
+    assert done.code == 1
+    assert re.search(r"link_2 is [\d.]+ m below the floor at rest; lower", done.err)
+
+
+def test_what_cannot_keep_the_clearance_is_named_and_too_large_a_one_is_refused(design):
+    done = design("--clearance", "0.03", "--json", robot="irb140")
+    assert done.code == 0
+    (text,) = json.loads(done.out)["relaxed"]
+    assert re.match(r"link_6 and link_4 keep 7\.74 mm, not 30 mm, for they are 9\.67 mm", text)
+    done = design("--clearance", "1", robot="irb140")
+    assert done.code == 2
+    assert "clearance of 1 m is too large" in done.err
+
+
+def test_the_prior_counts_in_the_expected_accuracy(design, tmp_path):
+    def deviations(done):
+        return [p["expected_std"] for p in json.loads(done.out)["base_parameters"]]
+
+    alone = design("--json")
+    (tmp_path / "path.json").rename(tmp_path / "first.json")
+    both = design("--prior", tmp_path / "first.json", "--json")
+    assert (
+        np.log(deviations(both)).sum()
+        < np.log(deviations(alone)).sum() - len(deviations(both)) * 0.1
+    )
+
+
 def test_several_trajectories_go_to_several_files(design, tmp_path):
     done = design("--count", "2", "--json")
     assert done.code == 0
@@ -82,6 +121,11 @@ def test_the_csv_goes_home_and_back(design, tmp_path):
     assert last[1:3] == pytest.approx(first[1:3], abs=1e-6)
     steps = float(rows[2][0]) - first[0]
     assert steps == pytest.approx(0.01)
+    said = re.match(r"# motion from t = (\S+) s to (\S+) s", table.read_text())
+    begin, end = map(float, said.groups())
+    path = load_trajectory(tmp_path / "path.json")
+    assert (begin, end) == pytest.approx((-path.start, path.duration - path.start))
+    assert end < last[0] - 0.1  # the way back
 
 
 def test_a_violated_constraint_is_named_and_exits_1(design, tmp_path):
