@@ -313,7 +313,8 @@ def _for_page(svg: str, name: str) -> str:
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", body, count=1)
-    body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)  # a hundredth of a point is enough
+    # A hundredth of a point is enough for a place; what is between tags is text, such as ticks.
+    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), body)
     # Ids must be unique on the page.
     body = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"(font(?:-family)?: [^;\"']*)'[^;\"]*", r"\1sans-serif", body)

@@ -112,6 +112,15 @@ def test_page_form_takes_every_color_from_the_theme_and_has_ids_of_its_own(make)
     assert all(i.split(")")[0] in ids for i in referred)
 
 
+def test_page_form_keeps_the_digits_of_its_texts() -> None:
+    x = np.linspace(0.0, 1.0, 20)
+    panel = Panel(marks=(Line(x, 0.31 + 0.01 * x, "a", "true"),), y_range=(0.307, 0.323))
+    page = draw(Chart(name="c", title="c", caption="c", panels=(panel,), panel_height=2.0)).page
+    ticks = [node.text for node in etree.fromstring(page.encode()).iter("{*}text")]
+    assert "0.308" in ticks
+    assert len(set(ticks)) == len(ticks)
+
+
 @pytest.mark.parametrize("make", CHARTS)
 def test_page_form_keeps_size_and_anchor_of_every_text(make) -> None:
     drawing = draw(make())
