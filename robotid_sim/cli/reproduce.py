@@ -9,9 +9,10 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.options import command_line
-from robotid_sim.files import make_folder
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.files import make_folder, read_json
 from robotid_sim.papers import PAPERS, Lab, Paper, Reproduction, find_paper
-from robotid_sim.papers.claims import NOT_JUDGED, VERDICTS, claim_row, write_claims
+from robotid_sim.papers.claims import NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
 from robotid_sim.progress import Progress
 from robotid_sim.study.study import versions
 
@@ -48,6 +49,7 @@ def reproduce(
     for one in chosen:
         one.require()
     folder = make_folder(out)
+    _require_own(folder, None if paper == ALL else chosen[0].name)
     places = [make_folder(folder / one.name) if paper == ALL else folder for one in chosen]
     found = []
     with output.progress_bar(enabled=not json) as progress:
@@ -65,6 +67,22 @@ def reproduce(
             _write_overview(found, folder)
     _say(found, folder / ("index.html" if paper == ALL else "report.html"), json=json)
     return 0 if all(result.passed for result in found) else 1
+
+
+def _require_own(folder: Path, name: str | None) -> None:
+    """Raise if a folder holds the reproduction of another paper, or of a single one.
+
+    Raises
+    ------
+    OptionError
+        With the paper that is there.
+    """
+    try:
+        there = read_json(folder / "claims.json", "claims", SCHEMA)["paper"]
+    except FileFormatError:
+        return
+    if there != name:
+        raise OptionError(f"{folder} holds the reproduction of {there}; choose another --out")
 
 
 def _say(found: list[Reproduction], page: Path, *, json: bool) -> None:

@@ -103,7 +103,9 @@ class Claim:
 
 
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return Student's interval of the mean of independent runs; None for fewer than two.
+    """Return Student's interval of the mean of independent runs; None for fewer than four.
+
+    With two or three runs it is wider than what it is about.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> tuple[float
         Probability that the interval covers the mean.
     """
     found = np.asarray(values, dtype=float)
-    if found.size < 2:
+    if found.size < 4:
         return None
     half = student.ppf(0.5 + 0.5 * confidence, found.size - 1) * found.std(ddof=1)
     half /= np.sqrt(found.size)

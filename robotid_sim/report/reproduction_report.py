@@ -160,7 +160,9 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
     def value(one: float | str | None) -> str:
         return one if isinstance(one, str) else number(one) + (unit if one is not None else "")
 
-    interval = "-" if claim.interval is None else " … ".join(number(v) for v in claim.interval)
+    # The interval of a handful of runs says nothing but that they are few.
+    known = claim.interval if claim.judged else None
+    interval = "-" if known is None else " … ".join(number(v) for v in known)
     met = claim.missed or claim.outcome or "-"
     return value(claim.published), value(claim.ours), interval, band_text(claim), met
 

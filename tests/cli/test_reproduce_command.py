@@ -154,6 +154,17 @@ def test_all_papers_end_in_one_page(robotid, papers) -> None:
     assert "Of 4 claims of 2 papers, 2 are reproduced" in tree.cssselect(".finding")[0].text
 
 
+def test_the_folder_of_another_paper_is_refused(robotid, papers) -> None:
+    out = papers / "out"
+    words = ("--out", out, "--workers", 1)
+    assert robotid("reproduce", "dice-good", *words).code == 0
+    for other in ("dice-bad", "all"):
+        done = robotid("reproduce", other, *words)
+        assert done.code == 2
+        assert "holds the reproduction of dice-good; choose another --out" in done.err
+    assert calls(papers) == 6
+
+
 def test_an_unknown_paper_is_one_line(robotid, papers) -> None:
     done = robotid("reproduce", "dice", "--out", papers / "out")
     assert done.code == 2

@@ -80,7 +80,7 @@ def test_the_interval_of_the_mean_covers_it_as_often_as_stated() -> None:
     found = np.array([interval_of_mean(row) for row in draws])
     covered = ((found[:, 0] < 3.0) & (found[:, 1] > 3.0)).mean()
     assert covered == pytest.approx(0.95, abs=0.015)  # three standard errors
-    assert interval_of_mean([1.0]) is None
+    assert interval_of_mean([1.0, 2.0, 3.0]) is None
 
 
 def test_the_interval_of_a_ratio_covers_it_about_as_often_as_stated() -> None:
