@@ -187,6 +187,17 @@ def _manifold(package: Any, solid: Solid) -> Any:
     return made
 
 
+def require_mesh_reader() -> None:
+    """Raise unless mesh files can be read; to be asked before work that takes long.
+
+    Raises
+    ------
+    MissingExtraError
+        With the install command.
+    """
+    _package("trimesh")
+
+
 def _package(name: str) -> Any:
     try:
         return importlib.import_module(name)

@@ -90,7 +90,7 @@ def test_poses_near_a_singularity_are_left_out() -> None:
 
 def test_a_missing_extra_is_named_before_any_work(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'robotid_sim\[kinematics\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'robotid_sim\[papers\]'"):
         find_paper("irb140-qpso").require()
 
 

@@ -97,7 +97,7 @@ def require_sklearn() -> None:
         import sklearn.neural_network  # noqa: F401 - only whether it is there
     except ImportError as error:
         raise MissingExtraError(
-            "the neural kinematics need scikit-learn: pip install 'robotid_sim[kinematics]'"
+            "the neural kinematics need scikit-learn: pip install 'robotid_sim[papers]'"
         ) from error
 
 
