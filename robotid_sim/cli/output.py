@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -33,15 +34,31 @@ def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1
 ) -> None:
-    """Print a table; the first `text_columns` columns are left-aligned, the others right."""
+    """Print a table; the first `text_columns` columns are left-aligned, the others right.
+
+    Texts wrap between words; no name and no number is broken. A table that needs more than the
+    width of the console for that takes more.
+    """
     if title:
         print_line(title)
     table = Table(box=None, pad_edge=False)
     for k, name in enumerate(columns):
-        table.add_column(name, justify="left" if k < text_columns else "right", overflow="fold")
+        cells = [row[k] for row in rows]
+        is_text = k < text_columns
+        words = [word for cell in cells for word in cell.split()]
+        parts = [*name.split(), *(words if is_text else cells)]  # a number stays with its unit
+        table.add_column(
+            name,
+            justify="left" if is_text else "right",
+            overflow="fold",
+            min_width=max(map(cell_len, parts), default=0),
+        )
     for row in rows:
         table.add_row(*row)
-    console().print(table)
+    screen = console()
+    needed = sum(column.min_width or 0 for column in table.columns) + 2 * len(columns)
+    screen.width = max(screen.width, needed)
+    screen.print(table, crop=False)
 
 
 def print_line(text: str = "") -> None:

@@ -1,6 +1,7 @@
 """``robotid validate``: its table, its JSON, its file, what it refuses."""
 
 import json
+from itertools import product
 
 import pytest
 from robots import DATA
@@ -173,3 +174,18 @@ def test_controllers_tasks_scenarios_models_and_runs_can_be_chosen(robotid, stud
 )
 def test_choices_that_do_not_exist_are_named(robotid, study, words, message):
     one_line(validate(robotid, study, *words), message)
+
+
+def test_the_terminal_shows_every_case_that_ran(robotid, study):
+    words = (
+        *("--controller", "super-twisting", "--controller", "pid", "--scenario", "payload"),
+        *("--task", "joint-step", "--task", "circle", "--model", "wls", "--quick"),
+    )
+    lines = validate(robotid, study, *words, "--workers", "1").out.splitlines()
+    head = next(k for k, line in enumerate(lines) if line.startswith("task  "))
+    columns = ["task", "scenario", "controller", "unit", "true", "nominal", "identified", "wls"]
+    assert lines[head].split()[:-2] == columns
+    cases = {tuple(line.split()[:3]) for line in lines[head + 1 : lines.index("", head)]}
+    # The plane of this arm holds no circle in space: its path is one of the joints.
+    tasks, scenarios = ("joint-step", "joint-ellipse-fast"), ("undisturbed", "payload")
+    assert cases == set(product(tasks, scenarios, ("super-twisting", "pid")))
