@@ -3,11 +3,24 @@
 import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from robotid_sim.errors import OptionError, UnknownNameError
 
 T = TypeVar("T")
+
+INTERNAL: Mapping[str, Any] = {"internal": True}
+"""Metadata of a field that is no option: it holds what the object found out."""
+
+PLAIN: Mapping[Any, tuple[type, str]] = {
+    bool: (bool, "true or false"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "a text"),
+}
+"""Kinds of options that are checked here: what a value must be, and that in words."""
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
@@ -40,7 +53,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def build(self, name: str, **options: Any) -> T:
+    def build(self, name: str, /, **options: Any) -> T:
         """Make the object `name` with `options`; an option it has no field for raises.
 
         Raises
@@ -51,18 +64,28 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             If an option does not belong to the class, or its value is refused.
         """
         cls = self[name]
-        # Entries are dataclasses by contract, which the type of a class cannot say.
-        known = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
-        for option in options:
-            if option not in known:
-                allowed = ", ".join(known) or "none"
+        kinds = _options(cls)
+        usual = [option for option, kind in kinds.items() if not _is_object(kind)]
+        for option, value in options.items():
+            if option not in usual and (option not in kinds or _misfit(value, kinds[option])):
+                allowed = ", ".join(usual) or "none"
                 raise OptionError(
                     f"{self.noun} '{name}' has no option '{option}'; options: {allowed}"
                 )
         try:
-            return cls(**options)
+            made, reason = cls(**options), None
         except TypeError as error:
-            raise OptionError(f"{self.noun} '{name}': {error}") from error
+            made, reason = None, error
+        # After the class, which knows better what it needs where it looks itself.
+        for option, value in options.items():
+            if _misfit(value, kinds[option]):
+                raise OptionError(
+                    f"{self.noun} '{name}': option '{option}' must be {_in_words(kinds[option])}, "
+                    f"got {value!r}"
+                ) from reason
+        if made is None:
+            raise OptionError(f"{self.noun} '{name}': {reason}") from reason
+        return made
 
     def name_of(self, value: T) -> str:
         """Return the registered name of an object's class."""
@@ -77,6 +100,48 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             {"name": name, "summary": summary_of(cls), "source": source_of(cls)}
             for name, cls in self._entries.items()
         ]
+
+
+def _options(cls: type) -> dict[str, Any]:
+    """Return the fields of a class that may be given, with their kinds."""
+    kinds = get_type_hints(cls)
+    # Entries are dataclasses by contract, which the type of a class cannot say.
+    given = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL)
+    return {field.name: kinds[field.name] for field in given}
+
+
+def _is_object(kind: Any) -> bool:
+    """Return whether values of a kind are objects, which no configuration can give."""
+    parts = set(get_args(kind) or (kind,)) - {NoneType}
+    return all(isinstance(one, type) and one not in PLAIN and one is not Any for one in parts)
+
+
+def _misfit(value: object, kind: Any) -> bool:
+    """Return whether a value is not of a kind; all but plain kinds are left to the class."""
+    if get_origin(kind) in (Union, UnionType):
+        return all(_misfit(value, one) for one in get_args(kind))
+    if get_origin(kind) is tuple:
+        return isinstance(value, str) or (
+            isinstance(value, list | tuple) and any(_misfit(v, get_args(kind)[0]) for v in value)
+        )
+    if kind is NoneType:
+        return value is not None
+    if _is_object(kind):
+        return not isinstance(value, kind)
+    if kind not in PLAIN:
+        return False
+    if isinstance(value, bool):
+        return kind is not bool
+    # A number that is none passes as a float everywhere and then spoils all that it meets.
+    return not isinstance(value, PLAIN[kind][0]) or value != value
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(_in_words(one) for one in get_args(kind) if one is not NoneType)
+    if get_origin(kind) is tuple:
+        return f"a list, each entry {_in_words(get_args(kind)[0])}"
+    return PLAIN[kind][1] if kind in PLAIN else str(kind)
 
 
 def summary_of(cls: type) -> str:

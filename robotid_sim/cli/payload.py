@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.cli import options, output
+from robotid_sim.errors import OptionError
 from robotid_sim.estimation.payload import (
     SYMBOLS,
     PayloadEstimate,
@@ -50,6 +51,11 @@ def payload(
     """
     if out is not None:
         require_writable(out)
+    known = None
+    if load is not None:
+        known = PayloadConfig.of(options.parse_payload(load), f"--load '{load}'")
+        if not known.mass > 0.0:
+            raise OptionError(f"--load '{load}': a load without mass shows nothing; give its mass")
     read = read_robot(robot, study.robot)
     first, second = load_log(log), load_log(loaded)
     nominal = nominal_of_log(read, first, study)
@@ -57,10 +63,9 @@ def payload(
     with threadpool_limits(1):
         bare, heavy = (_motion(one, nominal, study) for one in (first, second))
         found: PayloadEstimate | TorqueConstants
-        if load is None:
+        if known is None:
             found = estimate_payload(bare, heavy, nominal, basis)
         else:
-            known = PayloadConfig(**options.parse_payload(load))
             phi = payload_parameters(nominal, known.mass, np.array(known.com), _tensor(known))
             found = estimate_torque_constants(bare, heavy, phi, nominal, basis)
     if isinstance(found, PayloadEstimate):

@@ -26,6 +26,9 @@ from robotid_sim.measurement.sensors import (
 
 DEFAULT_RESOLUTION = 2.0 * np.pi / 2**17  # [rad]
 
+MOST_BITS = 52
+"""Most bits per revolution of an encoder: positions are numbers of 52 bits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderNoise(Sensor):
@@ -149,6 +152,10 @@ class EncoderQuantization(Sensor):
         keep_numbers(self, "gear", positive=True)
         if self.bits is not None:
             keep_numbers(self, "bits")
+            if not all(1.0 <= bits <= MOST_BITS for bits in np.atleast_1d(self.bits)):
+                raise OptionError(
+                    f"EncoderQuantization bits must lie between 1 and {MOST_BITS}, got {self.bits}"
+                )
             if self.revolute != DEFAULT_RESOLUTION:
                 raise OptionError(
                     "EncoderQuantization takes revolute [rad] or bits per revolution, not both"

@@ -18,6 +18,7 @@ from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.periods import Periods, periods_of, repeats
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
+from robotid_sim.registry import INTERNAL
 
 METHODS = ("rts", "fourier-fit")
 
@@ -61,7 +62,7 @@ class Adaptive(Preprocessor):
     """The smoother."""
     series: FourierFit = field(default_factory=FourierFit)
     """The Fourier fit."""
-    message: str = ""
+    message: str = field(default="", metadata=INTERNAL)
     """What was decided and why, after `tuned`."""
 
     def __post_init__(self) -> None:

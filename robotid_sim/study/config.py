@@ -12,7 +12,7 @@ from robotid_sim.measurement.presets import preset
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class PayloadConfig(_Section):
@@ -24,6 +24,21 @@ class PayloadConfig(_Section):
     """Centre of mass in the tip frame [m]."""
     inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6
     """Ixx Ixy Iyy Ixz Iyz Izz about the COM, tip axes [kg m^2]."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], where: str) -> "PayloadConfig":
+        """Return the load that values describe.
+
+        Raises
+        ------
+        OptionError
+            If a value is refused; names it after `where`.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            key, reason = _first_error(error)
+            raise OptionError(f"{where}: '{key}': {reason}") from error
 
 
 class RobotConfig(_Section):
@@ -299,12 +314,19 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
         return StudyConfig.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        key, reason = _first_error(error)
         where = f"{path}: " if path else ""
         if first["type"] == "extra_forbidden":
             known = ", ".join(_known_keys(first["loc"][:-1]))
             raise OptionError(f"{where}unknown key '{key}'; known here: {known}") from error
-        raise OptionError(f"{where}'{key}': {first['msg']}") from error
+        raise OptionError(f"{where}'{key}': {reason}") from error
+
+
+def _first_error(error: ValidationError) -> tuple[str, str]:
+    """Return the key of the first refused value, and why it is refused."""
+    first = error.errors()[0]
+    reason = first["msg"].removeprefix("Input ")
+    return ".".join(str(part) for part in first["loc"]), f"{reason}, got {first['input']!r}"
 
 
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:

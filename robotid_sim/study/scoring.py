@@ -111,6 +111,7 @@ def compare_preprocessing(
     with threadpool_limits(1):
         assert log.truth is not None
         noise = np.std(log.tau_meas - log.truth.tau, axis=0)
+        noisy = noise > 0.0  # without noise there is no bound to compare with
         first = log.period if log.period is not None and log.t[-1] > 1.5 * log.period else 0.0
         exact = exact_problem(log, nominal, basis, first)
         scores = compare_torque_filters(
@@ -118,7 +119,7 @@ def compare_preprocessing(
             nominal,
             basis,
             basis.of(plant.parameters()),
-            cramer_rao(exact, np.maximum(noise, np.finfo(float).tiny)),
+            cramer_rao(exact, np.where(noisy, noise, 1.0)),
             WeightedLeastSquares(),
             smoother.rows,
             smoother,
@@ -127,7 +128,7 @@ def compare_preprocessing(
         ComparedPreprocessor(
             name=score.name,
             torque_error_rms=score.torque_error.tolist(),
-            parameter_error_over_bound=finite(score.parameter_error),
+            parameter_error_over_bound=finite(score.parameter_error) if noisy.all() else None,
         )
         for score in scores
     ]

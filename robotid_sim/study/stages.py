@@ -101,6 +101,8 @@ def preprocessor_of(config: StudyConfig) -> Preprocessor:
     except TypeError as error:
         known = ", ".join(field.name for field in fields(Rows))
         raise OptionError(f"preprocess.rows: {error}; known: {known}") from error
+    if "rows" in settings.options:
+        raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
     return PREPROCESSORS.build(settings.name, **settings.options, rows=rows)
 
 

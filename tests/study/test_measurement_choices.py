@@ -6,7 +6,8 @@ import pytest
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.measurement.presets import PRESETS
 from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import friction_law_of, sensors_of, simulate
+from robotid_sim.study.scoring import compare_preprocessing
+from robotid_sim.study.stages import friction_law_of, identify, sensors_of, simulate
 from robotid_sim.trajectory import PointToPoint
 
 
@@ -60,3 +61,11 @@ def test_unknown_choices_are_named(overrides, error, words) -> None:
 
     with pytest.raises(error, match=words):
         made()
+
+
+def test_a_cell_without_noise_has_no_bound_to_compare_with(arm) -> None:
+    config = load_config(None, {"preset": "ideal", "preprocess": {"name": "rts"}})
+    log = simulate(arm, PointToPoint(arm.joint_names, arm.home, arm.home + 0.3, 0.0, 2.0), config)
+    found = identify(arm, log, config)
+    compared = compare_preprocessing(arm, found.nominal, log, found)
+    assert {one.parameter_error_over_bound for one in compared} == {None}

@@ -1,0 +1,62 @@
+"""Values that no stage can use: exit 2 and one line before any work, nothing written."""
+
+import pytest
+from robots import DATA
+
+ARM = DATA / "2r.urdf"
+
+
+@pytest.fixture
+def refused(robotid, tmp_path):
+    """Return a function that runs a study by a configuration and returns the one line it says."""
+
+    def run(text: str, *words: str) -> str:
+        config, out = tmp_path / "c.toml", tmp_path / "out"
+        config.write_text(text)
+        done = robotid("run", ARM, "--out", out, "--config", config, *words)
+        assert done.code == 2
+        assert done.out == ""
+        assert done.err.startswith("robotid: ")
+        assert done.err.count("\n") == 1
+        assert not out.exists()
+        return done.err
+
+    return run
+
+
+@pytest.mark.parametrize("bits", [0, 1000])
+def test_an_encoder_has_a_sensible_number_of_bits(refused, bits) -> None:
+    said = refused(f"[sensors.encoder-quantization]\nbits = {bits}\n")
+    assert f"bits must lie between 1 and 52, got {bits}" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("smoother = 3", "no option 'smoother'; options: method, delay, outliers, margin\n"),
+        ("message = 'x'", "no option 'message'; options: method, delay, outliers, margin\n"),
+        ("outliers = 'a'", "option 'outliers' must be a number, got 'a'"),
+        ("outliers = nan", "outliers nan"),
+        ("rows = 3", "preprocess.rows"),
+        ("name = 3", "no option 'name'"),
+    ],
+)
+def test_an_option_has_a_name_and_a_kind(refused, options, words) -> None:
+    assert words in refused(f"[preprocess]\nname = 'adaptive'\noptions = {{ {options} }}\n")
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        ("-1", "'mass': should be greater than or equal to 0, got -1.0"),
+        ("nan", "'mass': should be a finite number, got nan"),
+        ("1,inf,0,0", "'com.0': should be a finite number, got inf"),
+        ("0", "mass"),
+    ],
+)
+def test_a_known_load_is_a_body(robotid, load, words) -> None:
+    done = robotid("payload", ARM, "a.h5", "b.h5", f"--load={load}")
+    assert done.code == 2
+    assert done.err.startswith(f"robotid: --load '{load}': ")
+    assert words in done.err
+    assert done.err.count("\n") == 1
