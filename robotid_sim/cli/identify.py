@@ -91,6 +91,8 @@ def _print(name: str, found: Identification, out: Path) -> None:
     )
     if found.lift is not None:
         output.print_line(f"identified robot: {found.lift.message}")
+    if found.doubt:
+        output.print_line(f"WARNING: {found.doubt}")
     output.print_line(f"estimate written to {out}")
 
 

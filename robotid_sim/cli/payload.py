@@ -84,7 +84,7 @@ def payload(
 
 
 def _motion(log: Log, nominal: Robot, study: StudyConfig) -> Motion:
-    log.require_robot(nominal)
+    log.require_robot(nominal).require_torques()
     return preprocessor_of(study).tuned(log, nominal)(log, nominal)
 
 

@@ -181,7 +181,9 @@ class _Record:
             return None
         kept, plant = slice(self._done), self._plant
         q, dq, ddq, tau = (np.ascontiguousarray(self._state[kept, i]) for i in range(4))
-        feedback = self._scenario.feedback
+        feedback, period = self._scenario.feedback, self._trajectory.period
+        if self._done < self.t.size and period is not None and period > self.t[self._done - 1]:
+            period = None  # a loop that ended within the first one repeats nothing
         log = Log(
             t=self.t[kept],
             q=q,
@@ -190,7 +192,7 @@ class _Record:
             joint_names=plant.robot.joint_names,
             joint_units=plant.robot.joint_units,
             torque_time_offset=plant.torque_time_offset,
-            period=self._trajectory.period,
+            period=period,
             truth=Truth(q, dq, ddq, tau),
             provenance={
                 "engine": "pybullet",

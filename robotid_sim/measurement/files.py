@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,8 @@ def load_log(path: str | Path) -> Log:
     if not file.is_file():
         raise FileFormatError(f"cannot read log {file}: no such file")
     try:
-        return _read_csv(file) if file.suffix.lower() == ".csv" else _read_hdf5(file)
+        read = _read_csv if file.suffix.lower() == ".csv" else _read_hdf5
+        return read(file).require_plausible_times()
     except LogError as error:
         raise LogError(f"{file}: {error}") from error
 
@@ -107,6 +108,10 @@ def _write_channels(
 
 
 def _read_hdf5(path: Path) -> Log:
+    if not h5py.is_hdf5(path):
+        raise FileFormatError(
+            f"{path} is no HDF5 file, or a truncated one; a CSV log has a name that ends in .csv"
+        )
     try:
         with h5py.File(path, "r") as file:
             check_schema(file.attrs.get("schema"), "log", VERSION, path)
@@ -153,7 +158,7 @@ def _write_csv(log: Log, path: Path) -> None:
 
 def _read_csv(path: Path) -> Log:
     header, rows = _csv_parts(path)
-    names, values = [name.strip() for name in rows[0]], _numbers(rows[1:], path, len(rows[0]))
+    names, values = [name.strip() for name in rows[0]], _numbers(rows[1:], path, rows[0])
     joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))
     if "t" not in names or not joints:
         raise LogError(f"the header line needs 't' and 'q.<joint>' columns; it has {names}")
@@ -224,14 +229,25 @@ def _header_number(header: Mapping[str, str], key: str) -> float | None:
         raise LogError(f"'# {key}: {header[key]}' is not a number") from error
 
 
-def _numbers(rows: list[list[str]], path: Path, width: int) -> Float2D:
-    for k, row in enumerate(rows):
-        if len(row) != width:
+def _numbers(rows: list[list[str]], path: Path, names: list[str]) -> Float2D:
+    for k, row in enumerate(rows, start=1):
+        if len(row) != len(names):
             raise FileFormatError(
-                f"{path}: sample {k + 1} has {len(row)} values instead of {width}; is the file"
+                f"{path}: sample {k} has {len(row)} values instead of {len(names)}; is the file"
                 " truncated?"
             )
     try:
         return np.array(rows, dtype=float)
-    except ValueError as error:
-        raise LogError(f"not all samples are numeric: {error}") from error
+    except ValueError:
+        k, name, cell = next(_no_numbers(rows, names))
+        raise LogError(f"row {k}, column '{name}': {cell!r} is no number; correct it") from None
+
+
+def _no_numbers(rows: list[list[str]], names: list[str]) -> Iterator[tuple[int, str, str]]:
+    """Give row, column and text of the cells that are no numbers; the first sample is row 1."""
+    for k, row in enumerate(rows, start=1):
+        for name, cell in zip(names, row, strict=True):
+            try:
+                float(cell)
+            except ValueError:
+                yield k, name.strip(), cell.strip()

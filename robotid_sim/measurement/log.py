@@ -16,6 +16,9 @@ UNIFORM = 1e-6
 SHORTEST_LOG = 10
 """Fewest samples of a log."""
 
+LONGEST_OFFSET = 1.0
+"""Longest time between a position and its torque [s]."""
+
 PRINTED = 1.1e-6
 """Deviation that times printed with six decimals have [s]."""
 
@@ -144,5 +147,44 @@ class Log:
             raise LogError(
                 f"the log is of another robot: its joints are {ours}; those of '{robot.name}' are "
                 f"{theirs}"
+            )
+        return self
+
+    def require_torques(self) -> Self:
+        """Return the log if the torque of every joint was measured.
+
+        Raises
+        ------
+        LogError
+            If the torque of a joint never changes.
+        """
+        still = np.ptp(self.tau_meas, axis=0) == 0.0
+        if still.any():
+            names = ", ".join(np.array(self.joint_names)[still])
+            raise LogError(
+                f"the measured torque of {names} is the same in all samples; record the torque, or "
+                "the current with its torque constant"
+            )
+        return self
+
+    def require_plausible_times(self) -> Self:
+        """Return the log if its period and torque time can be those of its samples.
+
+        Raises
+        ------
+        LogError
+            If not; the text names the key.
+        """
+        length = float(self.t[-1] - self.t[0]) + self.dt
+        if self.period is not None and not 2.0 * self.dt <= self.period <= length + 0.5 * self.dt:
+            raise LogError(
+                f"'period' is {self.period:g} s in a log of {length:g} s, a sample every "
+                f"{self.dt:g} s; give the time after which the motion repeats, or leave it out"
+            )
+        offset, most = self.torque_time_offset, min(LONGEST_OFFSET, length)
+        if not abs(offset) < most:
+            raise LogError(
+                f"'torque_time_offset' is {offset:g} s; it is the time from a position sample to "
+                f"when its torque acts, less than {most:g} s: give it in seconds, or leave it out"
             )
         return self

@@ -12,6 +12,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS, Estimate, Estimator, LinearProblem, build_problem
+from robotid_sim.estimation.doubt import doubt
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.lift import Lift, lift
 from robotid_sim.experiment import rollout
@@ -53,6 +54,8 @@ class Identification:
     chosen: Estimate
     lift: Lift | None
     """The consistent robot of the chosen estimate; None if that failed."""
+    doubt: str = ""
+    """Why the chosen estimate cannot be trusted, as `robotid_sim.estimation.doubt` says."""
 
     @property
     def basis(self) -> BaseParameters:
@@ -222,7 +225,7 @@ def identify(
         Called with the stage and the share done.
     """
     nominal = nominal_of_log(robot, log, config)
-    log.require_robot(nominal)
+    log.require_robot(nominal).require_torques()
     names, estimators = config.estimation.estimators, estimators_of(config)
     template = preprocessor_of(config)
     with threadpool_limits(1):
@@ -239,6 +242,9 @@ def identify(
         choice = names.index(config.estimation.chosen)
         chosen = estimates[choice]
         lifted = lift_estimate(chosen, nominal, basis)
+        why = doubt(chosen, problem) if chosen.success else ""
+        if why and lifted is not None:
+            lifted = replace(lifted, message=f"{lifted.message}, but does not explain the log")
         progress("identify", 1.0)
     return Identification(
         preprocessor=preprocessor,
@@ -250,6 +256,7 @@ def identify(
         estimator=estimators[choice],
         chosen=chosen,
         lift=lifted,
+        doubt=why,
     )
 
 

@@ -215,6 +215,7 @@ def estimate_context(found: Identification) -> dict[str, object]:
         "chosen": found.chosen.estimator,
         "groupings": list(found.basis.groupings),
         "lift": None if found.lift is None else found.lift.message,
+        "doubt": found.doubt,
     }
 
 

@@ -20,7 +20,7 @@ def log_values():
         "joint_names": ("base", "arm", "slide"),
         "joint_units": ("rad", "rad", "m"),
         "torque_time_offset": 3.75e-4,
-        "period": 1.0 / 3.0,
+        "period": 1.0 / 7.0,
         "dq": dq,
         "tau_cmd": tau_cmd,
         "seed": 12345678901,

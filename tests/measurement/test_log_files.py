@@ -176,7 +176,7 @@ def test_a_csv_with_a_gap_is_refused_by_channel_and_index(tmp_path, log):
         ("dq.arm", "velocity.arm", "column 'dq.arm' is missing"),
         ("\nt,", "\ntime,", "needs 't'"),
         ("# joint_units: rad rad m", "# joint_units: rad rad", "3 joints but 2 units"),
-        ("# period: 0.3", "# period: about 0.3", "is not a number"),
+        ("# period: 0.1", "# period: about 0.1", "is not a number"),
         ("# torque_time_offset: 0", "# torque_time_offset: late 0", "is not a number"),
     ],
 )
@@ -188,7 +188,7 @@ def test_text_among_the_samples_is_refused(tmp_path, log):
     path = tmp_path / "log.csv"
     save_log(log, path)
     path.write_text(path.read_text() + ",".join(["x"] * 13) + "\n")
-    assert "numeric" in refused(path, LogError)
+    assert "'x' is no number" in refused(path, LogError)
 
 
 @pytest.mark.parametrize(
@@ -279,3 +279,20 @@ def test_torque_constants_of_a_csv_are_one_per_joint(tmp_path, driven, new, mess
     save_log(driven, tmp_path / "log.csv")
     old = next(x for x in (tmp_path / "log.csv").read_text().splitlines() if "torque_con" in x)
     assert message in refused(edited_csv(tmp_path, driven, old + "\n", new), LogError)
+
+
+def test_a_cell_that_is_no_number_is_named_by_row_and_column(tmp_path, log):
+    path = tmp_path / "log.csv"
+    save_log(log, path)
+    lines = path.read_text().splitlines()
+    header = next(k for k, line in enumerate(lines) if line.startswith("t,"))
+    cells = lines[header + 3].split(",")
+    lines[header + 3] = ",".join(["abc", *cells[1:]])
+    path.write_text("\n".join(lines))
+    assert "row 3, column 't': 'abc' is no number; correct it" in refused(path, LogError)
+
+
+def test_a_log_that_is_no_hdf5_file_says_so(tmp_path):
+    path = tmp_path / "log.h5"
+    path.write_text("t,q.a\n0,0\n")
+    assert "log.h5 is no HDF5 file" in refused(path, FileFormatError)
