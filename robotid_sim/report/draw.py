@@ -2,7 +2,7 @@
 
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.gridspec import SubplotSpec
+from matplotlib.gridspec import GridSpec, SubplotSpec
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -20,6 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from robotid_sim.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.files import atomic_path, write_text
 from robotid_sim.palette import ROLES, light
+from robotid_sim.report.ticks import LINEAR_WITHIN, set_ticks
 
 WIDTH = 7.16
 """Width of a figure [in]: two columns of a journal page."""
@@ -41,7 +42,6 @@ STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "axes.formatter.limits": (-3, 4),
     "grid.color": light("grid"),
     "grid.linewidth": 0.5,
     "xtick.color": light("muted"),
@@ -76,6 +76,12 @@ LEFT, RIGHT, BOTTOM, TOP, LEGEND, BETWEEN_ROWS, BETWEEN_COLUMNS = (
 TITLE = 0.17
 """Height of a panel's title [in]."""
 
+APART = 0.08
+"""Between what two panels say beside each other, and to the edge [in]."""
+
+SPACE_LEFT, SPACE_RIGHT = 0.15, 0.45
+"""Margins beside curves in space [in]: the axis of heights has its labels on the right."""
+
 
 def figure(chart: Chart, width: float = WIDTH) -> Figure:
     """Return a chart as a matplotlib figure.
@@ -98,8 +104,10 @@ class _Layout:
     width: float
     height: float
     left: float
+    right: float
     top: float
     between: float
+    between_columns: float
     legend_columns: int
 
     @classmethod
@@ -110,14 +118,56 @@ class _Layout:
         left = max(LEFT, 0.3 + 0.055 * max(map(len, names), default=0))
         labels = list(chart.legend())
         columns = max(1, int((width - left) / (0.45 + 0.065 * max(map(len, labels), default=1))))
-        titled = any(panel.title for panel in chart.panels if not isinstance(panel, Space))
+        titled = any(panel.title for panel in chart.panels)
         title = TITLE if titled else 0.0
         between = (0.1 if chart.share_x else BETWEEN_ROWS) + title
         top = TOP + title
         if len(labels) > 1:
             top += LEGEND * -(-len(labels) // columns)
         inner = chart.rows * chart.panel_height + (chart.rows - 1) * between
-        return cls(width, top + inner + BOTTOM, left, top, between, min(len(labels), columns))
+        right, legend_columns = RIGHT, min(len(labels), columns)
+        if all(isinstance(panel, Space) for panel in chart.panels):
+            left, right = SPACE_LEFT, SPACE_RIGHT
+        height = top + inner + BOTTOM
+        return cls(width, height, left, right, top, between, BETWEEN_COLUMNS, legend_columns)
+
+    def fitted(self, made: Figure, columns: int) -> "_Layout":
+        """Return the layout with margins and gaps that hold the labels of panels as drawn."""
+        canvas = made.canvas
+        assert isinstance(canvas, FigureCanvasAgg)
+        renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
+        left, right = np.zeros(columns), np.zeros(columns)
+        for k, axes in enumerate(made.axes):
+            frame, column = axes.bbox, k % columns
+            for axis in (axes.xaxis, axes.yaxis):
+                box = axis.get_tightbbox(renderer)
+                if box is not None:
+                    left[column] = max(left[column], (frame.x0 - box.x0) / made.dpi)
+                    right[column] = max(right[column], (box.x1 - frame.x1) / made.dpi)
+        gaps = left[1:] + right[:-1] + APART
+        return replace(
+            self,
+            left=max(self.left, left[0] + APART),
+            right=max(self.right, right[-1] + APART),
+            between_columns=max(self.between_columns, *gaps, 0.0),
+        )
+
+    def place(self, made: Figure, grid: GridSpec, chart: Chart) -> None:
+        """Move the panels to where the layout wants them."""
+        inner = self.width - self.left - self.right
+        cell = (inner - (chart.columns - 1) * self.between_columns) / chart.columns
+        grid.update(
+            left=self.left / self.width,
+            right=1.0 - self.right / self.width,
+            bottom=BOTTOM / self.height,
+            top=1.0 - self.top / self.height,
+            hspace=self.between / chart.panel_height,
+            wspace=self.between_columns / cell,
+        )
+        for axes in made.axes:  # a grid moves axes of pyplot's figures only
+            spec = axes.get_subplotspec()
+            if spec is not None:
+                axes.set_position(spec.get_position(made))
 
 
 def _drawn(chart: Chart, width: float) -> Figure:
@@ -125,18 +175,9 @@ def _drawn(chart: Chart, width: float) -> Figure:
     width, height = layout.width, layout.height
     made = Figure(figsize=(width, height))
     FigureCanvasAgg(made)
-    cell = (width - layout.left - RIGHT - (chart.columns - 1) * BETWEEN_COLUMNS) / chart.columns
-    grid = made.add_gridspec(
-        chart.rows,
-        chart.columns,
-        left=layout.left / width,
-        right=1.0 - RIGHT / width,
-        bottom=BOTTOM / height,
-        top=1.0 - layout.top / height,
-        hspace=layout.between / chart.panel_height,
-        wspace=BETWEEN_COLUMNS / cell,
-        width_ratios=chart.column_shares or None,
-    )
+    shares = chart.column_shares or None
+    grid = made.add_gridspec(chart.rows, chart.columns, width_ratios=shares)
+    layout.place(made, grid, chart)
     for k, panel in enumerate(chart.panels):
         place = grid[divmod(k, chart.columns)]
         if isinstance(panel, Space):
@@ -149,6 +190,8 @@ def _drawn(chart: Chart, width: float) -> Figure:
             if k + chart.columns < len(chart.panels):  # the lowest row names the axis for all
                 axes.set_xlabel("")
                 axes.tick_params(labelbottom=not chart.share_x)
+    if all(isinstance(panel, Panel) for panel in chart.panels):
+        layout.fitted(made, chart.columns).place(made, grid, chart)
     _add_legend(made, chart, layout)
     return made
 
@@ -176,22 +219,24 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.axvline(x, color=light("true"), linewidth=0.8)
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
         if scale == "symlog":
-            set_scale(scale, linthresh=4.0, linscale=1.5)
+            set_scale(scale, linthresh=LINEAR_WITHIN, linscale=1.5)
         elif scale != "linear":
             set_scale(scale)
     axes.set_ylabel(panel.y_label)
     axes.set_title(panel.title, loc="left", pad=3.0)
     points_only = all(isinstance(mark, Points) for mark in panel.marks)
     axes.margins(*((0.12, 0.12) if points_only and not panel.y_ticks else (0.01, 0.05)))
-    if panel.x_scale == "linear":
-        axes.xaxis.set_major_locator(MaxNLocator(6))
     if panel.x_range is not None:
         axes.set_xlim(*panel.x_range)
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
+    across, along = (float(side) / axes.figure.dpi for side in axes.bbox.size)
+    set_ticks(axes.xaxis, panel.x_scale, across)
     if panel.y_ticks:
         axes.set_yticks(range(len(panel.y_ticks)), panel.y_ticks)
         axes.set_ylim(len(panel.y_ticks) - 0.4, -0.6)
+    else:
+        set_ticks(axes.yaxis, panel.y_scale, along)
     axes.set_xlabel(panel.x_label)
 
 

@@ -1,6 +1,7 @@
 """Charts drawn by matplotlib: valid files, everything inside, nothing on top of each other."""
 
 import io
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -62,7 +63,33 @@ def band() -> Chart:
     return Chart(name="band", title="B", caption="", panels=(Panel(marks=marks),))
 
 
-CHARTS = [lines, intervals, matrix, space, band]
+def hard() -> Chart:
+    """Axes whose labels need room: narrow and wide logarithms, small and large numbers."""
+    panels = [
+        Panel(marks=(Points([0.031, 0.033], low, "a", "true"),), y_label="error [mrad]", **scales)
+        for low, scales in (
+            ([8.4225, 8.4275], {"y_scale": "log"}),
+            ([2e-4, 3e4], {"y_scale": "log"}),
+            ([0.2, 0.9], {"y_scale": "log", "x_scale": "log"}),
+            ([-3e-7, 4e-7], {}),
+            ([-3.0, 3.0], {"y_scale": "symlog"}),
+            ([-2e12, 30.0], {"y_scale": "symlog"}),
+            ([-5.0e-4, 5.0e-4], {}),
+            ([1.2e7, 3.4e7], {}),
+        )
+    ]
+    titled = tuple(replace(panel, title=f"panel {k}") for k, panel in enumerate(panels))
+    return Chart(name="hard", title="H", caption="", panels=titled, columns=2, panel_height=0.85)
+
+
+def spread() -> Chart:
+    at = np.arange(4.0)
+    marks = (Points([-4e4, -30.0, 3.0, 2e5], at, "estimate", "identified"),)
+    panel = Panel(marks=marks, y_ticks=("a", "b", "c", "d"), x_scale="symlog", x_label="d [-]")
+    return Chart(name="spread", title="S", caption="", panels=(panel,))
+
+
+CHARTS = [lines, intervals, matrix, space, band, hard]
 
 
 def texts(made) -> list[Text]:
@@ -74,6 +101,7 @@ def texts(made) -> list[Text]:
             low, high = sorted(axis.get_view_interval())
             ticks = zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
             found += [label for at, label in ticks if low <= at <= high]
+            found.append(axis.get_offset_text())
     return [text for text in found if text.get_visible() and text.get_text().strip()]
 
 
@@ -144,7 +172,7 @@ def text_styles(svg: str):
 
 
 @pytest.mark.parametrize("width", [COLUMN, WIDTH])
-@pytest.mark.parametrize("make", [lines, intervals, matrix, band])
+@pytest.mark.parametrize("make", [lines, intervals, matrix, band, hard, spread])
 def test_texts_lie_inside_and_not_on_each_other(make, width) -> None:
     made = figure(make(), width)
     made.set_dpi(100.0)
@@ -160,6 +188,33 @@ def test_texts_lie_inside_and_not_on_each_other(make, width) -> None:
         across = min(a.x1, b.x1) - max(a.x0, b.x0)
         along = min(a.y1, b.y1) - max(a.y0, b.y0)
         assert across < SLACK or along < SLACK, f"'{one}' on '{other}'"
+
+
+def test_every_axis_has_ticks_that_read_apart() -> None:
+    made = figure(hard())
+    made.canvas.draw()
+    for axes in made.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+            seen = [label.get_text() for at, label in ticks if low <= at <= high]
+            assert len(set(seen)) == len(seen) >= 2, axes.get_title(loc="left")
+
+
+def test_panels_in_space_are_inside_with_their_titles_and_the_names_of_their_axes() -> None:
+    curve = np.column_stack([np.cos(T), np.sin(T), T / 10.0])
+    panels = tuple(Space(curves=(("path", "identified", curve),), title=t) for t in "ab")
+    chart = Chart(name="s", title="S", caption="", panels=panels, columns=2, panel_height=2.8)
+    made = figure(chart)
+    made.set_dpi(100.0)
+    made.canvas.draw()
+    for axes in made.axes:
+        for text in (axes.title, axes.xaxis.label, axes.yaxis.label, axes.zaxis.label):
+            box = text.get_window_extent()
+            assert box.x0 > 0.0
+            assert box.x1 < made.bbox.x1, text.get_text()
+            assert box.y0 > 0.0
+            assert box.y1 < made.bbox.y1, text.get_text()
 
 
 def test_drawing_saves_three_files(tmp_path) -> None:

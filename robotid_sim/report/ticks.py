@@ -1,0 +1,132 @@
+"""Ticks of an axis: plain numbers, as many as fit beside each other."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from matplotlib.axis import Axis, XAxis
+from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator, NullLocator
+
+from robotid_sim.chart import Scale
+
+LINEAR_WITHIN = 4.0
+"""A symlog axis is linear up to this."""
+
+FEW = 5.0
+"""Ratio of the ends of a logarithmic axis from which 1, 2 and 5 times powers of ten are enough."""
+
+CLOSEST = {"x": 0.38, "y": 0.17}
+"""Distance between ticks that keeps their labels apart [in]."""
+
+PLAIN = (1e-4, 1e5)
+"""Largest tick between which numbers are written without an exponent."""
+
+MOST = {"x": 6, "y": 9}
+"""Intervals between the ticks of a linear axis."""
+
+STEPS = (1, 2, 2.5, 5, 10)
+"""Distances between the ticks of a linear axis, but for a power of ten."""
+
+DIGITS = 12
+"""Decimals that are tried to write ticks apart."""
+
+
+class PlainNumbers(Formatter):
+    """Ticks as plain numbers: never an offset or a factor beside the axis, where titles stand."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - matplotlib's
+        """Return the label of one tick, as `Formatter.__call__`."""
+        return self.format_ticks([x])[0]
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Return the labels of all ticks, as `Formatter.format_ticks`."""
+        largest = max((abs(value) for value in values), default=0.0)
+        if largest == 0.0 or PLAIN[0] <= largest < PLAIN[1]:
+            decimals = _decimals(values)
+            return [_minus(f"{value + 0.0:.{decimals}f}") for value in values]
+        power = int(np.floor(np.log10(largest)))
+        scaled = [value / 10.0**power for value in values]
+        decimals = _decimals(scaled)
+        return [_minus(f"{v:.{decimals}f}e{power}") if v else "0" for v in scaled]
+
+
+class EachPlain(PlainNumbers):
+    """The same where ticks are decades apart: every number has the digits that it needs."""
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Return the labels of all ticks, as `Formatter.format_ticks`."""
+        return [label for value in values for label in PlainNumbers.format_ticks(self, [value])]
+
+
+def set_ticks(axis: Axis, scale: Scale, length: float) -> None:
+    """Set the ticks of an axis whose limits are known.
+
+    A logarithmic axis that spans less than `FEW` has the ticks of a linear one: powers of ten
+    would leave it with none, and matplotlib's minor labels overprint.
+
+    Parameters
+    ----------
+    axis : Axis
+        Of matplotlib.
+    scale : str
+        Of the axis.
+    length : float
+        Length of the axis [in].
+    """
+    which: Literal["x", "y"] = "x" if isinstance(axis, XAxis) else "y"
+    low, high = sorted(axis.get_view_interval())
+    most = max(2, min(MOST[which], int(length / (1.25 * CLOSEST[which]))))
+    if scale == "symlog" and max(-low, high) > LINEAR_WITHIN:
+        at = _apart(axis, _symlog_candidates(low, high), length, CLOSEST[which])
+    elif scale == "log" and high >= FEW * low:
+        at = _apart(axis, _log_candidates(low, high), length, CLOSEST[which])
+    else:
+        axis.set_major_locator(MaxNLocator(most, steps=STEPS))
+        axis.set_major_formatter(PlainNumbers())
+        axis.set_minor_locator(NullLocator())
+        return
+    axis.set_major_locator(FixedLocator(at))
+    axis.set_major_formatter(EachPlain())
+    axis.set_minor_locator(NullLocator())
+
+
+def _log_candidates(low: float, high: float) -> list[float]:
+    """Return ticks between two limits by importance: powers of ten, then 2 and 5 times them."""
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    every = -(-len(powers) // 6)
+    found = [float(f"{lead}e{p}") for lead in (1, 2, 5) for p in powers if p % every == 0]
+    return [value for value in found if low <= value <= high]
+
+
+def _symlog_candidates(low: float, high: float) -> list[float]:
+    """Return ticks by importance: zero, powers of ten on both sides, then the linear part."""
+    side = _log_candidates(LINEAR_WITHIN, max(-low, high))
+    powers = [value for value in side if np.log10(value).is_integer()]
+    found = [0.0, *(s * v for v in powers for s in (1.0, -1.0))]
+    found += [s * v for v in (LINEAR_WITHIN, 0.5 * LINEAR_WITHIN) for s in (1.0, -1.0)]
+    return [value for value in found if low <= value <= high]
+
+
+def _apart(axis: Axis, candidates: Sequence[float], length: float, least: float) -> list[float]:
+    """Return the candidates that stand `least` [in] from those before them."""
+    transform = axis.get_transform()
+    ends = transform.transform(np.array(axis.get_view_interval()))
+    places = (transform.transform(np.array(candidates)) - ends[0]) / (ends[1] - ends[0]) * length
+    kept: list[int] = []
+    for k, place in enumerate(places):
+        if all(abs(place - places[other]) >= least for other in kept):
+            kept.append(k)
+    return sorted(candidates[k] for k in kept)
+
+
+def _decimals(values: Sequence[float]) -> int:
+    """Return the decimals that write all values exactly, as far as ticks go."""
+    size = max((abs(value) for value in values), default=0.0)
+    for decimals in range(DIGITS):
+        if all(abs(round(value, decimals) - value) <= 1e-9 * size for value in values):
+            return decimals
+    return DIGITS
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
