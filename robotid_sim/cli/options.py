@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_distinct
-from robotid_sim.model.catalog import catalog
+from robotid_sim.model.catalog import catalog, find_urdf
 from robotid_sim.study.config import StudyConfig, load_config
 
 RobotArg = Annotated[
@@ -170,7 +170,17 @@ def study_config(
     if plant_friction is not None:
         overrides["experiment"] = {"friction": {"law": plant_friction}}
     made = load_config(config, overrides)
+    if made.nominal.file is not None:
+        _require_urdf(made.nominal.file)
     return made.quick() if quick else made
+
+
+def _require_urdf(nominal: Path) -> None:
+    """Raise unless the nominal robot exists, also for commands that do without it."""
+    try:
+        find_urdf(nominal)
+    except UnknownNameError as error:
+        raise UnknownNameError(f"nominal model: {error}") from error
 
 
 def parse_payload(text: str) -> dict[str, Any]:

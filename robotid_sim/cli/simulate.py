@@ -30,7 +30,7 @@ def simulate(
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     require_writable(out)
     plant = read_robot(robot, study.robot)
-    path = load_trajectory(trajectory)
+    path = load_trajectory(trajectory, plant)
     diverged = out.with_name(f"diverged-{out.name}")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         log = simulate_stage(plant, path, study, progress=progress)

@@ -18,6 +18,7 @@ from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.result import robot_of_result
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import Progress as ProgressCallback
 from robotid_sim.study.stages import simulate
@@ -131,7 +132,7 @@ def simulated(
     plant: Robot, trajectory: Path, study: StudyConfig, progress: ProgressCallback
 ) -> Playback:
     """Return the virtual experiment on a trajectory file."""
-    path = load_trajectory(trajectory)
+    path = load_trajectory(trajectory, plant)
     return Playback.of_log(plant, simulate(plant, path, study, progress=progress), trajectory.stem)
 
 
@@ -150,6 +151,7 @@ def read_models(plant: Robot, folder: Path, study: StudyConfig) -> dict[str, Rob
 
     A fit may have failed; then there is no identified robot.
     """
+    _require_result_of(plant, folder / "result.json")
     config = study.robot.model_copy(update={"joints": {}, "payload": None})
     models = {"true": plant}
     for name in ("nominal", "identified"):
@@ -161,6 +163,15 @@ def read_models(plant: Robot, folder: Path, study: StudyConfig) -> dict[str, Rob
         elif name == "nominal":
             raise FileFormatError(f"{folder} holds no {file.name}; is it of `robotid run`?")
     return models
+
+
+def _require_result_of(plant: Robot, file: Path) -> None:
+    """Raise if a result is of another robot; a study that was stopped has no result yet."""
+    if not file.is_file():
+        return
+    name = robot_of_result(file)
+    if name != plant.name:
+        raise OptionError(f"{file} is of the robot '{name}', not of '{plant.name}'")
 
 
 def _layers(text: str | None, *, masses: bool) -> frozenset[str]:

@@ -256,7 +256,7 @@ def _information(path: Path, nominal: Robot, basis: BaseParameters, config: Stud
     if path.suffix == TRAJECTORY_SUFFIX:
         noise = None if config.design.noise_std is None else np.array(config.design.noise_std)
         dt = 1.0 / config.experiment.rate
-        known = [load_trajectory(path)]
+        known = [load_trajectory(path, nominal)]
         return planned_information(nominal, basis, known, noise_std=noise, dt=dt)
     log = load_log(path).require_robot(nominal)
     preprocessor = RtsSmoother().tuned(log, nominal)

@@ -223,6 +223,20 @@ class StudyResult(_Model):
             raise FileFormatError(text) from error
 
 
+def robot_of_result(path: str | Path) -> str:
+    """Return the name of the robot that a result.json is of, whatever else it holds.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, of another kind or of a newer schema, or names no robot.
+    """
+    robot = read_json(path, "result", VERSION).get("robot")
+    if not isinstance(robot, dict) or "name" not in robot:
+        raise FileFormatError(f"{path} is not a complete result: it names no robot")
+    return str(robot["name"])
+
+
 def finite(value: float) -> float | None:
     """Return a number, or None if it is not finite."""
     return float(value) if math.isfinite(value) else None

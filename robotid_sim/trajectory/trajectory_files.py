@@ -6,6 +6,7 @@ from typing import Any
 
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
+from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
 from robotid_sim.trajectory.homing import HomedTrajectory
@@ -21,21 +22,39 @@ def save_trajectory(trajectory: Excitation, path: str | Path) -> None:
     write_json(path, "trajectory", SCHEMA_VERSION, trajectory.content())
 
 
-def load_trajectory(path: str | Path) -> Excitation:
+def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
     """Read a trajectory of any family.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    robot : Robot, optional
+        Whose trajectory it must be.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, incomplete, or of another kind, family or newer schema.
+        If the file is missing, incomplete, or of another kind, family or newer schema; or if its
+        joints are not those of the robot.
     """
     content = read_json(path, "trajectory", SCHEMA_VERSION)
     try:
-        return _of_content(content)
+        return _of_robot(_of_content(content), robot)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, RobotIdError) as error:
         raise FileFormatError(f"{path} is not a usable trajectory: {error}") from error
+
+
+def _of_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
+    if robot is not None and trajectory.joint_names != robot.joint_names:
+        raise FileFormatError(
+            f"the trajectory is of another robot: its joints are "
+            f"{', '.join(trajectory.joint_names)}; those of '{robot.name}' are "
+            f"{', '.join(robot.joint_names)}"
+        )
+    return trajectory
 
 
 def _of_content(content: Mapping[str, Any]) -> Excitation:

@@ -157,3 +157,20 @@ def test_diverging_loop_exits_1_and_saves_the_log_up_to_there(robotid, tmp_path)
         assert word in done.err
     assert load_log(out / "diverged.h5").joint_names == ("shoulder", "elbow")
     assert not (out / "result.json").exists()
+
+
+@pytest.mark.parametrize("words", [("check",), ("export", "-o", "x.urdf"), ("run", "--out", "x")])
+def test_a_nominal_model_that_is_not_there_is_refused(robotid, words) -> None:
+    done = robotid(words[0], ARM, *words[1:], "--nominal", "nosuch.urdf")
+    one_line(done, "nominal model: no robot 'nosuch.urdf'")
+
+
+def test_a_trajectory_of_another_robot_is_named_with_the_joints_of_both(robotid, log) -> None:
+    path = log / "t.json"
+    words = ("t.json", "its joints are shoulder, elbow; those of 'irb140' are joint_1")
+    for done in (
+        robotid("simulate", "irb140", "--trajectory", path, "-o", log / "other.h5"),
+        robotid("view", "irb140", "--trajectory", path, "--record", log / "other.png"),
+    ):
+        one_line(done, *words)
+    assert not list(log.glob("other.*"))

@@ -1,6 +1,7 @@
 """``robotid view``: sources, recordings, errors."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from robots import DATA, urdf_path
 from robotid_sim.cli import view as command
 from robotid_sim.engine.playback import Playback
 from robotid_sim.engine.view import View
+from robotid_sim.files import write_json
 from robotid_sim.measurement import Log, save_log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
@@ -201,3 +203,14 @@ def test_help_names_every_choice(robotid) -> None:
     out = robotid("view", "--help").out
     for word in ("--trajectory", "--log", "--result", "--record", "front, side, top, iso", "egl"):
         assert word in out
+
+
+def test_a_result_of_another_robot_is_refused(robotid, result, tmp_path) -> None:
+    folder = tmp_path / "result"
+    shutil.copytree(result, folder)
+    write_json(folder / "result.json", "result", 1, {"robot": {"name": "irb140"}})
+    done = robotid("view", ARM, "--result", folder, "--record", tmp_path / "x.png", *SMALL)
+    assert done.code == 2
+    assert "result.json is of the robot 'irb140', not of " in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "x.png").exists()
