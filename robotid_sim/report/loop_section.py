@@ -14,6 +14,7 @@ from robotid_sim.report.figures.closed_loop import (
     pareto,
     tool_errors,
     torque_differences,
+    torque_unit,
 )
 from robotid_sim.section import Section, Table, number
 from robotid_sim.validation.closed_loop import UNDISTURBED, ClosedLoop
@@ -25,6 +26,8 @@ from robotid_sim.validation.summary import (
     largest_of_unit,
     rms_of_unit,
     summarize,
+    torque_of_unit,
+    torque_rate_of_unit,
 )
 
 MILLI = 1e3
@@ -40,7 +43,7 @@ CASE = ("task", "scenario", "controller", "model")
 def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
     """Return the closed loop: what was run, errors, torques and energy by model, all cases."""
     names, units = plant.joint_names, plant.joint_units
-    tables = [tasks_table(loop), errors_table(loop, units), effort_table(loop)]
+    tables = [tasks_table(loop), errors_table(loop, units), effort_table(loop, units)]
     if any(run.step is not None for run in loop.runs):
         tables.append(steps_table(loop))
     return Section(
@@ -57,6 +60,7 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
         ),
         tables=tuple(tables),
         notes=(
+            *_words(loop),
             *(f"Ended before its time: {failure}" for failure in loop.failures),
             *feedback_notes(loop, names),
         ),
@@ -83,6 +87,20 @@ def _text(loop: ClosedLoop) -> str:
     return text
 
 
+def _words(loop: ClosedLoop) -> list[str]:
+    """Return what the columns of the tables mean."""
+    words = [
+        "Torque and torque rate: root of the sum over the joints of the mean squares. Chatter: the "
+        "share of the energy of the torque rate above 50 Hz that the motion itself does not need.",
+    ]
+    if any(task.path is not None for task in loop.tasks):
+        words.append(
+            "κ(J): condition number of the Jacobian of the tool, lengths in meters; 1 is best, and "
+            "it grows without bound where a path comes close to a singularity."
+        )
+    return words
+
+
 def tasks_table(loop: ClosedLoop) -> Table:
     """Return the tasks with duration and singularity index."""
     rows = []
@@ -97,7 +115,7 @@ def tasks_table(loop: ClosedLoop) -> Table:
                 number(100.0 * worst, 3),
             )
         )
-    columns = ("task", "duration [s]", "largest κ(J)", "largest torque, any run [% of limit]")
+    columns = ("task", "duration [s]", "largest κ(J) [-]", "largest torque, any run [% of limit]")
     return Table(columns=columns, rows=tuple(rows), title="Tasks")
 
 
@@ -118,12 +136,17 @@ def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
     return _table(loop, quantities, "Tracking errors of all cases")
 
 
-def effort_table(loop: ClosedLoop) -> Table:
-    """Return torque and energy of every case, all joints together."""
-    quantities: dict[str, Quantity] = {
-        "torque RMS": lambda run: float(np.linalg.norm(run.torque_rms)),
-        "torque rate RMS": lambda run: float(np.linalg.norm(run.torque_variation)),
-        "chattering": lambda run: float(run.chattering_index.max()),
+def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
+    """Return torque and energy of every case, joints of one unit together."""
+    quantities: dict[str, Quantity] = {}
+    for unit in dict.fromkeys(units):
+        torque = torque_unit(unit)
+        quantities[f"torque, RMS [{torque}]"] = torque_of_unit(units, unit)
+        quantities[f"torque rate, RMS [{torque}/s]"] = torque_rate_of_unit(units, unit)
+    quantities |= {
+        "chatter, worst joint [% of torque rate energy]": lambda run: (
+            100.0 * float(run.chattering_index.max())
+        ),
         "energy, absolute [J]": lambda run: float(run.energy.sum()),
         "energy, net [J]": lambda run: float(run.energy_signed.sum()),
         "peak [% of limit]": lambda run: 100.0 * float(run.peak_ratio.max()),

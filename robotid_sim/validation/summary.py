@@ -90,3 +90,15 @@ def largest_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: largest tracking error among the joints of one unit."""
     kept = np.array([u == unit for u in units])
     return lambda run: float(run.max_error[kept].max())
+
+
+def torque_of_unit(units: Sequence[str], unit: str) -> Quantity:
+    """Return the quantity: root of the sum of mean squares of the torques of one unit."""
+    kept = np.array([u == unit for u in units])
+    return lambda run: float(np.linalg.norm(run.torque_rms[kept]))
+
+
+def torque_rate_of_unit(units: Sequence[str], unit: str) -> Quantity:
+    """Return the quantity: root of the sum of mean squares of the torque rates of one unit."""
+    kept = np.array([u == unit for u in units])
+    return lambda run: float(np.linalg.norm(run.torque_variation[kept]))

@@ -18,6 +18,7 @@ from robotid_sim.report.figures.closed_loop import (
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, torque_filters
+from robotid_sim.report.loop_section import effort_table
 from robotid_sim.trajectory import PointToPoint
 from robotid_sim.validation.prediction import predictions
 
@@ -167,3 +168,23 @@ def test_pareto_has_a_point_for_every_run_of_the_fast_lap(study) -> None:
     assert len(points) == len(runs)
     shown = sorted(float(p.y[0]) for p in points)
     assert shown == pytest.approx(sorted(1e3 * np.sqrt((run.rms_error**2).mean()) for run in runs))
+
+
+def test_pareto_and_table_show_the_same_torque_rate(study) -> None:
+    units = study.plant.joint_units
+    points = [m for p in pareto(study.loop, units).panels for m in p.marks]
+    table = effort_table(study.loop, units)
+    column = table.columns.index("torque rate, RMS [N m/s]")
+    task = table.columns.index("task")
+    shown = sorted(float(row[column]) for row in table.rows if row[task] == "circle-fast")
+    assert shown == pytest.approx(sorted(float(point.x[0]) for point in points), rel=1e-3)
+
+
+def test_captions_name_the_task_that_is_drawn(study) -> None:
+    step = replace(study.loop.tasks[0], name="joint-step")
+    runs = tuple(replace(run, task="joint-step") for run in study.loop.runs)
+    loop = replace(study.loop, tasks=(step,), runs=runs)
+    arguments = (loop, study.plant.joint_names, study.plant.joint_units)
+    for chart in (joint_errors(*arguments), joint_torques(*arguments), pareto(loop, arguments[2])):
+        assert "joint-step" in chart.caption
+        assert "path" not in chart.caption

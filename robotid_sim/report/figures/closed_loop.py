@@ -9,7 +9,12 @@ from robotid_sim.chart import Chart, Line, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import HUES, joint_role
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun, Trace
-from robotid_sim.validation.summary import Interval, rms_of_unit, summarize
+from robotid_sim.validation.summary import (
+    Interval,
+    rms_of_unit,
+    summarize,
+    torque_rate_of_unit,
+)
 
 SYMBOLS: tuple[Symbol, ...] = ("circle", "square", "diamond", "cross")
 """By controller, in the order of the comparison; the last one serves all further ones."""
@@ -47,7 +52,7 @@ def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[s
         [f"error [m{unit}]" for unit in units],
         name="joint-errors",
         title="Tracking error of the joints",
-        caption=f"The {loop.controller} loop on the fast path, scenario by scenario. Only the "
+        caption=f"The {loop.controller} loop on {lap_drawn(loop)}, scenario by scenario. Only the "
         "model inside the controller differs.",
     )
 
@@ -58,11 +63,11 @@ def joint_torques(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[
         loop,
         joint_names,
         lambda trace, j: trace.tau[:, j],
-        [f"torque [{_torque_unit(unit)}]" for unit in units],
+        [f"torque [{torque_unit(unit)}]" for unit in units],
         name="joint-torques",
         title="Torque in the loop",
-        caption="Applied torques on the fast path, scenario by scenario: the plant decides them, "
-        "so that all models need nearly the same.",
+        caption=f"Applied torques on {lap_drawn(loop)}, scenario by scenario: the plant decides "
+        "them, so that all models need nearly the same.",
     )
 
 
@@ -82,7 +87,7 @@ def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequ
                 for run, trace, role in _traced(loop, lap, scenario)
                 if run.model != TRUE and scenario in references
             ]
-            unit = f"difference [{_torque_unit(units[j])}]"
+            unit = f"difference [{torque_unit(units[j])}]"
             panels.append(_panel(marks, f"{joint}, {scenario}", unit, loop, scenario))
     return Chart(
         name="torque-differences",
@@ -104,8 +109,8 @@ def joint_energies(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
         ["energy [J]"] * len(joint_names),
         name="energy",
         title="Energy",
-        caption="Integral of |torque x velocity| of every drive on the fast path; the absolute "
-        "value makes it rise all along.",
+        caption=f"Integral of |torque x velocity| of every drive on {lap_drawn(loop)}; the "
+        "absolute value makes it rise all along.",
     )
 
 
@@ -123,7 +128,8 @@ def tool_errors(loop: ClosedLoop) -> Chart:
     return Chart(
         name="tool-errors",
         title="Tracking error of the tool",
-        caption="Distance of the tool from where it should be, for every path.",
+        caption="Distance of the tool from where it should be, for "
+        + ("every path." if loop.laps else f"{laps[0]}."),
         panels=tuple(panels),
         columns=len(_scenarios(loop)),
         panel_height=1.3,
@@ -162,11 +168,10 @@ def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
 
 
 def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
-    """Return tracking error against effort of every controller and model on the fast path."""
+    """Return tracking error against effort of every controller and model, on the task drawn."""
     lap, unit = lap_drawn(loop), units[0]
-    kept = np.array([u == unit for u in units])
     quantities = {
-        "effort": lambda run: float(run.torque_variation[kept].mean()),
+        "effort": torque_rate_of_unit(units, unit),
         "error": rms_of_unit(units, unit),
     }
     rows = summarize((run for run in loop.runs if run.task == lap), quantities)
@@ -183,7 +188,7 @@ def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
         panels.append(
             Panel(
                 marks=tuple(marks),
-                x_label=f"mean RMS rate of torque [{_torque_unit(unit)}/s]",
+                x_label=f"torque rate, RMS [{torque_unit(unit)}/s]",
                 y_label=f"RMS error [m{unit}]",
                 y_scale="log",
                 title=scenario,
@@ -192,8 +197,8 @@ def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
     return Chart(
         name="pareto",
         title="Tracking against effort",
-        caption="Every controller and model on the fast path: low is accurate, left is gentle on "
-        "the drives. Bars are 95 % intervals over the runs, where there are several.",
+        caption=f"Every controller and model on {lap}: low is accurate, left is gentle on the "
+        "drives. Bars are 95 % intervals over the runs, where there are several.",
         panels=tuple(panels),
         columns=2,
         panel_height=2.2,
@@ -269,5 +274,6 @@ def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Line:
     return Line(t, y, run.model, role, style=style, width=width)
 
 
-def _torque_unit(unit: str) -> str:
+def torque_unit(unit: str) -> str:
+    """Return the unit of a joint's torque or force from that of its position."""
     return "N" if unit == "m" else "N m"
