@@ -13,6 +13,7 @@ from robotid_sim.trajectory.carriers import Follow, carried_point
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis
 from robotid_sim.trajectory.fourier import rest_basis
 from robotid_sim.trajectory.homing import HomedTrajectory, approached
+from robotid_sim.trajectory.motion_basis import require_few
 
 LIMIT_SAMPLES = 200
 """Points of a run on which the limits are imposed."""
@@ -60,6 +61,7 @@ class CartesianFourierOptions:
     def __post_init__(self) -> None:
         if self.harmonics < 2:
             raise OptionError("a Cartesian excitation needs at least 2 harmonics")
+        require_few("harmonics", self.harmonics)
         for name in ("period", "periods", "margin", "torque_ratio"):
             if not getattr(self, name) > 0.0:
                 raise OptionError(f"design option '{name}' must be positive")

@@ -11,6 +11,7 @@ from robotid_sim.trajectory.motion_basis import (
     FourierQuinticBasis,
     MotionBasis,
     QuinticBasis,
+    require_few,
 )
 
 
@@ -38,6 +39,8 @@ class RestToRestOptions(ABC):
                 raise OptionError(f"design option '{name}' must be positive, got {value}")
         if self.margin > 1.0:
             raise OptionError("design option 'margin' must not exceed 1")
+        for name in ("harmonics", "points", "poses"):
+            require_few(name, getattr(self, name, 0))
 
     @abstractmethod
     def basis(self) -> MotionBasis:

@@ -28,6 +28,7 @@ from robotid_sim.trajectory.fourier import (
     fourier_jerk_basis,
     rest_basis,
 )
+from robotid_sim.trajectory.motion_basis import require_few
 from robotid_sim.trajectory.quintic import APPROACH_SHARE, approach_duration
 
 LIMIT_SAMPLES = 16
@@ -65,6 +66,7 @@ class FourierOptions:
     def __post_init__(self) -> None:
         if self.harmonics < 2 or self.periods < 1:
             raise OptionError("a design needs at least 2 harmonics and 1 period")
+        require_few("harmonics", self.harmonics)
         for name in ("period", "margin", "torque_ratio", "amplitude", "jerk"):
             value = getattr(self, name)
             if value is not None and not value > 0.0:

@@ -9,6 +9,9 @@ from scipy.signal import butter, lfilter, sosfiltfilt
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, readonly
 from robotid_sim.errors import LogError, OptionError
 
+FEWEST_ROWS = 10
+"""Fewest rows of a fit."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
@@ -38,10 +41,11 @@ class RowFilter:
                 f"row filter cut-off is {self.cutoff:g} of the sample rate; it must lie below 0.5"
             )
         used, padding = self.stop - self.first, 3 * (2 * self.order + 1)
-        if used <= max(padding, 2 * self.edge + 10 * self.step):
+        if used <= max(padding, 2 * self.edge + FEWEST_ROWS * self.step):
             raise LogError(
                 "the log is too short for the row filter: after dropping the first period fewer "
-                f"than 10 rows are left ({self.stop - self.first} samples, a row every {self.step})"
+                f"than {FEWEST_ROWS} rows are left "
+                f"({self.stop - self.first} samples, a row every {self.step})"
             )
 
     @property

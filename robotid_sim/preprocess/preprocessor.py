@@ -9,10 +9,13 @@ import numpy as np
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion, RowFilter
+from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import torque_outliers
 from robotid_sim.preprocess.gate import gated
+
+FEWEST_SAMPLES = 50
+"""Fewest samples that the filters of this package take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,27 @@ class Rows:
                 "masks of rows need thresholds of 0 or more, for the velocity below 1; got "
                 f"outliers {self.outliers:g} and low_velocity {self.low_velocity:g}"
             )
+
+    def shortest_period(self, dt: float, periods: int, rows: int) -> float:
+        """Return the least period of an excitation that leaves enough for a fit [s].
+
+        That is enough of the periods after the first, and of a single period, on which a model is
+        tried.
+
+        Parameters
+        ----------
+        dt : float
+            Sample time [s].
+        periods : int
+            Number of periods.
+        rows : int
+            Rows that a fit needs.
+        """
+        step = max(1, round(1.0 / (self.rate * dt)))
+        samples = 2 * round(self.edge / dt) + max(FEWEST_ROWS, rows) * step + 1
+        used = max(samples, FEWEST_SAMPLES) * dt
+        single = used + 2.0 * self.tail
+        return max(single, (used + self.tail) / (periods - 1)) if periods > 1 else single
 
     def filter_for(
         self, log: Log, dq: Float2D | None = None, samples: slice | None = None

@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.control import ComputedTorque
-from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS, Estimate, Estimator, LinearProblem, build_problem
@@ -21,6 +21,7 @@ from robotid_sim.measurement import SENSORS, Log, Motion, Sensor, measure
 from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
+from robotid_sim.preprocess.misfit import CONSIDERED
 from robotid_sim.progress import silent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import basis_of, check_design, designs, family_of
@@ -96,14 +97,18 @@ def estimators_of(config: StudyConfig) -> list[Estimator]:
     return [ESTIMATORS.build(n, **settings.options.get(n, {})) for n in settings.estimators]
 
 
-def preprocessor_of(config: StudyConfig) -> Preprocessor:
-    """Return the preprocessor of a study."""
-    settings = config.preprocess
+def rows_of(config: StudyConfig) -> Rows:
+    """Return which rows of a log enter the fit of a study."""
     try:
-        rows = Rows(**settings.rows)
+        return Rows(**config.preprocess.rows)
     except TypeError as error:
         known = ", ".join(field.name for field in fields(Rows))
         raise OptionError(f"preprocess.rows: {error}; known: {known}") from error
+
+
+def preprocessor_of(config: StudyConfig) -> Preprocessor:
+    """Return the preprocessor of a study."""
+    settings, rows = config.preprocess, rows_of(config)
     if "rows" in settings.options:
         raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
     return PREPROCESSORS.build(settings.name, **settings.options, rows=rows)
@@ -124,6 +129,7 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
     estimators_of(config)
     preprocessor_of(config)
     check_design(plant, config)
+    _check_times(plant, config)
     for name, time in (("period", family_of(config).period), ("approach", APPROACH_STEP)):
         samples = time * config.experiment.rate
         if abs(samples - round(samples)) > GRID_TOLERANCE:
@@ -135,6 +141,28 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
     if config.control.enabled:
         require_models(plant, config.control.models, config.estimation.estimators)
         task_runs(plant, loop_plan(config))
+
+
+def _check_times(plant: Robot, config: StudyConfig) -> None:
+    """Raise if the excitation is too short for a fit, or its harmonics too fast for the samples."""
+    dt = 1.0 / config.experiment.rate
+    family = family_of(config)
+    with threadpool_limits(1):
+        most = max(basis_of(plant, config).rank, base_parameters(plant, CONSIDERED).rank)
+    rows = 2 * most // plant.dof + 1  # what a comparison of preprocessors needs
+    least = rows_of(config).shortest_period(dt, family.periods, rows)
+    if not least <= family.period < np.inf:
+        raise OptionError(
+            f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
+            "s, or the rows of the fit are too few"
+        )
+    harmonics = getattr(family, "harmonics", 0)
+    if 2.0 * harmonics * dt >= family.period:
+        raise OptionError(
+            f"design.harmonics is {harmonics}; a period of {family.period:g} s at "
+            f"{config.experiment.rate:g} Hz has two samples a harmonic only below "
+            f"{0.5 * family.period / dt:g}"
+        )
 
 
 def friction_law_of(config: StudyConfig) -> FrictionLaw | None:

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.interpolate import BPoly, BSpline
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import OptionError
 from robotid_sim.trajectory.quintic import PEAK_ACCELERATION, PEAK_JERK, PEAK_VELOCITY, unit_quintic
 
 PIECES_PER_INTERVAL = 4
@@ -25,6 +26,28 @@ PIECES_PER_HARMONIC = 5
 PIECE_DEGREE = 4
 REMAINDER = 1e-3
 """Share of limits kept for the interpolation of a piece: off by 5e-5 of the fastest harmonic."""
+
+
+MOST_FUNCTIONS = 50
+"""Most harmonics, control points or poses of a joint, for which a design fits into memory."""
+
+
+def require_few(name: str, count: int) -> None:
+    """Raise if a joint would have so many functions of time that a design runs out of memory.
+
+    The limits are a matrix that grows with the square of their number: at 50 harmonics of six
+    joints the solver takes gigabytes.
+
+    Raises
+    ------
+    OptionError
+        If there are more than `MOST_FUNCTIONS`.
+    """
+    if count > MOST_FUNCTIONS:
+        raise OptionError(
+            f"design option '{name}' is {count}; give at most {MOST_FUNCTIONS}: the limits of more "
+            "do not fit into memory"
+        )
 
 
 @dataclass(frozen=True, slots=True)

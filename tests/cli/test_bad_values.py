@@ -60,3 +60,24 @@ def test_a_known_load_is_a_body(robotid, load, words) -> None:
     assert done.err.startswith(f"robotid: --load '{load}': ")
     assert words in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("design", "words"),
+    [
+        ("period = 0.01", "design.period is 0.01 s; give at least 2.21 s"),
+        ("period = 0.2", "design.period is 0.2 s; give at least 2.21 s"),
+        ("period = 2.0\nperiods = 1\nharmonics = 3000", "'harmonics' is 3000; give at most 50"),
+        ("family = 'b-spline'\noptions = { points = 99 }", "'points' is 99; give at most 50"),
+        ("family = 'fourier-quintic'\nharmonics = 99", "'harmonics' is 99; give at most 50"),
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["run", "dry"])
+def test_an_excitation_can_be_sampled_fitted_and_held(refused, design, words, flags) -> None:
+    assert words in refused(f"[design]\n{design}\n", *flags)
+
+
+def test_a_harmonic_has_two_samples_at_least(refused) -> None:
+    said = refused("[design]\nperiod = 2.5\nharmonics = 50\n[experiment]\nrate = 40.0\n")
+    assert "design.harmonics is 50; a period of 2.5 s at 40 Hz" in said
+    assert "below 50" in said
