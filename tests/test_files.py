@@ -164,3 +164,8 @@ def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
 def test_missing_file_is_one_line_with_the_path(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"cannot read toy file .*x\.json: No such file"):
         read_json(tmp_path / "x.json", "toy", 1)
+
+
+def test_a_folder_without_a_name_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="the output folder has an empty name"):
+        make_folder("")

@@ -1,9 +1,12 @@
 """The command line: parse, call, print, exit code."""
 
+import functools
 import logging
+import re
+import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -27,6 +30,22 @@ from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
+
+def _stoppable(command: Callable[..., int]) -> Callable[..., int]:
+    """Let Ctrl-C reach `main`, which says so; Typer would end without a word."""
+
+    @functools.wraps(command)
+    def run(**values: Any) -> int:
+        try:
+            return command(**values)
+        except KeyboardInterrupt as error:
+            raise typer.Abort from error
+
+    return run
+
+
+_EMPTY = re.compile(r"--[a-z-]+=")
+
 app = typer.Typer(
     name="robotid",
     help="Identify the dynamic parameters of a URDF robot, in simulation and from real logs.",
@@ -34,18 +53,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("run")(run)
-app.command("check")(check)
-app.command("design")(design)
-app.command("simulate")(simulate)
-app.command("identify")(identify)
-app.command("validate")(validate)
-app.command("payload")(payload)
-app.command("reproduce")(reproduce)
-app.command("view")(view)
-app.command("export")(export)
-app.command("cad")(cad)
-app.command("list")(list_)
+app.command("run")(_stoppable(run))
+app.command("check")(_stoppable(check))
+app.command("design")(_stoppable(design))
+app.command("simulate")(_stoppable(simulate))
+app.command("identify")(_stoppable(identify))
+app.command("validate")(_stoppable(validate))
+app.command("payload")(_stoppable(payload))
+app.command("reproduce")(_stoppable(reproduce))
+app.command("view")(_stoppable(view))
+app.command("export")(_stoppable(export))
+app.command("cad")(_stoppable(cad))
+app.command("list")(_stoppable(list_))
 
 
 @app.callback(invoke_without_command=True)
@@ -70,12 +89,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     verbose = "-v" in words or "--verbose" in words
     _log_to_stderr(logging.INFO if verbose else logging.WARNING)
+    empty = next((k for k, word in enumerate(words) if not word or _EMPTY.fullmatch(word)), None)
+    if empty is not None:
+        return _fail(f"an empty value: {_shown(words, empty)}; give one or leave the option out", 2)
     try:
         code = app(words, prog_name="robotid", standalone_mode=False)
     except _ClickException as error:
         return _fail(error.format_message(), 2)
     except (typer.Abort, KeyboardInterrupt):
-        return _fail("interrupted", 130)
+        return _fail("interrupted; files that were written by then are complete", 130)
     except (InfeasibleError, SimulationDiverged) as error:
         if debug:
             traceback.print_exc()
@@ -85,6 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _fail(str(error), 2)
     return int(code or 0)
+
+
+def _shown(words: Sequence[str], k: int) -> str:
+    """Return an empty word with the option before it, as a shell would take them."""
+    first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
+    return shlex.join(words[first : k + 1])
 
 
 def _log_to_stderr(level: int) -> None:

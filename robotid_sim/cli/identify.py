@@ -24,7 +24,9 @@ def identify(
     out: Annotated[Path, typer.Option("-o", "--out", help="Estimate file (JSON).")],
     estimator: Annotated[
         list[str] | None,
-        typer.Option(help="Estimator, repeatable; the last one is chosen.  [default: ols wls]"),
+        typer.Option(
+            help="Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]"
+        ),
     ] = None,
     urdf: Annotated[Path | None, typer.Option(help="Write the identified robot here.")] = None,
     report: options.ReportFile = None,
@@ -46,11 +48,11 @@ def identify(
     data = load_log(log)
     with output.progress_bar(enabled=not json) as progress:
         found = identify_stage(read, data, study, progress=progress)
+    if urdf is not None and found.lift is None:  # before anything is written
+        raise InconsistentInertiaError(f"no robot to write to {urdf}: {found.chosen.message}")
     context = estimate_context(found)
     save_estimates(list(found.estimates), out, **context)
     if urdf is not None:
-        if found.lift is None:
-            raise InconsistentInertiaError(f"no robot to write to {urdf}: {found.chosen.message}")
         write_identified(found, urdf)
     if report is not None:
         from robotid_sim.report.identification_report import (

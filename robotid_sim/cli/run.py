@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,9 @@ FILES = (
     *("result.json", "identified.urdf", "nominal.urdf", "trajectory.json", "log.h5"),
     *("estimate.json", "report.html", "figures", "run.log"),
 )
+
+FIGURE = re.compile(r'id="csv-([\w-]+)"')
+"""Where a page names a figure that was written beside it."""
 
 
 @options.for_study
@@ -103,8 +107,19 @@ def _write_report(done: Study, folder: Path, progress: Progress) -> None:
 
     began = time.perf_counter()
     page = study_report(done, options.command_line())
+    _remove_figures(folder)
     write_page(page, folder / "report.html", folder / "figures", progress)
     _log.info("report: %.2f s", time.perf_counter() - began)
+
+
+def _remove_figures(folder: Path) -> None:
+    """Remove the figures of an earlier run into the same folder, which its page names."""
+    page = folder / "report.html"
+    if not page.is_file():
+        return
+    for name in FIGURE.findall(page.read_text(encoding="utf-8", errors="replace")):
+        for suffix in (".svg", ".png", ".csv"):
+            (folder / "figures" / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 def _log_file(path: Path) -> logging.Handler:

@@ -3,6 +3,8 @@
 import pytest
 from robots import DATA
 
+from robotid_sim.cli import run as run_command
+
 ARM = (DATA / "2r.urdf").read_text()
 
 
@@ -51,3 +53,27 @@ def test_no_output_is_written_over_an_input(robotid, folder, words, file) -> Non
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     refused(robotid(*words.split()), "cannot write", file, "another name")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("run", "irb140", "--out", ""), "--out ''"),
+        (("run", "irb140", "--out="), "--out="),
+        (("check", ""), "''"),
+    ],
+)
+def test_an_empty_name_is_refused(robotid, folder, words, shown) -> None:
+    before = sorted(folder.iterdir())
+    refused(robotid(*words), f"an empty value: {shown}; ")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_ctrl_c_says_so_in_one_line(robotid, folder, monkeypatch) -> None:
+    def stopped(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_command, "run_study", stopped)
+    done = robotid("run", "arm.urdf", "--out", folder / "out")
+    assert done.code == 130
+    assert done.err == "robotid: interrupted; files that were written by then are complete\n"

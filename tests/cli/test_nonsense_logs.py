@@ -88,3 +88,14 @@ def test_a_fit_of_nonsense_says_what_to_check(identify, log, tmp_path, change, w
 def test_a_sound_log_gives_no_warning(identify, log, tmp_path) -> None:
     assert "WARNING" not in identify(log).out
     assert json.loads((tmp_path / "e.json").read_text())["doubt"] == ""
+
+
+def test_no_file_is_written_if_there_is_no_robot_to_write(robotid, log, tmp_path) -> None:
+    file = tmp_path / "stuck.h5"
+    save_log(replace(log, q=np.zeros_like(log.q)), file)
+    words = ("-o", tmp_path / "e.json", "--urdf", tmp_path / "e.urdf")
+    done = robotid("identify", ARM, file, *words)
+    assert done.code == 2
+    assert "no robot to write to" in done.err
+    assert done.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["stuck.h5"]

@@ -51,13 +51,20 @@ def test_identification_report_shows_no_truth(folder) -> None:
 
 
 def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
-    config = folder / "short.toml"
+    config, figures = folder / "short.toml", tmp_path / "figures"
+    figures.mkdir()
+    for name in ("stale.png", "stale.csv", "mine.png"):
+        (figures / name).write_text("")
+    old = folder.joinpath("identify.html").read_text().replace('id="csv-fit"', 'id="csv-stale"')
+    (tmp_path / "report.html").write_text(old)
     done = robotid("run", ARM, "--quick", "--workers", 1, "--out", tmp_path, "--config", config)
     assert done.code in (0, 1), done.err  # so short a study need not pass
     assert "report.html" in done.out
     text = (tmp_path / "report.html").read_text()
     assert f"robotid run {ARM} --quick" in unescape(text)
-    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    names = {path.name for path in figures.iterdir()}
+    assert "mine.png" in names
+    assert not {"stale.png", "stale.csv"} & names  # of an earlier run, by its page
     for stem in ("excitation", "torque-filters", "prediction", "base-parameters", "pareto"):
         assert {f"{stem}.svg", f"{stem}.png", f"{stem}.csv"} <= names
     assert "report: " in (tmp_path / "run.log").read_text()
