@@ -1,6 +1,7 @@
 """``robotid validate``: an estimate on unseen data and in the closed loop."""
 
 import os
+from collections.abc import Mapping
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -36,6 +37,9 @@ from robotid_sim.validation.closed_loop import (
 from robotid_sim.validation.prediction import Prediction, predictions
 from robotid_sim.validation.summary import Case, rms_of_unit, summarize
 
+CSV = "csv"
+"""Task whose path is a file."""
+
 
 @options.for_study
 def validate(
@@ -44,7 +48,7 @@ def validate(
         Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
     ],
     log: Annotated[
-        Path | None, typer.Option(help="A log that the estimate has not seen, to predict.")
+        Path | None, typer.Option(help="A log to predict, best one that the estimate has not seen.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")
@@ -52,7 +56,10 @@ def validate(
     controller: Annotated[
         list[str] | None, typer.Option(help="Controller to run with every model, repeatable.")
     ] = None,
-    task: Annotated[list[str] | None, typer.Option(help="Task to run, repeatable.")] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="Task to run, or csv:FILE for a path of your own, repeatable."),
+    ] = None,
     scenario: Annotated[
         list[str] | None,
         typer.Option(help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."),
@@ -89,8 +96,8 @@ def validate(
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
     predicted = None
     if log is not None:
-        unseen = load_log(log).require_robot(nominal)
-        predicted = predictions(chosen.beta, unseen, nominal, basis, preprocessor_of(study))
+        given = load_log(log).require_robot(nominal)
+        predicted = predictions(chosen.beta, given, nominal, basis, preprocessor_of(study))
     diverged = (out or estimate).with_name("diverged.h5")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         count = workers or os.cpu_count() or 1
@@ -224,13 +231,21 @@ def _with_choices(
     known = control.tasks
     choices: dict[str, Any] = {
         "controllers": None if controllers is None else tuple(controllers),
-        "tasks": None if tasks is None else {name: known.get(name, {}) for name in tasks},
+        "tasks": None if tasks is None else dict(_task(word, known) for word in tasks),
         "scenarios": None if scenarios is None else tuple(scenarios),
         "models": None if models is None else tuple(models),
         "runs": runs,
     }
     made = {key: value for key, value in choices.items() if value is not None}
     return study.model_copy(update={"control": control.model_copy(update=made)})
+
+
+def _task(word: str, known: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Return name and options of a task; after ``csv:`` stands the file of its path."""
+    name, _, file = word.partition(":")
+    if name != CSV or not file:
+        return word, known.get(word, {})
+    return CSV, {**known.get(CSV, {}), "path": file}
 
 
 def _estimates(path: Path, plant: Robot, basis: BaseParameters) -> tuple[list[Estimate], Estimate]:

@@ -13,7 +13,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures.excitation import information_shares
 from robotid_sim.report.page import Page
 from robotid_sim.report.sections import excitation_section
-from robotid_sim.report.wording import assumptions, reproduction, unit_text
+from robotid_sim.report.wording import assumptions, relative_text, reproduction, unit_text
 from robotid_sim.section import Section, Table, number
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import Designs, expected_accuracy
@@ -126,7 +126,7 @@ def _expected_table(
     rows = []
     parts = zip(basis.names, basis.groupings, basis.units, values, std, strict=True)
     for k, (name, grouping, unit, value, deviation) in enumerate(parts):
-        share = number(100.0 * deviation / abs(value), 2) if value else "-"
+        share = relative_text(float(deviation), float(value))
         more = (number(other[k], 2) for other in compared.values())
         lead = (name, grouping, unit_text(unit), number(value), number(deviation, 2), share)
         rows.append((*lead, *more))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation import Estimate
 from robotid_sim.model import parameters
@@ -19,11 +19,16 @@ LIMITED = 0.5
 """A joint is noise-limited if less than this share of its link's and its own parameters do."""
 
 
+def well_known(estimate: Estimate) -> Bool1D:
+    """Return which parameters stand out from their uncertainty: known to 10 % or better."""
+    return np.asarray(np.abs(estimate.beta) > CLEAR * estimate.std)
+
+
 def clear_shares(estimate: Estimate, basis: BaseParameters) -> Float1D:
     """Return for every joint the share of its parameters that stand out, NaN without any."""
     dof = len(estimate.joint_names)
     owner = np.array(parameters.owners(dof))[basis.columns]
-    clear = np.abs(estimate.beta) > CLEAR * estimate.std
+    clear = well_known(estimate)
     return np.array(
         [clear[owner == j].mean() if (owner == j).any() else np.nan for j in range(dof)]
     )
@@ -59,7 +64,7 @@ def finding(
 
 def limits_of_noise(estimate: Estimate, basis: BaseParameters) -> str:
     """Return which joints the noise limits, as the end of a sentence."""
-    clear = int((np.abs(estimate.beta) > CLEAR * estimate.std).sum())
+    clear = int(well_known(estimate).sum())
     known = f"{clear} of {len(estimate.names)} base parameters are known to 10 % or better"
     limited = noise_limited(estimate, basis)
     if not limited:

@@ -48,14 +48,20 @@ def identification_report(
     with threadpool_limits(1):
         sections = [
             preprocessing_section(found.preprocessor, blind, nominal),
-            parameters_section(found.estimates, chosen, basis, basis.of(nominal.parameters())),
+            parameters_section(
+                found.estimates,
+                chosen,
+                basis,
+                basis.of(nominal.parameters()),
+                joint_units=nominal.joint_units,
+            ),
         ]
         trust = trust_section(found)
         if trust is not None:
             sections.append(trust)
         if chosen.success:
             fit, before = predictions(chosen.beta, blind, nominal, basis, found.preprocessor)
-            section = prediction_section(fit, before, chosen.noise_std, seen=True)
+            section = prediction_section(fit, before, chosen.noise_std, "fitted")
             text = "Measured and fitted torque of the log itself; try the estimate on another log "
             sections.append(replace(section, text=text + "with `robotid validate --log`."))
     sentence = f"The fit failed: {chosen.message}."

@@ -12,10 +12,11 @@ from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement import Log, Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS, KalmanTorque, Preprocessor, smoother_of
+from robotid_sim.report.figures.closed_loop import torque_unit
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
-from robotid_sim.report.figures.torques import prediction, torque_filters
-from robotid_sim.report.wording import unit_text
+from robotid_sim.report.figures.torques import LogRole, prediction, torque_filters
+from robotid_sim.report.wording import relative_text, unit_text, units_of
 from robotid_sim.section import Section, Table, number, percent
 from robotid_sim.study.result import ComparedPreprocessor
 from robotid_sim.trajectory.reference import Trajectory
@@ -98,9 +99,10 @@ def _noise_table(log: Log) -> Table:
             encoder = float(np.std(log.q[:, j] - log.truth.q[:, j]))
             row += [number(torque, 3), percent(torque / size), f"{1e3 * encoder:.3g} m{unit}"]
         rows.append(tuple(row))
-    columns: tuple[str, ...] = ("joint", "RMS torque [N m, N]", "peak torque")
+    unit = units_of(log.joint_units, "N m", "N")
+    columns: tuple[str, ...] = ("joint", f"RMS torque [{unit}]", f"peak torque [{unit}]")
     if log.truth is not None:
-        columns += ("torque noise", "of RMS", "encoder noise")
+        columns += (f"torque noise [{unit}]", "of RMS", "encoder noise")
     return Table(columns=columns, rows=tuple(rows), title="Measured")
 
 
@@ -127,6 +129,7 @@ def parameters_section(
     basis: BaseParameters,
     nominal: Float1D,
     *,
+    joint_units: Sequence[str],
     true: Float1D | None = None,
     bound: Float1D | None = None,
     estimator_rows: Table | None = None,
@@ -136,7 +139,7 @@ def parameters_section(
     if chosen.cov is not None:
         charts.append(correlation(chosen))
     tables = [
-        estimator_rows or _estimator_table(estimates),
+        estimator_rows or _estimator_table(estimates, joint_units),
         _parameter_table(chosen, basis, nominal, true, bound),
     ]
     return Section(
@@ -148,13 +151,16 @@ def parameters_section(
     )
 
 
-def _estimator_table(estimates: Sequence[Estimate]) -> Table:
+def _estimator_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) -> Table:
     rows = []
     for estimate in estimates:
         state = "done" if estimate.success else estimate.message
         rms = (number(float(v), 3) for v in estimate.torque_rms)
         rows.append((estimate.estimator, state, f"{estimate.seconds:.3g} s", *rms))
-    joints = tuple(f"residual {name}" for name in estimates[0].joint_names)
+    joints = tuple(
+        f"residual {name} [{torque_unit(unit)}]"
+        for name, unit in zip(estimates[0].joint_names, joint_units, strict=True)
+    )
     columns = ("estimator", "state", "time")
     return Table(columns=columns + joints, rows=tuple(rows), text_columns=2, title="Estimators")
 
@@ -176,7 +182,7 @@ def _parameter_table(
             number(value, 5),
             number(std, 2),
         ]
-        row += [number(100.0 * std / abs(value), 2) if value else "-", number(float(nominal[k]))]
+        row += [relative_text(std, value), number(float(nominal[k]))]
         if true is not None:
             row += [number(float(true[k]), 5), number(abs(value - float(true[k])) / std, 2)]
         if bound is not None:
@@ -190,9 +196,9 @@ def _parameter_table(
 
 
 def prediction_section(
-    found: Prediction, before: Prediction, noise_std: Float1D, *, seen: bool = False
+    found: Prediction, before: Prediction, noise_std: Float1D, role: LogRole
 ) -> Section:
-    """Return measured and predicted torque of a log, of the identification or unseen."""
+    """Return measured and predicted torque of a log, of the identification or another."""
     rows = []
     for j, joint in enumerate(found.joint_names):
         error = found.model_error_relative
@@ -203,7 +209,7 @@ def prediction_section(
         rows.append(tuple(row))
     columns = ("joint", "RMS residual", "of RMS torque", "nominal model", "model error, noise-free")
     return Section(
-        title="Fit" if seen else "Prediction",
-        charts=(prediction(found, before, noise_std, seen=seen),),
+        title="Fit" if role == "fitted" else "Prediction",
+        charts=(prediction(found, before, noise_std, role),),
         tables=(Table(columns=columns, rows=tuple(rows)),),
     )

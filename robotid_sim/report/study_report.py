@@ -77,6 +77,7 @@ def _study_sections(study: Study) -> list[Section]:
             found.chosen,
             basis,
             before,
+            joint_units=nominal.joint_units,
             true=basis.of(study.plant.parameters()),
             bound=_bound(log, nominal, basis),
             estimator_rows=_scored_estimators(result),
@@ -90,6 +91,7 @@ def _study_sections(study: Study) -> list[Section]:
             prediction_section(
                 *predictions(found.chosen.beta, study.unseen, nominal, basis, found.preprocessor),
                 found.chosen.noise_std,
+                "unseen",
             )
         )
     if study.loop is not None:

@@ -9,9 +9,11 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.cross_validation import cross_validate
 from robotid_sim.estimation.essential import essential_parameters
-from robotid_sim.estimation.intervals import Intervals, confidence_intervals
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.intervals import Intervals, confidence_intervals, relative_std
 from robotid_sim.estimation.whiteness import residual_whiteness
 from robotid_sim.estimation.worst_direction import worst_direction
+from robotid_sim.report.finding import well_known
 from robotid_sim.report.wording import unit_text
 from robotid_sim.section import Section, Table, number
 from robotid_sim.study.stages import Identification
@@ -41,16 +43,37 @@ def trust_section(found: Identification) -> Section | None:
             intervals = confidence_intervals(problem, chosen)
         except (RobotIdError, np.linalg.LinAlgError):
             return None
-        notes = [*intervals.sentences(), *_checks(found)]
+        notes = [*_badly_known(chosen, intervals), *_checks(found)]
     if found.eps is not None:
         notes += found.eps.sentences()
     return Section(
         title="How far to trust the numbers",
         text="Confidence intervals at 95 % from the residuals of the log, by Student's t with the "
-        "degrees of freedom that the blocks of correlated residuals leave.",
+        f"{intervals.dof.min():.0f} to {intervals.dof.max():.0f} degrees of freedom that the "
+        "blocks of correlated residuals leave. They are made of a standard deviation without "
+        "bias; that of the table of base parameters errs on the large side, so that it can be "
+        "some percent larger.",
         tables=(_interval_table(intervals),),
         notes=tuple(notes),
     )
+
+
+def _badly_known(chosen: Estimate, intervals: Intervals) -> list[str]:
+    """Return which parameters are not known to 10 %, by the accuracy that the page states."""
+    relative = relative_std(chosen.beta, chosen.std)
+    bad = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]
+    told = [
+        f"{len(bad)} of {len(chosen.names)} base parameters have a standard deviation above 10 % "
+        "of their value."
+    ]
+    told += [
+        f"{intervals.names[k]} = {number(intervals.values[k])} {unit_text(intervals.units[k])}, "
+        f"between {number(intervals.lower[k])} and {number(intervals.upper[k])}."
+        for k in bad
+    ]
+    if not intervals.unbiased:
+        told.append("Constraints or a search moved this estimate: its intervals are a guide.")
+    return told
 
 
 def _checks(found: Identification) -> list[str]:
@@ -81,13 +104,10 @@ def _interval_table(intervals: Intervals) -> Table:
         intervals.values,
         intervals.lower,
         intervals.upper,
-        intervals.std,
-        intervals.relative_std,
         intervals.dof,
         strict=True,
     )
-    for name, unit, value, lower, upper, std, relative, dof in parts:
-        share = number(100.0 * relative, 2)
+    for name, unit, value, lower, upper, dof in parts:
         rows.append(
             (
                 name,
@@ -95,10 +115,8 @@ def _interval_table(intervals: Intervals) -> Table:
                 number(value),
                 number(lower),
                 number(upper),
-                number(std, 2),
-                share,
                 number(dof, 3),
             )
         )
-    columns = ("parameter", "unit", "value", "lower", "upper", "std", "std [%]", "freedom")
+    columns = ("parameter", "unit", "value", "lower", "upper", "degrees of freedom")
     return Table(columns=columns, rows=tuple(rows), text_columns=2, title="Intervals at 95 %")

@@ -34,7 +34,7 @@ def validation_report(
     estimate : Estimate
         What was validated.
     predicted : tuple of Prediction, optional
-        Of the identified and of the nominal model on an unseen log.
+        Of the identified and of the nominal model on a log, which may be the fitted one.
     loop, checks
         The closed loop, and the checks on it.
     config, command, versions
@@ -44,7 +44,7 @@ def validation_report(
     gap = loop.gap_left(plant.joint_units)
     sections = [Section(title="Verdict", tables=(check_table(checks),))]
     if predicted is not None:
-        sections.append(prediction_section(*predicted, estimate.noise_std))
+        sections.append(prediction_section(*predicted, estimate.noise_std, "given"))
     sections.append(loop_section(loop, plant))
     return Page(
         title=f"Validation of an estimate of {plant.name}",

@@ -16,7 +16,8 @@ CHECKS = {
     "model_error_unseen": "model error on the unseen motion, share of the RMS torque",
     "residual_over_expected_noise": "residual over what the sensor noise explains",
     "no_saturation": "samples with a clipped torque",
-    "nees_in_band": "error of weighted least squares over its stated accuracy (NEES)",
+    "nees_in_band": "error of weighted least squares over its stated accuracy (NEES; its inverse, "
+    "if that is larger)",
     "consistent_fit_over_least_squares": "squared error of the consistent fit over least squares",
     "tracking_gap_left": "share of the tracking gap to the true model that is left",
     "torque_mismatch_left": "torque error along the laps over the nominal model's",
@@ -33,16 +34,32 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
     """Return the checks of a verdict."""
     rows = []
     for check in checks:
-        sign = "=" if check.name == "rank_full" else "≤"
-        limit = f"{sign} {number(check.limit)}"
         what = " ".join(filter(None, (CHECKS.get(check.name, ""), check.message)))
-        rows.append((check.name, what, number(check.value), limit))
+        rows.append((check.name, what, number(check.value), _limit(check)))
     return Table(
         columns=("check", "what", "value", "limit"),
         rows=tuple(rows),
         text_columns=2,
         marks=tuple(check.passed for check in checks),
     )
+
+
+def _limit(check: CheckResult) -> str:
+    """Return the limit of a check, with both ends where it has two."""
+    if check.name == "nees_in_band" and check.limit:
+        return f"{number(1.0 / check.limit)} … {number(check.limit)}"
+    return f"{'=' if check.name == 'rank_full' else '≤'} {number(check.limit)}"
+
+
+def relative_text(std: float, value: float) -> str:
+    """Return a standard deviation in percent of its value; beyond 100 there is nothing to tell."""
+    return "> 100" if std >= abs(value) else number(100.0 * std / abs(value), 2)
+
+
+def units_of(joint_units: Sequence[str], revolute: str, prismatic: str) -> str:
+    """Return the units of a column of joints: both where both kinds of joint are there."""
+    kinds = dict.fromkeys(prismatic if unit == "m" else revolute for unit in joint_units)
+    return ", ".join(kinds)
 
 
 def limits_table(robot: Robot) -> Table:
@@ -61,8 +78,15 @@ def limits_table(robot: Robot) -> Table:
                 *(number(v) for v in (law.Fv, law.Fc, law.Fo, law.eps, joint.rotor_inertia)),
             )
         )
-    columns = ("joint", "position", "velocity", "acceleration", "torque [N m, N]")
-    friction = ("Fv", "Fc", "Fo", "eps", "Ia")
+    torque = units_of(robot.joint_units, "N m", "N")
+    columns = ("joint", "position", "velocity", "acceleration", f"torque [{torque}]")
+    friction = (
+        f"Fv [{units_of(robot.joint_units, 'N m s/rad', 'N s/m')}]",
+        f"Fc [{torque}]",
+        f"Fo [{torque}]",
+        f"eps [{units_of(robot.joint_units, 'rad/s', 'm/s')}]",
+        f"Ia [{units_of(robot.joint_units, 'kg m²', 'kg')}]",
+    )
     return Table(columns=columns + friction, rows=tuple(rows), title="Limits and drives")
 
 
@@ -72,7 +96,8 @@ def assumptions(robot: Robot, notes: Sequence[str], limits_of: str) -> Section:
         f"Gravity ({', '.join(f'{g:g}' for g in robot.gravity)}) m/s² in the frame of "
         f"'{robot.base}'; the tool is '{robot.tip}'.",
         "Link parameters are about the link frames of the URDF; friction is "
-        "Fv dq + Fc tanh(dq / eps) + Fo, eps a constant that the models share.",
+        "Fv dq + Fc tanh(dq / eps) + Fo, eps a constant that the models share; Ia is the "
+        "inertia of a drive's rotor, seen at the joint.",
     )
     return Section(
         title="Assumptions",

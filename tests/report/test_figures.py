@@ -100,7 +100,7 @@ def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
         study.found.basis,
         study.found.preprocessor,
     )
-    chart = prediction(found, before, study.found.chosen.noise_std)
+    chart = prediction(found, before, study.found.chosen.noise_std, "unseen")
     for j in range(study.plant.dof):
         residual = next(m for m in chart.panels[2 * j + 1].marks if isinstance(m, Line))
         assert np.sqrt((residual.y**2).mean()) == pytest.approx(found.torque_rms[j])

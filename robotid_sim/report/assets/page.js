@@ -24,7 +24,7 @@
   // Sorting of tables: numbers by value, the rest by letters.
   const value = (cell) => {
     const text = cell.textContent.trim();
-    const number = parseFloat(text);
+    const number = parseFloat(text.replace(/^[<>≤≥=] /, ""));
     return Number.isNaN(number) ? text : number;
   };
   const order = (a, b) =>

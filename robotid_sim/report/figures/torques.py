@@ -1,6 +1,7 @@
 """Figures of torques: what filters make of the measured ones, and what a model predicts."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,9 @@ SAMPLES = 500
 
 ZOOM = 0.06
 """Half width of the zoom at a reversal [s]."""
+
+LogRole = Literal["fitted", "unseen", "given"]
+"""What a log is to the identification; of a given one nobody knows."""
 
 FILTER_ROLES = ("filter-1", "filter-2", "joint-4", "joint-5")
 
@@ -86,9 +90,7 @@ def _reversal(log: Log, motion: Motion, j: int) -> float:
     return float(t[turns[np.abs(ddq[turns]).argmax()]])
 
 
-def prediction(
-    found: Prediction, before: Prediction, noise_std: Float1D, *, seen: bool = False
-) -> Chart:
+def prediction(found: Prediction, before: Prediction, noise_std: Float1D, role: LogRole) -> Chart:
     """Return measured and predicted torque on a log, and the residual in its noise band.
 
     Parameters
@@ -97,12 +99,18 @@ def prediction(
         Of the identified and of the nominal model, on the same log.
     noise_std : ndarray, shape (n,)
         Standard deviation of the residual on the identification's own log [N m].
-    seen : bool
-        The log is that of the identification.
+    role : str
+        What the log is to the identification: the one that was fitted, one that it has not seen, or
+        one of which that is not known.
     """
-    which = "the trajectory of the identification"
-    if not seen:
-        which = "a trajectory that the identification has not seen"
+    which, title = {
+        "fitted": ("the trajectory of the identification", "Fit of the log"),
+        "unseen": (
+            "a trajectory that the identification has not seen",
+            "Prediction of an unseen trajectory",
+        ),
+        "given": ("the given log", "Prediction of a log"),
+    }[role]
     t = found.t
     panels = []
     for j, (joint, unit) in enumerate(zip(found.joint_names, found.torque_units, strict=True)):
@@ -122,8 +130,8 @@ def prediction(
             Panel(marks=residuals, x_label="time [s]", title=f"{joint}, measured - identified"),
         ]
     return Chart(
-        name="fit" if seen else "prediction",
-        title="Fit of the log" if seen else "Prediction of an unseen trajectory",
+        name="fit" if role == "fitted" else "prediction",
+        title=title,
         caption=f"Left: torque measured on {which}, filtered like the rows of the fit, with the "
         "predictions of the nominal and the "
         "identified model. Right: what the identified model leaves, beside the band that holds "
