@@ -1,7 +1,6 @@
 """``robotid validate``: an estimate on unseen data and in the closed loop."""
 
 import os
-from collections.abc import Mapping
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -15,7 +14,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation import Estimate, load_estimates
 from robotid_sim.estimation.lift import Lift
-from robotid_sim.files import require_writable, write_json
+from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.measurement import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
@@ -86,6 +85,8 @@ def validate(
     for path in filter(None, (out, report)):
         require_writable(path)
     study = _with_choices(study, controller, task, scenario, model, runs)
+    path = study.control.tasks.get(CSV, {}).get("path")
+    require_distinct(filter(None, (out, report)), [path] if path else [])
     plant = read_robot(robot, study.robot)
     nominal = nominal_robot(plant, study)
     basis = basis_of(nominal, study)

@@ -1,5 +1,6 @@
 """The specification that all control laws take their gains from."""
 
+import logging
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,6 +11,8 @@ from robotid_sim.dynamics.dynamics import effective_inertia, joint_torque, mass_
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Reference
+
+_log = logging.getLogger(__name__)
 
 THINNEST_LAYER = 1e-3
 """Boundary layer of a joint that needs no torque along the path [rad/s or m/s]."""
@@ -127,6 +130,11 @@ class LoopGains:
         highest = 2.0 * np.pi * rate / 20.0
         wanted = float(np.sqrt((own / (inertia * error)).max()))
         chosen = min(max(bandwidth, wanted), highest)
+        if bandwidth > highest:
+            _log.warning(
+                "control.bandwidth of %g rad/s is cut to %.4g, what a rate of %g Hz bears",
+                *(bandwidth, highest, rate),
+            )
         fastest = LARGEST_SHARE * rate / chosen
         inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
         bound = np.maximum(own, _with_reactions(nominal, path.q, own, inertia, chosen, frequency))

@@ -43,6 +43,9 @@ SYMBOLS = tuple(f"{symbol}L" for symbol in parameters.INERTIAL)
 
 UNITS = ("kg",) + ("kg m",) * 3 + ("kg m^2",) * 6
 
+CLEAR = 3.0
+"""Standard deviations by which a mass must differ from zero to be one."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PayloadEstimate:
@@ -62,10 +65,17 @@ class PayloadEstimate:
     success: bool
     message: str
 
+    @property
+    def absent(self) -> bool:
+        """Whether the mass does not differ from zero; then there is no center either."""
+        return self.mass <= CLEAR * self.mass_std
+
     def sentences(self) -> list[str]:
         """Return the load in words."""
         if not self.success:
             return [f"The payload could not be estimated: {self.message}."]
+        if self.absent:
+            return [f"{self.message[0].upper()}{self.message[1:]}."]
         place = ", ".join(f"{c:.4f}" for c in self.com)
         spread = ", ".join(f"{s:.2g}" for s in self.com_std)
         return [
@@ -156,7 +166,12 @@ def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> 
     com = phi[1:4] / phi[0]
     to_com = np.hstack([-com[:, None], np.eye(3)]) / phi[0]  # c = l / m: dc = (dl - c dm) / m
     com_std = np.sqrt(np.diag(to_com @ cov[:4, :4] @ to_com.T))
-    known = seen[0] & seen[1:4]
+    absent = bool(seen[0] and phi[0] <= CLEAR * std[0])
+    known = seen[0] & seen[1:4] & (not absent)
+    none = (
+        f"no load found: m = {phi[0]:.2g} +- {std[0]:.2g} kg, its center cannot be known; give as "
+        "second log one with a load"
+    )
     return PayloadEstimate(
         mass=float(phi[0]) if seen[0] else np.nan,
         mass_std=float(std[0]),
@@ -166,7 +181,7 @@ def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> 
         phi_std=std,
         estimate=estimate,
         success=True,
-        message=estimate.message,
+        message=none if absent else estimate.message,
     )
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.inverse_kinematics import Demand, PathSolution, beyond_limits
-from robotid_sim.errors import PathError
+from robotid_sim.errors import OptionError, PathError
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.following import DENSITY, POINTS, Poses, follow_joints
 from robotid_sim.trajectory.path import JointPath
@@ -32,8 +32,15 @@ class PathFile:
     of laps; with one it is the file's, but the motion starts and ends at rest.
     """
 
-    path: str
-    """The file."""
+    path: str = ""
+    """The file; there is none by default."""
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise OptionError(
+                "task csv needs the file of its path: give path in section [control.tasks.csv] of "
+                "the configuration, or --task csv:FILE"
+            )
 
     def joint_path(self, robot: Robot) -> JointPath:
         """Return the path in joint space.

@@ -66,3 +66,15 @@ def test_a_bad_load_is_one_line(robotid, logs):
     assert done.code == 2
     assert done.err.count("\n") == 1
     assert "1, 4 or 10 numbers" in done.err
+
+
+def test_without_a_load_there_is_no_center(robotid, logs):
+    config, bare, _ = logs
+    done = robotid("payload", ARM, bare, bare, "--config", config)
+    assert done.code == 0
+    assert "No load found: m = " in done.out
+    assert "its center cannot be known" in " ".join(done.out.split())
+    assert "e+" not in done.out
+    content = json.loads(robotid("payload", ARM, bare, bare, "--config", config, "--json").out)
+    assert content["com"] == content["com_std"] == [None] * 3
+    assert "no load found" in content["message"]

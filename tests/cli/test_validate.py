@@ -189,3 +189,17 @@ def test_the_terminal_shows_every_case_that_ran(robotid, study):
     # The plane of this arm holds no circle in space: its path is one of the joints.
     tasks, scenarios = ("joint-step", "joint-ellipse-fast"), ("undisturbed", "payload")
     assert cases == set(product(tasks, scenarios, ("super-twisting", "pid")))
+
+
+def test_a_task_from_a_file_needs_the_file(robotid, study, tmp_path):
+    done = validate(robotid, study, "--task", "csv")
+    one_line(done, "[control.tasks.csv]", "--task csv:FILE")
+    done = validate(robotid, study, "--task", f"csv:{tmp_path / 'nosuch.csv'}")
+    one_line(done, "cannot read path file", "nosuch.csv")
+
+
+def test_a_task_s_file_is_not_written_over(robotid, study, tmp_path):
+    path = tmp_path / "path.csv"
+    path.write_text("x")
+    one_line(validate(robotid, study, "--task", f"csv:{path}", "-o", path), "path.csv", "read by")
+    assert path.read_text() == "x"

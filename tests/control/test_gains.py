@@ -100,3 +100,10 @@ def test_numbers_that_are_not_positive_are_refused(name, value):
 def test_a_disturbance_that_is_not_finite_is_refused():
     with pytest.raises(ShapeError, match="disturbance"):
         replace(loop_gains(20.0, 1.0), disturbance=np.array([np.nan]))
+
+
+def test_a_bandwidth_beyond_the_rate_is_cut_with_a_word(caplog) -> None:
+    robot = Robot.from_urdf(urdf_path("irb140"))
+    gains = LoopGains.from_specification(robot, path_of(robot), rate=1000.0, bandwidth=1e9)
+    assert gains.bandwidth == pytest.approx(100.0 * np.pi)
+    assert "control.bandwidth of 1e+09 rad/s is cut to 314.2, what a rate of 1000 Hz" in caplog.text
