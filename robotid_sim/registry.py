@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -145,8 +146,16 @@ def _in_words(kind: Any) -> str:
 
 
 def summary_of(cls: type) -> str:
-    """Return the first line of a class docstring."""
-    return (inspect.getdoc(cls) or "").split("\n", 1)[0]
+    """Return the first line of a class docstring, as plain text."""
+    return _plain((inspect.getdoc(cls) or "").split("\n", 1)[0])
+
+
+def _plain(text: str) -> str:
+    """Return a line of a docstring without its markup; what it cites is the source beside it."""
+    text = re.sub(r"\[\d+\]_", "the source", text)
+    text = re.sub(r"(?::\w+:)?`+([^`]*)`+", r"\1", text)
+    text = re.sub(r"\\(d+)ot q", r"\1q", text).replace("\\pm", "+-")
+    return re.sub(r"\\([a-zA-Z]+)", r"\1", text)
 
 
 def source_of(cls: type) -> str:

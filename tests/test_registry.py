@@ -40,6 +40,10 @@ class Disc(Shape):
     radius: float
 
 
+class Marked(Shape):
+    r"""Laws of [1]_: :math:`F^\pm = (1 \pm \mu) \dot q`, see `Disc` and ``pi``."""
+
+
 SHAPES: Registry[Shape] = Registry("shape", {"square": Square, "disc": Disc})
 
 
@@ -96,6 +100,7 @@ def test_describe_gives_name_summary_and_first_source() -> None:
         },
     ]
     assert summary_of(Square) == "A square."
+    assert summary_of(Marked) == "Laws of the source: F^+- = (1 +- mu) dq, see Disc and pi."
     assert source_of(Disc) == ""
 
 

@@ -11,7 +11,7 @@ from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.experiment import CONDITIONS
-from robotid_sim.measurement import SENSORS, describe_presets
+from robotid_sim.measurement import PRESETS, SENSORS, describe_presets
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim import OPTIMIZERS
@@ -25,7 +25,7 @@ KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "families": FAMILIES.describe,
     "criteria": CRITERIA.describe,
     "sensors": SENSORS.describe,
-    "presets": lambda: [_preset_row(row) for row in describe_presets()],
+    "presets": lambda: _preset_rows(),
     "friction-laws": FRICTION_LAWS.describe,
     "preprocessors": PREPROCESSORS.describe,
     "estimators": ESTIMATORS.describe,
@@ -35,6 +35,13 @@ KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "scenarios": CONDITIONS.describe,
     "papers": describe_papers,
 }
+
+
+def _preset_rows() -> list[dict[str, str]]:
+    summary, source = "no sensor: positions and torques as they are", "a cell without errors"
+    bare = [name for name, sensors in PRESETS.items() if not sensors]
+    rows = [{"name": name, "summary": summary, "source": source} for name in bare]
+    return rows + [_preset_row(row) for row in describe_presets()]
 
 
 def _preset_row(row: dict[str, Any]) -> dict[str, str]:

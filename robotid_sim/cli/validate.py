@@ -85,8 +85,8 @@ def validate(
     for path in filter(None, (out, report)):
         require_writable(path)
     study = _with_choices(study, controller, task, scenario, model, runs)
-    path = study.control.tasks.get(CSV, {}).get("path")
-    require_distinct(filter(None, (out, report)), [path] if path else [])
+    points = study.control.tasks.get(CSV, {}).get("path")
+    require_distinct(filter(None, (out, report)), [points] if points else [])
     plant = read_robot(robot, study.robot)
     nominal = nominal_robot(plant, study)
     basis = basis_of(nominal, study)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from robots import DATA, urdf_path
 
+from robotid_sim.cli.list import KINDS
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement import load_log, save_log
 from robotid_sim.model.catalog import catalog
@@ -242,3 +243,18 @@ def test_a_torque_limit_that_the_nominal_model_did_not_foresee_is_reported(
     said = "which the nominal model did not foresee" in done.out
     assert said == (ratio["max_torque_ratio_true"] > 1.0)
     assert said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_are_plain_text(robotid, kind) -> None:
+    rows = json.loads(robotid("list", kind, "--json").out)
+    assert rows
+    for row in rows:
+        assert not re.search(r"[`\\]|\]_|:\w+:", row["summary"]), row
+
+
+def test_the_list_of_presets_has_them_all(robotid) -> None:
+    names = {
+        row["name"].split(":")[0] for row in json.loads(robotid("list", "presets", "--json").out)
+    }
+    assert names == {"ideal", "lab", "industrial", "harsh"}
