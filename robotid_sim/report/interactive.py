@@ -14,12 +14,16 @@ import numpy as np
 
 from robotid_sim.arrays import Float
 from robotid_sim.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space
+from robotid_sim.report.ticks import apart, symlog_candidates
 
 DASHES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
 SYMBOLS = {"circle": "circle", "diamond": "diamond", "cross": "x-thin-open", "square": "square"}
 
 SYMLOG = 2.0
 """Where a symlog axis turns from linear to logarithmic."""
+
+SYMLOG_APART = 0.06
+"""Least distance of ticks on a symlog axis, of its length."""
 
 PIXELS = 115.0
 """Pixels an inch: a page is wider than a figure in print."""
@@ -118,6 +122,19 @@ def _placed(panel: Panel, x: Float) -> Float:
     return np.arcsinh(x / SYMLOG) if panel.x_scale == "symlog" else x
 
 
+def _symlog_ticks(panel: Panel) -> Float:
+    """Return ticks over the x of all marks that stand apart on a wide page."""
+    ends = [mark.x for mark in panel.marks]
+    bars = [mark.x_error for mark in panel.marks if isinstance(mark, Points)]
+    reach = [np.abs(bar).max() for bar in bars if bar is not None and bar.size]
+    low, high = (float(f([f(x) for x in ends if x.size])) for f in (np.min, np.max))
+    more = float(max(reach, default=0.0))
+    candidates = symlog_candidates(low - more, high + more)
+    places = _placed(panel, np.array([low - more, high + more, *candidates]))
+    least = SYMLOG_APART * (places[1] - places[0])
+    return np.array(apart(candidates, places[2:], float(least)))
+
+
 def _heatmap(panel: Matrix) -> list[dict[str, Any]]:
     scale = [[0.0, "role:nominal"], [0.5, "role:paper"], [1.0, "role:identified"]]
     return [
@@ -154,9 +171,9 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     for axis, scale in ((x, panel.x_scale), (y, panel.y_scale)):
         if scale == "log":
             axis["type"] = "log"
-            axis["dtick"] = 1
+            axis |= {"nticks": 6, "exponentformat": "power"}  # less than a decade has ticks too
     if panel.x_scale == "symlog":
-        ticks = np.array([-1e4, -1e3, -100, -10, -2, 0, 2, 10, 100, 1e3, 1e4])
+        ticks = _symlog_ticks(panel)
         x["tickvals"] = _placed(panel, ticks).round(5).tolist()
         x["ticktext"] = [f"{tick:g}" for tick in ticks]
     if panel.y_range is not None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.experiment.conditions import JOINER
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures.closed_loop import (
@@ -90,6 +91,7 @@ def _text(loop: ClosedLoop) -> str:
 def _words(loop: ClosedLoop) -> list[str]:
     """Return what the columns of the tables mean."""
     words = [
+        "IAE, ITAE: integral of |error|, and of time x |error|, summed over the joints.",
         "Torque and torque rate: root of the sum over the joints of the mean squares. Chatter: the "
         "share of the energy of the torque rate above 50 Hz that the motion itself does not need.",
     ]
@@ -125,11 +127,13 @@ def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
     for unit in dict.fromkeys(units):
         quantities[f"RMS error [m{unit}]"] = _milli(rms_of_unit(units, unit))
         quantities[f"largest [m{unit}]"] = _milli(largest_of_unit(units, unit))
+    for unit in dict.fromkeys(units):
+        kept = np.array([u == unit for u in units])
+        quantities[f"IAE [m{unit} s]"] = _milli(_sum_of(kept, lambda run: run.iae))
+        quantities[f"ITAE [m{unit} s²]"] = _milli(_sum_of(kept, lambda run: run.itae))
     quantities |= {
         "tool RMS [mm]": lambda run: MILLI * run.tip.rms,
         "tool largest [mm]": lambda run: MILLI * run.tip.largest,
-        "joints IAE [10⁻³]": lambda run: MILLI * float(run.iae.sum()),
-        "joints ITAE [10⁻³]": lambda run: MILLI * float(run.itae.sum()),
         "tool IAE [mm s]": lambda run: MILLI * run.tip.iae,
         "tool ITAE [mm s²]": lambda run: MILLI * run.tip.itae,
     }
@@ -209,6 +213,10 @@ def _of_step(
         return None if step is None else value(step)
 
     return quantity
+
+
+def _sum_of(kept: Bool1D, value: Callable[[ControlRun], Float1D]) -> Quantity:
+    return lambda run: float(value(run)[kept].sum())
 
 
 def _milli(quantity: Quantity) -> Quantity:

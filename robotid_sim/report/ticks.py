@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator, NullLocator
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Scale
 
 LINEAR_WITHIN = 4.0
@@ -77,14 +78,15 @@ def set_ticks(axis: Axis, scale: Scale, length: float) -> None:
     low, high = sorted(axis.get_view_interval())
     most = max(2, min(MOST[which], int(length / (1.25 * CLOSEST[which]))))
     if scale == "symlog" and max(-low, high) > LINEAR_WITHIN:
-        at = _apart(axis, _symlog_candidates(low, high), length, CLOSEST[which])
+        candidates = symlog_candidates(low, high)
     elif scale == "log" and high >= FEW * low:
-        at = _apart(axis, _log_candidates(low, high), length, CLOSEST[which])
+        candidates = _log_candidates(low, high)
     else:
         axis.set_major_locator(MaxNLocator(most, steps=STEPS))
         axis.set_major_formatter(PlainNumbers())
         axis.set_minor_locator(NullLocator())
         return
+    at = apart(candidates, _places(axis, candidates, length), CLOSEST[which])
     axis.set_major_locator(FixedLocator(at))
     axis.set_major_formatter(EachPlain())
     axis.set_minor_locator(NullLocator())
@@ -98,25 +100,29 @@ def _log_candidates(low: float, high: float) -> list[float]:
     return [value for value in found if low <= value <= high]
 
 
-def _symlog_candidates(low: float, high: float) -> list[float]:
+def symlog_candidates(low: float, high: float) -> list[float]:
     """Return ticks by importance: zero, powers of ten on both sides, then the linear part."""
-    side = _log_candidates(LINEAR_WITHIN, max(-low, high))
+    side = _log_candidates(LINEAR_WITHIN, max(-low, high, 10.0 * LINEAR_WITHIN))
     powers = [value for value in side if np.log10(value).is_integer()]
     found = [0.0, *(s * v for v in powers for s in (1.0, -1.0))]
     found += [s * v for v in (LINEAR_WITHIN, 0.5 * LINEAR_WITHIN) for s in (1.0, -1.0)]
     return [value for value in found if low <= value <= high]
 
 
-def _apart(axis: Axis, candidates: Sequence[float], length: float, least: float) -> list[float]:
-    """Return the candidates that stand `least` [in] from those before them."""
-    transform = axis.get_transform()
-    ends = transform.transform(np.array(axis.get_view_interval()))
-    places = (transform.transform(np.array(candidates)) - ends[0]) / (ends[1] - ends[0]) * length
+def apart(candidates: Sequence[float], places: Float1D, least: float) -> list[float]:
+    """Return the candidates whose places are at least so far from those of all before them."""
     kept: list[int] = []
     for k, place in enumerate(places):
         if all(abs(place - places[other]) >= least for other in kept):
             kept.append(k)
     return sorted(candidates[k] for k in kept)
+
+
+def _places(axis: Axis, values: Sequence[float], length: float) -> Float1D:
+    """Return where values stand on an axis [in]."""
+    transform = axis.get_transform()
+    low, high = transform.transform(np.array(axis.get_view_interval()))
+    return np.asarray((transform.transform(np.array(values)) - low) / (high - low) * length)
 
 
 def _decimals(values: Sequence[float]) -> int:

@@ -61,8 +61,8 @@ def validation_report(
 def _finding(loop: ClosedLoop, gap: float | None) -> str:
     if gap is None:
         return (
-            f"{len(loop.runs)} closed-loop runs with {len(loop.models)} models were compared in "
-            f"{len(loop.scenarios)} scenarios."
+            f"{len(loop.runs)} closed-loop runs were compared: models {', '.join(loop.models)}; "
+            f"scenarios {', '.join(loop.scenarios)}."
         )
     return (
         f"In the closed loop the identified model closed {percent(1.0 - gap)} of the tracking gap "

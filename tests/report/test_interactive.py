@@ -12,7 +12,7 @@ from test_draw import CHARTS, band, intervals, lines, space
 
 from robotid_sim.chart import Chart, Panel, Points
 from robotid_sim.palette import ROLES
-from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
+from robotid_sim.report.interactive import SYMLOG, packed, plotly_figure, plotly_script
 
 FLAT = [make for make in CHARTS if make is not space]
 
@@ -92,3 +92,22 @@ def test_named_rows_may_hold_any_number_of_points() -> None:
     chart = Chart(name="c", title="t", caption="c", panels=(panel,))
     (trace,) = plotly_figure(chart)["data"]
     assert trace["text"] == ["second: 1", "second: 2", "first: 30"]
+
+
+def test_symlog_ticks_stand_apart_however_wide_the_axis() -> None:
+    for x in ([-3e12, 2e3], [-3.0, 3.0], [-40.0, 900.0]):
+        marks = (Points(np.array(x), np.arange(2.0), "a", "true"),)
+        panel = Panel(marks=marks, x_scale="symlog", y_ticks=("b", "c"))
+        figure = plotly_figure(Chart(name="c", title="c", caption="c", panels=(panel,)))
+        at = np.array(figure["layout"]["xaxis"]["tickvals"])
+        ends = np.arcsinh(np.array(x) / SYMLOG)
+        assert len(at) >= 3
+        assert np.diff(at).min() >= 0.059 * (ends[1] - ends[0])
+        texts = figure["layout"]["xaxis"]["ticktext"]
+        assert len(set(texts)) == len(texts)
+
+
+def test_a_narrow_logarithmic_axis_is_left_to_find_ticks() -> None:
+    marks = (Points(np.arange(2.0), np.array([8.41, 8.43]), "a", "true"),)
+    chart = Chart(name="c", title="c", caption="c", panels=(Panel(marks=marks, y_scale="log"),))
+    assert "dtick" not in plotly_figure(chart)["layout"]["yaxis"]  # powers of ten: there is none
