@@ -1,6 +1,7 @@
 """Kou, Guo, Ren (2022): base parameters, printed columns, searches, and the run in the engine."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.rs010n import excitation, model, trials
 from robotid_sim.papers.rs010n.campaign import Results, Searches
 from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
+from robotid_sim.papers.rs010n.tables import table_5
+from robotid_sim.papers.rs010n.trials import FREE
 from robotid_sim.papers.rs010n.verdicts import _order_with_clamp, _worth
 
 PRINT = 0.005  # half a unit of the last printed digit
@@ -160,3 +163,11 @@ def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -
     assert [row[0] for row in rows][-2:] == ["L1 optimum (LP)", "least squares"]
     charts = [chart.name for section in found.sections for chart in section.charts]
     assert charts == ["figure-3", "figure-5", "figure-6"]
+
+
+def test_table_5_names_its_parameters_with_units() -> None:
+    best = SimpleNamespace(best=model.theoretical())
+    found = SimpleNamespace(searches={(FREE, method): best for method in model.PRINTED})
+    table = table_5(found, model.theoretical())
+    assert [row[1:3] for row in table.rows] == [(row.label, row.unit) for row in model.TABLE_5]
+    assert all(len(row) == len(table.columns) for row in table.rows)

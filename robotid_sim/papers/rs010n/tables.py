@@ -137,11 +137,12 @@ def table_5(found: Results, least_squares: Float1D) -> Table:
         for method, column in model.PRINTED.items():
             cells += [number(getattr(row, column)), number(ours[method][k], 3)]
         exact = least_squares[k] if abs(least_squares[k]) > ROUNDING else 0.0
-        rows.append((str(k + 1), *cells, number(exact)))
+        rows.append((str(k + 1), row.label, row.unit, *cells, number(exact)))
     methods = (name for method in model.PRINTED for name in (f"{method}, paper", f"{method}, ours"))
     return Table(
-        columns=("row", "theoretical", *methods, "least squares"),
+        columns=("row", "corrected label", "unit", "theoretical", *methods, "least squares"),
         rows=tuple(rows),
+        text_columns=3,
         title=f"Table 5: estimates, best runs, {FREE}",
     )
 
