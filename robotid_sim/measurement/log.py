@@ -16,6 +16,9 @@ UNIFORM = 1e-6
 SHORTEST_LOG = 10
 """Fewest samples of a log."""
 
+MOVING = 0.01
+"""Range of positions above which a joint moves, whatever its encoder's noise [rad or m]."""
+
 LONGEST_OFFSET = 1.0
 """Longest time between a position and its torque [s]."""
 
@@ -151,19 +154,20 @@ class Log:
         return self
 
     def require_torques(self) -> Self:
-        """Return the log if the torque of every joint was measured.
+        """Return the log if the torque of every joint that moves was measured.
 
         Raises
         ------
         LogError
-            If the torque of a joint never changes.
+            If the torque of such a joint never changes.
         """
-        still = np.ptp(self.tau_meas, axis=0) == 0.0
+        moves = np.ptp(self.q, axis=0) > MOVING
+        still = moves & (np.ptp(self.tau_meas, axis=0) == 0.0)
         if still.any():
             names = ", ".join(np.array(self.joint_names)[still])
             raise LogError(
-                f"the measured torque of {names} is the same in all samples; record the torque, or "
-                "the current with its torque constant"
+                f"the measured torque of {names} is the same in all samples, although it moves; "
+                "record the torque, or the current with its torque constant"
             )
         return self
 
