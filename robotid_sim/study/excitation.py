@@ -137,7 +137,10 @@ def check_design(plant: Robot, config: StudyConfig) -> None:
         If a name, an option or a size is refused.
     """
     design = config.design
-    family_of(config)
+    family, rate = family_of(config), config.experiment.rate
+    if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
+        most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
+        raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
     criterion_of(config)
     if design.solver not in (GRADIENT, DRAWS):
         OPTIMIZERS[design.solver]

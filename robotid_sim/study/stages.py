@@ -128,8 +128,8 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
     friction_law_of(config)
     estimators_of(config)
     preprocessor_of(config)
+    _check_period(plant, config)
     check_design(plant, config)
-    _check_times(plant, config)
     for name, time in (("period", family_of(config).period), ("approach", APPROACH_STEP)):
         samples = time * config.experiment.rate
         if abs(samples - round(samples)) > GRID_TOLERANCE:
@@ -143,8 +143,8 @@ def check_config(plant: Robot, config: StudyConfig) -> None:
         task_runs(plant, loop_plan(config))
 
 
-def _check_times(plant: Robot, config: StudyConfig) -> None:
-    """Raise if the excitation is too short for a fit, or its harmonics too fast for the samples."""
+def _check_period(plant: Robot, config: StudyConfig) -> None:
+    """Raise if the excitation is too short for a fit."""
     dt = 1.0 / config.experiment.rate
     family = family_of(config)
     with threadpool_limits(1):
@@ -155,13 +155,6 @@ def _check_times(plant: Robot, config: StudyConfig) -> None:
         raise OptionError(
             f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
             "s, or the rows of the fit are too few"
-        )
-    harmonics = getattr(family, "harmonics", 0)
-    if 2.0 * harmonics * dt >= family.period:
-        raise OptionError(
-            f"design.harmonics is {harmonics}; a period of {family.period:g} s at "
-            f"{config.experiment.rate:g} Hz has two samples a harmonic only below "
-            f"{0.5 * family.period / dt:g}"
         )
 
 

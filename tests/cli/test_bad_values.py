@@ -77,7 +77,9 @@ def test_an_excitation_can_be_sampled_fitted_and_held(refused, design, words, fl
     assert words in refused(f"[design]\n{design}\n", *flags)
 
 
-def test_a_harmonic_has_two_samples_at_least(refused) -> None:
+def test_a_harmonic_has_two_samples_at_least(refused, robotid, tmp_path) -> None:
     said = refused("[design]\nperiod = 2.5\nharmonics = 50\n[experiment]\nrate = 40.0\n")
-    assert "design.harmonics is 50; a period of 2.5 s at 40 Hz" in said
-    assert "below 50" in said
+    assert "design.harmonics is 50, but a period of 2.5 s at 40 Hz" in said
+    assert "fewer than 50" in said
+    words = ("-o", tmp_path / "t.json", "--config", tmp_path / "c.toml")
+    assert robotid("design", ARM, *words).err == said
