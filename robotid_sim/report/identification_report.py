@@ -16,7 +16,7 @@ from robotid_sim.report.sections import (
 )
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.wording import assumptions, reproduction
-from robotid_sim.section import number, percent
+from robotid_sim.section import Section, number, percent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.stages import Identification
 from robotid_sim.validation.prediction import predictions, rms
@@ -44,26 +44,8 @@ def identification_report(
         How to do it again.
     """
     chosen, basis = found.chosen, found.basis
-    blind = replace(log, truth=None)
     with threadpool_limits(1):
-        sections = [
-            preprocessing_section(found.preprocessor, blind, nominal),
-            parameters_section(
-                found.estimates,
-                chosen,
-                basis,
-                basis.of(nominal.parameters()),
-                joint_units=nominal.joint_units,
-            ),
-        ]
-        trust = trust_section(found)
-        if trust is not None:
-            sections.append(trust)
-        if chosen.success:
-            fit, before = predictions(chosen.beta, blind, nominal, basis, found.preprocessor)
-            section = prediction_section(fit, before, chosen.noise_std, "fitted")
-            text = "Measured and fitted torque of the log itself; try the estimate on another log "
-            sections.append(replace(section, text=text + "with `robotid validate --log`."))
+        sections = _sections(nominal, replace(log, truth=None), found)
     sentence = f"The fit failed: {chosen.message}."
     if chosen.success:
         worst = float(np.max(chosen.torque_rms / rms(found.problem.by_joint(found.problem.y))))
@@ -85,3 +67,26 @@ def identification_report(
             reproduction(command, config, versions),
         ),
     )
+
+
+def _sections(nominal: Robot, log: Log, found: Identification) -> list[Section]:
+    chosen, basis = found.chosen, found.basis
+    sections = [
+        preprocessing_section(found.preprocessor, log, nominal),
+        parameters_section(
+            found.estimates,
+            chosen,
+            basis,
+            basis.of(nominal.parameters()),
+            joint_units=nominal.joint_units,
+        ),
+    ]
+    trust = trust_section(found)
+    if trust is not None:
+        sections.append(trust)
+    if chosen.success:
+        made = predictions(chosen.beta, log, nominal, basis, found.preprocessor)
+        section = prediction_section(*made, chosen.noise_std, "fitted")
+        text = "Measured and fitted torque of the log itself; try the estimate on another log "
+        sections.append(replace(section, text=text + "with `robotid validate --log`."))
+    return sections

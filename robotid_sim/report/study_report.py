@@ -87,13 +87,8 @@ def _study_sections(study: Study) -> list[Section]:
     if trust is not None:
         sections.append(trust)
     if found.chosen.success:
-        sections.append(
-            prediction_section(
-                *predictions(found.chosen.beta, study.unseen, nominal, basis, found.preprocessor),
-                found.chosen.noise_std,
-                "unseen",
-            )
-        )
+        made = predictions(found.chosen.beta, study.unseen, nominal, basis, found.preprocessor)
+        sections.append(prediction_section(*made, found.chosen.noise_std, "unseen"))
     if study.loop is not None:
         sections.append(loop_section(study.loop, study.plant))
     return sections
