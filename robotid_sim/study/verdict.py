@@ -57,14 +57,15 @@ def verdict(
     """
     limits = config.validation
     chosen = next(e for e in estimates if e.estimator == found.chosen.estimator)
+    noisy = bool(sensors_of(config))  # without noise no residual and no error can be explained
     checks = [
         _limits_check(plant, [log, unseen]),
         _rank_check(found, nominal),
         _reload_check(found, identified_urdf),
         _model_error_check(chosen, limits.model_error),
-        _noise_check(plant, nominal, log, found, config),
+        *([_noise_check(plant, nominal, log, found, config)] if noisy else []),
         _saturation_check([log, unseen]),
-        *_honesty_checks(estimates, limits),
+        *_honesty_checks(estimates, limits, noisy=noisy),
         *(loop_checks(plant, loop, limits) if config.control.enabled else []),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
@@ -109,11 +110,13 @@ def loop_checks(
     ]
 
 
-def _honesty_checks(estimates: list[EstimateResult], limits: ValidationConfig) -> list[CheckResult]:
+def _honesty_checks(
+    estimates: list[EstimateResult], limits: ValidationConfig, *, noisy: bool
+) -> list[CheckResult]:
     """Return checks of the stated accuracy and of the consistent fit, where those estimates ran."""
     checks = []
     for estimate in estimates:
-        if estimate.estimator == "wls":
+        if estimate.estimator == "wls" and noisy:
             nees = estimate.nees
             value = None if not nees else max(nees, 1.0 / nees)
             checks.append(_at_most("nees_in_band", value, limits.nees))

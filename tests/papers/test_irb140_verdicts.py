@@ -80,7 +80,7 @@ def results(
 
 
 def test_a_ratio_is_that_of_geometric_means() -> None:
-    value, interval = rules.ratio([2.0, 8.0], [1.0, 4.0])
+    value, interval = rules.ratio([2.0, 8.0, 2.0, 8.0], [1.0, 4.0, 1.0, 4.0])
     assert value == pytest.approx(2.0)
     assert interval == pytest.approx((2.0, 2.0))
     assert rules.ratio([6.0], [2.0]) == (pytest.approx(3.0), None)
