@@ -3,9 +3,10 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement.presets import preset
@@ -68,11 +69,21 @@ class NominalConfig(_Section):
     """Band of the relative RMS torque mismatch that every joint shall have."""
 
 
-class BoxConfig(_Section):
-    """A box of the root frame that the tip stays in [m]."""
+def _no_nan(value: float) -> float:
+    if value != value:
+        raise PydanticCustomError("nan", "should be a number or infinite")
+    return value
 
-    lower: tuple[float, float, float]
-    upper: tuple[float, float, float]
+
+OpenEnd = Annotated[float, AllowInfNan(allow_inf_nan=True), AfterValidator(_no_nan)]
+"""A number that may be infinite, for an open side."""
+
+
+class BoxConfig(_Section):
+    """A box of the root frame that the tip stays in [m]; infinite for an open side."""
+
+    lower: tuple[OpenEnd, OpenEnd, OpenEnd]
+    upper: tuple[OpenEnd, OpenEnd, OpenEnd]
 
 
 class PlaneConfig(_Section):

@@ -70,3 +70,12 @@ def test_unknown_family_is_refused() -> None:
     config = load_config(None, {"design": {"family": "spline"}})
     with pytest.raises(UnknownNameError, match="unknown excitation family 'spline'"):
         family_of(config)
+
+
+def test_a_box_may_be_open_but_its_sides_are_numbers(tmp_path) -> None:
+    box = "{{ lower = [{}, -0.6, 0.2], upper = [inf, 1, 1] }}"
+    text = f"[design]\nconstraints = {{{{ boxes = [{box}] }}}}\n"
+    (found,) = load_config(write(tmp_path, text.format("-inf"))).design.constraints.boxes
+    assert found.lower == (-float("inf"), -0.6, 0.2)
+    with pytest.raises(OptionError, match=r"boxes\.0\.lower\.0': should be a number or infinite"):
+        load_config(write(tmp_path, text.format("nan")))
