@@ -53,18 +53,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("run")(_stoppable(run))
-app.command("check")(_stoppable(check))
-app.command("design")(_stoppable(design))
-app.command("simulate")(_stoppable(simulate))
-app.command("identify")(_stoppable(identify))
-app.command("validate")(_stoppable(validate))
-app.command("payload")(_stoppable(payload))
-app.command("reproduce")(_stoppable(reproduce))
-app.command("view")(_stoppable(view))
-app.command("export")(_stoppable(export))
-app.command("cad")(_stoppable(cad))
-app.command("list")(_stoppable(list_))
+COMMANDS: tuple[Callable[..., int], ...] = (
+    *(run, check, design, simulate, identify, validate),
+    *(payload, reproduce, view, export, cad, list_),
+)
+for _command in COMMANDS:
+    app.command(_command.__name__.removesuffix("_"))(_stoppable(_command))
 
 
 @app.callback(invoke_without_command=True)

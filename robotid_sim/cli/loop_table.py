@@ -1,53 +1,64 @@
 """The closed loop in a terminal."""
 
 from collections.abc import Mapping, Sequence
-
-import numpy as np
+from itertools import product
 
 from robotid_sim.cli import output
-from robotid_sim.study.result import ControlResult
-from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED
+from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED, ClosedLoop
+from robotid_sim.validation.summary import Case, rms_of_unit, summarize
 
 
-def print_control(runs: Sequence[ControlResult], units: Sequence[str]) -> None:
-    """Print the tracking errors of the first controller on the paths, by model, mean over runs."""
-    if not runs:
-        return
-    controller = runs[0].controller
-    paths = [r for r in runs if r.rise_time_s is None and not r.task.endswith("-step")]
-    shown = [run for run in paths if run.controller == controller]
-    models = list(dict.fromkeys(run.model for run in shown))
-    rows = []
-    for task, scenario in dict.fromkeys((run.task, run.scenario) for run in shown):
-        for unit in dict.fromkeys(units):
-            means = {}
-            for model in models:
-                cases = [
-                    r for r in shown if (r.task, r.scenario, r.model) == (task, scenario, model)
-                ]
-                if cases:
-                    means[model] = _mean_error(cases, [u == unit for u in units])
-            cells = [f"{1e3 * means[m]:.4g} m{unit}" if m in means else "-" for m in models]
-            rows.append([task, scenario, *cells, _gap_closed(means, scenario)])
+def print_loop(units: Sequence[str], loop: ClosedLoop) -> None:
+    """Print the tracking error of every task, scenario and controller that ran, by model.
+
+    Parameters
+    ----------
+    units : sequence of str
+        Of the joints: rad or m.
+    loop : ClosedLoop
+        The runs.
+    """
+    names = ("task", "scenario", "controller", "unit")
+    rows = _loop_rows(units, loop)
+    one = len({row[2] for row in rows}) == 1
+    title = f"{rows[0][2]} in the engine" if one else "closed loop in the engine"
+    kept = [k for k in range(len(rows[0])) if k != 2 or not one]
+    columns = [*names, *loop.models, "gap closed"]
     output.print_line()
     output.print_table(
-        f"{controller} in the engine: RMS tracking error of all joints, by the model in the loop",
-        ["task", "scenario", *models, "gap closed"],
-        rows,
-        text_columns=2,
+        f"{title}: RMS tracking error of all joints, by the model in the loop",
+        [columns[k] for k in kept],
+        [[row[k] for k in kept] for row in rows],
+        text_columns=len(names) - one,
     )
     output.print_line()
 
 
-def _mean_error(runs: Sequence[ControlResult], of_unit: Sequence[bool]) -> float:
-    """Return the RMS error of all joints of one unit, mean over the runs."""
-    errors = np.array([run.rms_error for run in runs])[:, np.array(of_unit)]
-    return float(np.sqrt((errors**2).mean(axis=1)).mean())
+def _loop_rows(units: Sequence[str], loop: ClosedLoop) -> list[list[str]]:
+    """Return task, scenario, controller, unit, errors by model and gap closed of all runs."""
+    quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
+    found = {row.case: row.values for row in summarize(loop.runs, quantities)}
+    tasks = [task.name for task in loop.tasks]
+    controllers = dict.fromkeys(run.controller for run in loop.runs)
+    rows = []
+    for task, scenario, controller in product(tasks, loop.scenarios, controllers):
+        cases = {model: Case(task, scenario, controller, model) for model in loop.models}
+        for unit in quantities if any(case in found for case in cases.values()) else ():
+            errors = {
+                model: mean.mean
+                for model, case in cases.items()
+                if case in found and (mean := found[case][unit]) is not None
+            }
+            cells = [f"{1e3 * errors[m]:.4g}" if m in errors else "-" for m in loop.models]
+            lap = scenario == UNDISTURBED and task in loop.laps
+            gap = _gap_closed(errors) if lap else "-"
+            rows.append([task, scenario, controller, f"m{unit}", *cells, gap])
+    return rows
 
 
-def _gap_closed(errors: Mapping[str, float], scenario: str) -> str:
+def _gap_closed(errors: Mapping[str, float]) -> str:
     """Return how much of the gap between nominal and true model the identified one closes."""
-    if scenario != UNDISTURBED or not {TRUE, NOMINAL, IDENTIFIED} <= errors.keys():
+    if not {TRUE, NOMINAL, IDENTIFIED} <= errors.keys():
         return "-"
     gap = errors[NOMINAL] - errors[TRUE]
     return output.percent((errors[NOMINAL] - errors[IDENTIFIED]) / gap) if gap > 0.0 else "-"

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.cli.loop_table import print_control
+from robotid_sim.cli.loop_table import print_loop
 from robotid_sim.cli.view import show_motion
 from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
@@ -82,7 +82,7 @@ def run(
     if json:
         output.print_json(result.content())
     else:
-        print_result(result, folder)
+        print_result(done, folder)
     if view:
         show_motion(Playback.of_log(plant, done.log), models=_models(done))
     return 0 if result.verdict.passed else 1
@@ -157,8 +157,9 @@ def _print_plan(plant: Robot, study: StudyConfig, out: Path, *, as_json: bool) -
         output.print_line(f"{key:16} {text}")
 
 
-def print_result(result: StudyResult, folder: Path) -> None:
-    """Print a study's result as a person reads it: what was done, how good, the verdict."""
+def print_result(done: Study, folder: Path) -> None:
+    """Print a study as a person reads it: what was done, how good, the verdict."""
+    result = done.result
     chosen = next(e for e in result.estimates if e.estimator == result.chosen)
     robot, path = result.robot, result.trajectory
     output.print_line(
@@ -215,7 +216,8 @@ def print_result(result: StudyResult, folder: Path) -> None:
         )
     _print_estimators(result)
     _print_preprocessing(result)
-    print_control(result.control, robot.joint_units)
+    if done.loop is not None and done.loop.runs:
+        print_loop(robot.joint_units, done.loop)
     print_checks(result.verdict.checks)
     verdict = "PASSED" if result.verdict.passed else "FAILED"
     seconds = sum(result.timings.values())

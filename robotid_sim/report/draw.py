@@ -135,6 +135,7 @@ class _Layout:
         """Return the layout with margins and gaps that hold the labels of panels as drawn."""
         canvas = made.canvas
         assert isinstance(canvas, FigureCanvasAgg)
+        # Matplotlib gives this method no types.
         renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
         left, right = np.zeros(columns), np.zeros(columns)
         for k, axes in enumerate(made.axes):
