@@ -68,8 +68,8 @@ class Reproduction:
 
     @property
     def passed(self) -> bool:
-        """Whether no band that is judged is missed; an undecided one is not."""
-        return all(claim.outcome != "missed" for claim in self.claims)
+        """Whether every band that is judged is met; an undecided one is not."""
+        return all(claim.outcome in (None, "met") for claim in self.claims)
 
 
 class Paper(ABC):

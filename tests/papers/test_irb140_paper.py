@@ -105,8 +105,8 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     assert judged == {name for name in claims if name.startswith(("table-3", "parameters"))}
     for scenario in ("nominal", "disturbed"):
         for part in ("closest", "settled"):
-            assert claims[f"torque-{part}-{scenario}"].ours > 1.0
-        assert claims[f"energy-closest-{scenario}"].ours > 1.0
+            assert claims[f"torque-{part}-{scenario}"].ours >= 3.0
+        assert claims[f"energy-closest-{scenario}"].ours >= 1.5
     assert claims["qpso-beats-pso-mape-com"].interval[0] > 1.0
     assert claims["equal-clamps-mape-inertia"].interval[1] < 1.0
     assert claims["network-validation"].ours <= 0.61

@@ -1,12 +1,21 @@
 """What every reproduced paper has in common."""
 
 import inspect
+from dataclasses import replace
 
 import pytest
 
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.model.catalog import catalog
-from robotid_sim.papers import PAPERS, Lab, Paper, describe_papers, find_paper
+from robotid_sim.papers import (
+    PAPERS,
+    Claim,
+    Lab,
+    Paper,
+    Reproduction,
+    describe_papers,
+    find_paper,
+)
 
 NAMES = (
     "twolink-elpidso", "rocr6-wlsrwpso", "irb120-mupso", "rs010n-sedsabso", "irb140-qpso",
@@ -38,3 +47,19 @@ def test_effort_is_what_was_asked_for_else_the_papers_else_the_quick_one(tmp_pat
     assert Lab(tmp_path).runs_of(30, 2) == 30
     assert Lab(tmp_path, quick=True).runs_of(30, 2) == 2
     assert Lab(tmp_path, quick=True, runs=5).runs_of(30, 2) == 5
+
+
+@pytest.mark.parametrize(
+    ("interval", "outcome"), [(None, "missed"), ((0.5, 2.5), "undecided"), ((0.5, 0.9), "missed")]
+)
+def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome) -> None:
+    content = {"name": "n", "claim": "c", "published": None, "verdict": "conditional"}
+    met, out = (
+        Claim(**content, ours=ours, interval=interval, band=(2.0, 3.0), reason="r")
+        for ours in (2.5, 0.7)
+    )
+    assert out.outcome == outcome
+    shared = {"paper": find_paper("irb140-qpso"), "finding": "f", "sections": ()}
+    assert Reproduction(**shared, claims=(met,)).passed
+    assert not Reproduction(**shared, claims=(met, out)).passed
+    assert Reproduction(**shared, claims=(met, replace(out, judged=False))).passed

@@ -215,7 +215,7 @@ def _energy(results: Results, scenario: str) -> Claim:
         published="closest",
         ours=value,
         interval=interval,
-        band=(1.0, None),
+        band=(1.5, None),
         judged=_judged(results, scenario),
         verdict=if_holds(is_above(value, interval, 1.0), "reproduced"),
         reason=f"PSO's deviation over QPSO's, joint 2, integral of |tau dq|; {shares} of the "
