@@ -17,9 +17,10 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
-from robotid_sim.estimation import LinearProblem, WeightedLeastSquares
 from robotid_sim.estimation.cone_program import CONE_MARGIN
 from robotid_sim.estimation.consistent import Consistent
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb

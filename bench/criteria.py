@@ -26,7 +26,7 @@ from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import FourierTrajectory
+from robotid_sim.trajectory.fourier import FourierTrajectory
 
 DRAWS = 200
 CASES: dict[str, Criterion] = {

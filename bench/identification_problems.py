@@ -20,8 +20,9 @@ import robotid_sim as rid
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation import LinearProblem, WeightedLeastSquares
 from robotid_sim.estimation.fitness import make_fitness
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions

@@ -16,12 +16,13 @@ from unittest import mock
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.control import LoopGains, SlidingMode
+from robotid_sim.control.gains import LoopGains
+from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine import plant as engine
-from robotid_sim.experiment import rollout
+from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.trajectory.path import Lap, tracking_path
+from robotid_sim.tasks.path import Lap, tracking_path
 
 SECONDS = 30.0
 RATE = 1000.0

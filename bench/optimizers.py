@@ -34,8 +34,9 @@ from league_page import league_page
 from scipy.stats import rankdata, wilcoxon
 
 from robotid_sim.files import make_folder, write_json
-from robotid_sim.optim import OPTIMIZERS, minimize
 from robotid_sim.optim.functions import FUNCTIONS
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import SETTINGS
 from robotid_sim.parallel import map_tasks
 from robotid_sim.report.page import write_page

@@ -23,21 +23,25 @@ from preprocessors_page import preprocessors_page
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import RobotIdError
-from robotid_sim.estimation import WeightedLeastSquares
 from robotid_sim.estimation.bound import cramer_rao
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation.design import random_design, random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.experiment import rollout
-from robotid_sim.measurement import SENSORS, Log, Sensor, measure, preset
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.presets import preset
+from robotid_sim.measurement.sensors import Sensor, measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import PREPROCESSORS, Preprocessor
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.page import write_page
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms
 from robotid_sim.validation.preprocessing import PreprocessorScore, score_preprocessor

@@ -18,7 +18,8 @@ import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation import LinearProblem, OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 
 JOINTS, SAMPLES, COLUMNS = 6, 20_000, 72

@@ -14,14 +14,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim import FourierOptions, random_design
+from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
-from robotid_sim.estimation import LinearProblem, WeightedLeastSquares
 from robotid_sim.estimation.friction_fit import estimate_eps, with_eps
-from robotid_sim.estimation.intervals import confidence_intervals
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import estimate_payload, payload_parameters
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.torque_constants import estimate_torque_constants
-from robotid_sim.measurement import Motion
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 

@@ -3,7 +3,10 @@
 from importlib import import_module
 from typing import Any
 
-from robotid_sim.control import ComputedTorque, GravityPd, LoopGains, SlidingMode
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.gains import LoopGains
+from robotid_sim.control.gravity_pd import GravityPd
+from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import (
     coriolis,
@@ -14,39 +17,33 @@ from robotid_sim.dynamics.dynamics import (
     rigid_body_torque,
     torque_regressor,
 )
-from robotid_sim.dynamics.kinematics import link_poses, tip_jacobian, tip_pose
 from robotid_sim.errors import RobotIdError
-from robotid_sim.estimation import (
-    Consistent,
-    Estimate,
-    LinearProblem,
-    OrdinaryLeastSquares,
-    WeightedLeastSquares,
-    build_problem,
-)
 from robotid_sim.estimation.bound import cramer_rao
+from robotid_sim.estimation.consistent import Consistent
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.lift import lift
+from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
-from robotid_sim.measurement import (
-    EncoderNoise,
-    EncoderQuantization,
-    Log,
-    Motion,
-    TorqueDelay,
-    TorqueNoise,
-    load_log,
-    measure,
-    save_log,
-)
+from robotid_sim.kinematics.forward import link_poses, tip_jacobian, tip_pose
+from robotid_sim.measurement.encoder_sensors import EncoderNoise, EncoderQuantization
+from robotid_sim.measurement.files import load_log, save_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import Butterworth, FivePointCubic, KalmanTorque, RtsSmoother
-from robotid_sim.trajectory import FourierTrajectory, PointToPoint
-from robotid_sim.trajectory.path import Lap, fastest_lap, tracking_path
+from robotid_sim.preprocess.butterworth import Butterworth
+from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
+from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.tasks.path import Lap, fastest_lap, tracking_path
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.quintic import PointToPoint
 
 # These load the engine; `import robotid_sim` alone must not.
 _WITH_ENGINE = {

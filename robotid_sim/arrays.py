@@ -12,7 +12,11 @@ Float = NDArray[np.floating[Any]]
 Float1D = NDArray[np.floating[Any]]
 Float2D = NDArray[np.floating[Any]]
 Bool1D = NDArray[np.bool_]
+Bool2D = NDArray[np.bool_]
 Int1D = NDArray[np.intp]
+
+MotionArrays = tuple[Float2D, Float2D, Float2D]
+"""Position, velocity and acceleration, each of shape (N, n)."""
 
 
 def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Float:

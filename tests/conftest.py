@@ -6,20 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from exact import Exact
 from robots import ROBOTS, urdf_path
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.plant import Plant
 from robotid_sim.excitation.design import random_design
-from robotid_sim.experiment import rollout
-from robotid_sim.measurement import Log
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import load_config
 from robotid_sim.study.study import Study, run_study
-from robotid_sim.trajectory import FourierTrajectory
+from robotid_sim.trajectory.fourier import FourierTrajectory
 
 
 @pytest.fixture(scope="session", params=ROBOTS)
@@ -122,3 +123,17 @@ def experiment() -> Callable[..., Experiment]:
         return done[key]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def exact():
+    """Return a function that makes exact data, once per session, robot and rate."""
+    done = {}
+
+    def make(robot, rate=50.0, *, period=10.0):
+        key = (robot.geometry.tobytes(), rate, period)
+        if key not in done:
+            done[key] = Exact(robot, rate, period=period)
+        return done[key]
+
+    return make

@@ -31,7 +31,7 @@ from robotid_sim.study.excitation import (
 )
 from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.study import versions
-from robotid_sim.trajectory import export_csv
+from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import Excitation, run_time
 
 INTERRUPTED = 130

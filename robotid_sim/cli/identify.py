@@ -7,9 +7,9 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.errors import InconsistentInertiaError
-from robotid_sim.estimation import Estimate, save_estimates
+from robotid_sim.estimation.estimate import Estimate, save_estimates
 from robotid_sim.files import require_writable
-from robotid_sim.measurement import load_log
+from robotid_sim.measurement.files import load_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import Identification, nominal_of_log

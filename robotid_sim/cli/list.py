@@ -10,18 +10,19 @@ from robotid_sim.control import CONTROLLERS
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation import CRITERIA, FAMILIES
-from robotid_sim.experiment import CONDITIONS
-from robotid_sim.measurement import PRESETS, SENSORS, describe_presets
+from robotid_sim.experiment.conditions import CONDITIONS
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.presets import PRESETS, describe_presets
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.model.friction_laws import FRICTION_LAWS
-from robotid_sim.optim import OPTIMIZERS
+from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.papers import describe_papers
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.trajectory import TASKS, TRAJECTORIES
+from robotid_sim.tasks import TASKS
 
 KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "robots": describe_catalog,
-    "trajectories": TRAJECTORIES.describe,
+    "trajectories": FAMILIES.describe,
     "families": FAMILIES.describe,
     "criteria": CRITERIA.describe,
     "sensors": SENSORS.describe,

@@ -18,7 +18,9 @@ from robotid_sim.estimation.payload import (
 )
 from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_torque_constants
 from robotid_sim.files import require_writable, write_json
-from robotid_sim.measurement import Log, Motion, load_log
+from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import PayloadConfig, StudyConfig
 from robotid_sim.study.excitation import basis_of

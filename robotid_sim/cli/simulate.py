@@ -8,12 +8,12 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.files import require_writable
-from robotid_sim.measurement import save_log
+from robotid_sim.measurement.files import save_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import simulate as simulate_stage
 from robotid_sim.study.study import saved_if_diverged
-from robotid_sim.trajectory import load_trajectory
+from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 
 @options.for_study

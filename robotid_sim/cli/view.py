@@ -15,14 +15,14 @@ from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
 from robotid_sim.engine.view import DEFAULT_LAYERS, LAYERS, RENDERERS, View
 from robotid_sim.errors import FileFormatError, OptionError
-from robotid_sim.measurement import load_log
+from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import robot_of_result
 from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import Progress as ProgressCallback
 from robotid_sim.study.stages import simulate
-from robotid_sim.trajectory import load_trajectory
+from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 WINDOW, PICTURE = "1280x800", "640x480"
 

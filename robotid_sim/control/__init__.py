@@ -2,10 +2,8 @@
 
 from robotid_sim.control.adaptive_sliding_mode import AdaptiveSlidingMode
 from robotid_sim.control.computed_torque import ComputedTorque
-from robotid_sim.control.controller import Controller, ModelController, Setpoint
-from robotid_sim.control.delayed import Delayed
+from robotid_sim.control.controller import ModelController
 from robotid_sim.control.exponential_reaching import ExponentialReaching
-from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.gravity_pd import GravityPd
 from robotid_sim.control.integral_sliding_mode import IntegralSlidingMode
 from robotid_sim.control.pid import Pid
@@ -28,21 +26,3 @@ CONTROLLERS: Registry[ModelController] = Registry(
         "super-twisting": SuperTwisting,
     },
 )
-
-__all__ = [
-    "CONTROLLERS",
-    "AdaptiveSlidingMode",
-    "ComputedTorque",
-    "Controller",
-    "Delayed",
-    "ExponentialReaching",
-    "GravityPd",
-    "IntegralSlidingMode",
-    "LoopGains",
-    "ModelController",
-    "Pid",
-    "PowerReaching",
-    "Setpoint",
-    "SlidingMode",
-    "SuperTwisting",
-]

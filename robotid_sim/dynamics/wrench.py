@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float, states
-from robotid_sim.dynamics.kinematics import link_poses
+from robotid_sim.dynamics import kernels
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.robot import Robot
@@ -36,7 +36,7 @@ def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) 
     """
     batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
     n, width = robot.dof, parameters.N_INERTIAL
-    T = np.array([link_poses(robot, pose) for pose in batch[0]])
+    T = np.array([kernels.link_poses(robot.geometry, pose) for pose in batch[0]])
     R, origin = T[:, :, :3, :3], T[:, :, :3, 3]
     bodies = _body_wrenches(robot, R, origin, batch[1], batch[2])
     W = np.zeros((len(T), n, 6, width * n))

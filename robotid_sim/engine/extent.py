@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float2D, Int1D
-from robotid_sim.dynamics.kinematics import link_poses, tip_pose
 from robotid_sim.engine.camera import Camera
 from robotid_sim.engine.ellipsoid import inertia_ellipsoid
 from robotid_sim.engine.figure import Part, reach, robot_parts
@@ -14,6 +13,7 @@ from robotid_sim.engine.quiet import captured_output
 from robotid_sim.engine.scene import Puppet, direct_client
 from robotid_sim.engine.scenery import far_camera
 from robotid_sim.errors import RobotIdError
+from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model.robot import Robot
 
 with captured_output():  # prints its build time

@@ -7,12 +7,12 @@ from PIL import Image, ImageDraw
 from scipy.spatial import ConvexHull, QhullError
 
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
-from robotid_sim.dynamics.kinematics import link_poses
 from robotid_sim.engine.camera import Camera
 from robotid_sim.engine.ellipsoid import Ellipsoid, inertia_ellipsoid
 from robotid_sim.engine.figure import AXIS_COLORS
 from robotid_sim.engine.palette import Rgb
 from robotid_sim.engine.renderer import Shot
+from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 
 OVERSAMPLING = 2

@@ -7,8 +7,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, readonly
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.errors import OptionError
+from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.quintic import PointToPoint, approach_duration

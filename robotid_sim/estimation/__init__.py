@@ -1,11 +1,9 @@
 """Estimation: problems, estimators, estimates, and the limit they are measured by."""
 
 from robotid_sim.estimation.consistent import Consistent
-from robotid_sim.estimation.estimate import Estimate, load_estimates, save_estimates
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.estimation.swarm import SwarmEstimator, swarm_estimators
+from robotid_sim.estimation.swarm import swarm_estimators
 from robotid_sim.registry import Registry
 
 ESTIMATORS: Registry[Estimator] = Registry(
@@ -17,17 +15,3 @@ ESTIMATORS: Registry[Estimator] = Registry(
         **swarm_estimators(),
     },
 )
-
-__all__ = [
-    "ESTIMATORS",
-    "Consistent",
-    "Estimate",
-    "Estimator",
-    "LinearProblem",
-    "OrdinaryLeastSquares",
-    "SwarmEstimator",
-    "WeightedLeastSquares",
-    "build_problem",
-    "load_estimates",
-    "save_estimates",
-]

@@ -19,7 +19,8 @@ from robotid_sim.estimation.reduction import Reduction, reduce_rows
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import unpack
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim import OPTIMIZERS, OptimResult, minimize
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import OptimResult, minimize
 from robotid_sim.registry import source_of, summary_of
 
 Weights = Literal["equal", "noise"]

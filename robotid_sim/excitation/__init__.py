@@ -35,15 +35,3 @@ CRITERIA: Registry[Criterion] = Registry(
         "normalized-condition-number": NormalizedConditionNumber,
     },
 )
-
-__all__ = [
-    "CRITERIA",
-    "FAMILIES",
-    "AOptimality",
-    "CombinedCondition",
-    "ConditionNumber",
-    "Criterion",
-    "DOptimality",
-    "EOptimality",
-    "NormalizedConditionNumber",
-]

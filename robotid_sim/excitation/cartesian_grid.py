@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.errors import OptionError
-from robotid_sim.trajectory.carried_point import CarriedPoint
-from robotid_sim.trajectory.reference import Motion
+from robotid_sim.kinematics.carried_point import CarriedPoint
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +20,7 @@ class CartesianGrid:
     velocity: Float
     acceleration: Float
 
-    def motion(self, x: Float1D) -> Motion:
+    def motion(self, x: Float1D) -> MotionArrays:
         """Return position, velocity and acceleration, each of shape (N, n).
 
         Raises

@@ -7,9 +7,9 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
 from robotid_sim.excitation.cartesian_grid import CartesianGrid
+from robotid_sim.kinematics.carried_point import CarriedPoint
+from robotid_sim.kinematics.carriers import Follow, carried_point
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.carried_point import CarriedPoint
-from robotid_sim.trajectory.carriers import Follow, carried_point
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis
 from robotid_sim.trajectory.fourier import rest_basis
 from robotid_sim.trajectory.homing import HomedTrajectory, approached

@@ -7,13 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays, readonly
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.sensitivity import regressor_sensitivity, torque_sensitivity
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.reference import Motion
 
 Slopes = tuple[Float, Float, Float]
 """Derivatives of values, shape (N, m), by position, velocity, acceleration, each (N, m, n)."""
@@ -43,18 +42,18 @@ class MotionConstraint(ABC):
         """Lower and upper bound of every value, shape (m,)."""
 
     @abstractmethod
-    def values(self, motion: Motion) -> Float2D:
+    def values(self, motion: MotionArrays) -> Float2D:
         """Return the values at every sample, shape (N, m)."""
 
     @abstractmethod
-    def slopes(self, motion: Motion) -> Slopes:
+    def slopes(self, motion: MotionArrays) -> Slopes:
         """Return their derivatives by the motion."""
 
     @abstractmethod
     def label(self, k: int) -> str:
         """Return what value `k` is, for messages."""
 
-    def excess(self, motion: Motion) -> Float2D:
+    def excess(self, motion: MotionArrays) -> Float2D:
         """Return by how much the bounds are violated, shape (N, m); not positive where kept."""
         lower, upper = self.bounds
         values = self.values(motion)
@@ -103,7 +102,7 @@ class TorqueLimit(MotionConstraint):
             return -ones, ones
         return np.concatenate([-free, -ones]), np.concatenate([ones, free])
 
-    def values(self, motion: Motion) -> Float2D:
+    def values(self, motion: MotionArrays) -> Float2D:
         """Return torque over allowance, or the upper and the lower edge of its band."""
         tau = joint_torque(self.robot, *motion)[:, self.joints] / self._allowance
         if self.uncertainty == 0.0:
@@ -111,7 +110,7 @@ class TorqueLimit(MotionConstraint):
         spread = self._spread(motion)[:, self.joints] / self._allowance
         return np.hstack([tau + spread, tau - spread])
 
-    def slopes(self, motion: Motion) -> Slopes:
+    def slopes(self, motion: MotionArrays) -> Slopes:
         """Return derivatives; exact."""
         scale = self._allowance[None, :, None]
         # From (joint that moves, sample, joint whose torque changes) to (sample, value, joint).
@@ -130,15 +129,15 @@ class TorqueLimit(MotionConstraint):
         joint = self.robot.joint_names[int(self.joints[k % self.joints.size])]
         return f"torque of joint '{joint}'"
 
-    def _contributions(self, motion: Motion) -> Float:
+    def _contributions(self, motion: MotionArrays) -> Float:
         """Return the torque that every parameter contributes, shape (N, n, p)."""
         columns = np.arange(self.robot.parameters().size)
         return np.asarray(torque_regressor(self.robot, *motion, columns) * self.robot.parameters())
 
-    def _spread(self, motion: Motion) -> Float2D:
+    def _spread(self, motion: MotionArrays) -> Float2D:
         return np.asarray(self.uncertainty * np.linalg.norm(self._contributions(motion), axis=2))
 
-    def _spread_slopes(self, motion: Motion) -> list[Float]:
+    def _spread_slopes(self, motion: MotionArrays) -> list[Float]:
         phi, parts = self.robot.parameters(), self._contributions(motion)
         size = np.linalg.norm(parts, axis=2, keepdims=True)
         weights = self.uncertainty * parts * phi / np.maximum(size, np.finfo(float).tiny)
@@ -176,11 +175,11 @@ class TipBox(MotionConstraint):
         """Return the box, in meters over SCALE."""
         return self.lower / SCALE, self.upper / SCALE
 
-    def values(self, motion: Motion) -> Float2D:
+    def values(self, motion: MotionArrays) -> Float2D:
         """Return the position of the tip over SCALE."""
         return tip_states(self.robot, motion[0])[0] / SCALE
 
-    def slopes(self, motion: Motion) -> Slopes:
+    def slopes(self, motion: MotionArrays) -> Slopes:
         """Return the Jacobian of the tip over SCALE."""
         return _of_position(tip_states(self.robot, motion[0])[1] / SCALE)
 
@@ -210,11 +209,11 @@ class TipPlane(MotionConstraint):
         """Return the offset over SCALE as upper bound."""
         return np.array([-np.inf]), np.array([self.offset / SCALE])
 
-    def values(self, motion: Motion) -> Float2D:
+    def values(self, motion: MotionArrays) -> Float2D:
         """Return the height over the plane over SCALE."""
         return (tip_states(self.robot, motion[0])[0] @ self.normal)[:, None] / SCALE
 
-    def slopes(self, motion: Motion) -> Slopes:
+    def slopes(self, motion: MotionArrays) -> Slopes:
         """Return its derivative."""
         J = tip_states(self.robot, motion[0])[1]
         return _of_position(np.einsum("i,tij->tj", self.normal, J)[:, None] / SCALE)
@@ -274,11 +273,11 @@ class Clearance(MotionConstraint):
         """Return the clearance over SCALE as lower bound."""
         return self.least / SCALE, np.full(len(self.names), np.inf)
 
-    def values(self, motion: Motion) -> Float2D:
+    def values(self, motion: MotionArrays) -> Float2D:
         """Return the distances over SCALE."""
         return np.asarray(self.distances(motion[0])[0] / SCALE)
 
-    def slopes(self, motion: Motion) -> Slopes:
+    def slopes(self, motion: MotionArrays) -> Slopes:
         """Return their gradients over SCALE."""
         return _of_position(self.distances(motion[0])[1] / SCALE)
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import PathError
@@ -27,7 +27,7 @@ from robotid_sim.excitation.space import (
 )
 from robotid_sim.excitation.violation import Violation, violated_by
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.reference import Excitation, Motion
+from robotid_sim.trajectory.reference import Excitation
 
 TOLERANCE = 1e-6
 """Change of the criterion below which the program is solved."""
@@ -120,7 +120,7 @@ class ExcitationProblem:
         """Return the coordinates of as many trajectories as there are motions."""
         return np.concatenate([self.space.coordinates(one) for one in trajectories])
 
-    def _motion(self, grid: ExcitationGrid, x: Float1D) -> Motion:
+    def _motion(self, grid: ExcitationGrid, x: Float1D) -> MotionArrays:
         """Return all motions one after the other, each array of shape (motions N, n)."""
         q, dq, ddq = zip(*(grid.motion(part) for part in self.each(x)), strict=True)
         return np.concatenate(q), np.concatenate(dq), np.concatenate(ddq)

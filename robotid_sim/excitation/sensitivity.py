@@ -18,11 +18,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays
 from robotid_sim.dynamics.dynamics import rigid_body_torque, torque_regressor
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.reference import Motion
 
 _ODD = np.arange(1.0, 8.0, 2.0)
 REVOLUTE_SHIFTS = _ODD * np.pi / 4.0
@@ -32,7 +31,7 @@ QUADRATIC_WEIGHTS = np.array([0.5, -0.5])
 
 
 def polynomial_derivatives(
-    function: Callable[[Float2D, Float2D, Float2D], Float], motion: Motion, robot: Robot
+    function: Callable[[Float2D, Float2D, Float2D], Float], motion: MotionArrays, robot: Robot
 ) -> tuple[Float, Float, Float]:
     """Return the derivatives of a rigid-body function of the motion, each of shape (n, N, ...).
 
@@ -65,7 +64,7 @@ def polynomial_derivatives(
 
 
 def regressor_sensitivity(
-    robot: Robot, columns: Int1D, motion: Motion, gradient: Float
+    robot: Robot, columns: Int1D, motion: MotionArrays, gradient: Float
 ) -> tuple[Float2D, Float2D, Float2D]:
     r"""Return the gradient with respect to the motion of a function of the regressor.
 
@@ -102,7 +101,7 @@ def regressor_sensitivity(
     return by_q, by_dq, by_ddq
 
 
-def torque_sensitivity(robot: Robot, motion: Motion) -> tuple[Float, Float, Float]:
+def torque_sensitivity(robot: Robot, motion: MotionArrays) -> tuple[Float, Float, Float]:
     """Return the derivatives of the joint torques with respect to the motion.
 
     Returns

@@ -13,15 +13,15 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.reference import Excitation, Motion
+from robotid_sim.trajectory.reference import Excitation
 
 
 class ExcitationGrid(Protocol):
     """The map from coordinates to the motion at equidistant times of one run."""
 
-    def motion(self, x: Float1D) -> Motion:
+    def motion(self, x: Float1D) -> MotionArrays:
         """Return position, velocity and acceleration, each of shape (N, n)."""
         ...
 
@@ -128,7 +128,7 @@ class LinearGrid:
     unit: Float2D
     """Units of the coordinates, shape (d, n)."""
 
-    def motion(self, x: Float1D) -> Motion:
+    def motion(self, x: Float1D) -> MotionArrays:
         """Return position, velocity and acceleration, each of shape (N, n)."""
         X = x.reshape(self.unit.shape[::-1]).T * self.unit
         return self.middle + self.position @ X, self.velocity @ X, self.acceleration @ X

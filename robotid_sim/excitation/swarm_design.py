@@ -18,7 +18,8 @@ from robotid_sim.excitation.prior import Prior
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim import OPTIMIZERS, minimize
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import minimize
 from robotid_sim.progress import Progress, silent
 
 Handling = Literal["scaling", "penalty"]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, MotionArrays
 from robotid_sim.excitation.constraints import SCALE, MotionConstraint, TorqueLimit
-from robotid_sim.trajectory.reference import Excitation, Motion, run_time
+from robotid_sim.trajectory.reference import Excitation, run_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,10 @@ class Violation:
 
 
 def violations(
-    constraints: Sequence[MotionConstraint], t: Float1D, motion: Motion, tolerance: float = 1e-9
+    constraints: Sequence[MotionConstraint],
+    t: Float1D,
+    motion: MotionArrays,
+    tolerance: float = 1e-9,
 ) -> list[Violation]:
     """Return every bound that a motion violates, at its worst time.
 

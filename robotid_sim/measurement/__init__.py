@@ -7,12 +7,8 @@ from robotid_sim.measurement.encoder_sensors import (
     EncoderQuantization,
     SampleJitter,
 )
-from robotid_sim.measurement.files import load_log, save_log
-from robotid_sim.measurement.log import Log, Truth
-from robotid_sim.measurement.motion import Motion, RowFilter
-from robotid_sim.measurement.presets import PRESETS, describe_presets, preset
 from robotid_sim.measurement.recording_faults import DroppedSamples, Outliers
-from robotid_sim.measurement.sensors import Sensor, measure, settled
+from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.measurement.torque_sensors import (
     MotorCurrent,
     TorqueDelay,
@@ -39,31 +35,3 @@ SENSORS: Registry[Sensor] = Registry(
         "torque-ripple": TorqueRipple,
     },
 )
-
-__all__ = [
-    "PRESETS",
-    "SENSORS",
-    "DroppedSamples",
-    "EncoderColoredNoise",
-    "EncoderHarmonics",
-    "EncoderNoise",
-    "EncoderQuantization",
-    "Log",
-    "Motion",
-    "MotorCurrent",
-    "Outliers",
-    "RowFilter",
-    "SampleJitter",
-    "Sensor",
-    "TorqueDelay",
-    "TorqueNoise",
-    "TorqueOffset",
-    "TorqueRipple",
-    "Truth",
-    "describe_presets",
-    "load_log",
-    "measure",
-    "preset",
-    "save_log",
-    "settled",
-]

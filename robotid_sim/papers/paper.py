@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from robotid_sim.campaign import Trial, run_trials
+from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.papers.claims import Claim
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section, Table

@@ -1,11 +1,11 @@
 """Preprocessors: from a noisy log to motion, torque and the rows that a fit uses."""
 
-from robotid_sim.preprocess.adaptive import Adaptive, smoother_of
+from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
 from robotid_sim.preprocess.period_averaging import PeriodAveraging
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.preprocess.savitzky_golay import SavitzkyGolay
 from robotid_sim.registry import Registry
@@ -23,18 +23,3 @@ PREPROCESSORS: Registry[Preprocessor] = Registry(
         "savitzky-golay": SavitzkyGolay,
     },
 )
-
-__all__ = [
-    "PREPROCESSORS",
-    "Adaptive",
-    "Butterworth",
-    "FivePointCubic",
-    "FourierFit",
-    "KalmanTorque",
-    "PeriodAveraging",
-    "Preprocessor",
-    "Rows",
-    "RtsSmoother",
-    "SavitzkyGolay",
-    "smoother_of",
-]

@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation import Estimate
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import parameters
 from robotid_sim.report.wording import CHECKS
 from robotid_sim.section import number, percent

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.measurement import Log
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.page import Page

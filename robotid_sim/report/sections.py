@@ -7,11 +7,15 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation import Estimate
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.excitation.design import Assessment
-from robotid_sim.measurement import Log, Motion
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import PREPROCESSORS, KalmanTorque, Preprocessor, smoother_of
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.adaptive import smoother_of
+from robotid_sim.preprocess.kalman_torque import KalmanTorque
+from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.figures.closed_loop import torque_unit
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation

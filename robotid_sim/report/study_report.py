@@ -7,7 +7,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.excitation.design import assess
-from robotid_sim.measurement import Log
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.finding import finding
 from robotid_sim.report.loop_section import loop_section

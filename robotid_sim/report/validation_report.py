@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from robotid_sim.estimation import Estimate
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page

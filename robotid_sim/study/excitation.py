@@ -13,7 +13,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.proximity import CUTOFF, FLOOR, Proximity
 from robotid_sim.errors import InfeasibleError, OptionError
-from robotid_sim.estimation import WeightedLeastSquares, build_problem
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import (
     Clearance,
@@ -32,16 +33,16 @@ from robotid_sim.excitation.prior import Prior
 from robotid_sim.excitation.sequence import SequenceResult, optimal_sequence
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.excitation.swarm_design import swarm_design
-from robotid_sim.measurement import load_log
+from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim import OPTIMIZERS
-from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.progress import Progress, silent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.robots import nominal_robot, stage_rng
-from robotid_sim.trajectory import load_trajectory
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import Excitation, run_time
+from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 GRADIENT, DRAWS = "slsqp", "random"
 """Solvers that are no optimizers of `robotid_sim.optim`."""

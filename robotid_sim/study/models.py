@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import ESTIMATORS, Estimate, LinearProblem, SwarmEstimator
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.swarm import SwarmEstimator
 from robotid_sim.model.catalog import published_parameters, with_published
 from robotid_sim.model.robot import Robot
 from robotid_sim.streams import named_stream

@@ -7,21 +7,27 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.diagnostics.doubt import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import ESTIMATORS, Estimate, Estimator, LinearProblem, build_problem
-from robotid_sim.estimation.doubt import doubt
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.lift import Lift, lift
-from robotid_sim.experiment import rollout
-from robotid_sim.experiment.rollout import GRID_TOLERANCE
-from robotid_sim.measurement import SENSORS, Log, Motion, Sensor, measure
+from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.experiment.rollout import GRID_TOLERANCE, rollout
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.sensors import Sensor, measure
 from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import PREPROCESSORS, Preprocessor, Rows
+from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.misfit import CONSIDERED
+from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.progress import silent
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import basis_of, check_design, designs, family_of
@@ -56,7 +62,7 @@ class Identification:
     lift: Lift | None
     """The consistent robot of the chosen estimate; None if that failed."""
     doubt: str = ""
-    """Why the chosen estimate cannot be trusted, as `robotid_sim.estimation.doubt` says."""
+    """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.doubt` says."""
 
     @property
     def basis(self) -> BaseParameters:

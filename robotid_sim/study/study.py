@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.errors import ControllerError, SimulationDiverged
-from robotid_sim.estimation import save_estimates
+from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.excitation.design import assess
 from robotid_sim.files import make_folder
-from robotid_sim.measurement import Log, save_log
+from robotid_sim.measurement.files import save_log
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import silent

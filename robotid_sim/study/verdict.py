@@ -4,18 +4,18 @@ from pathlib import Path
 
 import numpy as np
 
+from robotid_sim.diagnostics.excited_directions import excited_directions
+from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.errors import RobotIdError
-from robotid_sim.estimation.suspect_friction import suspect_friction
 from robotid_sim.excitation.design import default_path
-from robotid_sim.measurement import Log
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import StudyConfig, ValidationConfig
 from robotid_sim.study.result import CheckResult, EstimateResult, VerdictResult, finite
 from robotid_sim.study.robots import stage_rng
 from robotid_sim.study.stages import Identification, sensors_of
 from robotid_sim.validation.closed_loop import ClosedLoop
-from robotid_sim.validation.excitation import excited_directions
 from robotid_sim.validation.noise import residual_noise
 
 RELOAD_TOLERANCE = 1e-9

@@ -10,7 +10,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D, readonly
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
-from robotid_sim.trajectory.carried_point import CarriedPoint
+from robotid_sim.kinematics.carried_point import CarriedPoint
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, fourier_basis
 from robotid_sim.trajectory.quintic import unit_quintic
 from robotid_sim.trajectory.reference import Reference

@@ -35,7 +35,7 @@ def export_csv(
     with a way back to where it started. Two comment lines with ``#`` tell when the motion proper
     runs, and the units. Then come the header line and the rows: column ``t`` [s] from zero, columns
     named like the joints for positions, and ``joint:dq``, ``joint:ddq``. Numbers keep all bits.
-    With positions only, the file is one that `robotid_sim.trajectory.tasks_csv.PathFile` reads.
+    With positions only, the file is one that `robotid_sim.tasks.path_file.PathFile` reads.
 
     Parameters
     ----------

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, readonly
-from robotid_sim.dynamics.inverse_kinematics import beyond_limits
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.files import write_json
+from robotid_sim.kinematics.inverse import beyond_limits
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION
 from robotid_sim.trajectory.quintic import APPROACH_SHARE, PointToPoint, approach_duration

@@ -24,10 +24,6 @@ class Reference:
             object.__setattr__(self, name, value)
 
 
-Motion = tuple[Float2D, Float2D, Float2D]
-"""Position, velocity and acceleration, each of shape (N, n)."""
-
-
 class Trajectory(Protocol):
     """A smooth motion from `start` (at most zero: an approach) to `duration`."""
 

@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control import CONTROLLERS, LoopGains
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.gains import LoopGains
 from robotid_sim.engine.plant import substeps_for
 from robotid_sim.errors import OptionError, SimulationDiverged
-from robotid_sim.experiment import Scenario, Setting, compose, conditions
+from robotid_sim.experiment.conditions import Setting, compose, conditions
+from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import silent
 from robotid_sim.streams import named_stream
-from robotid_sim.trajectory import TASKS
+from robotid_sim.tasks import TASKS
+from robotid_sim.tasks.steps import JointStep, TaskStep
+from robotid_sim.tasks.task import RunPlan, Task, TaskRun
 from robotid_sim.trajectory.reference import Reference, Trajectory
-from robotid_sim.trajectory.tasks import RunPlan, Task, TaskRun
-from robotid_sim.trajectory.tasks_steps import JointStep, TaskStep
 from robotid_sim.validation.control_run import (
     TRACE_SAMPLES,
     ControlRun,

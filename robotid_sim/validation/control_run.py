@@ -6,13 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
-from robotid_sim.control import CONTROLLERS, Controller, Delayed, LoopGains
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.controller import Controller
+from robotid_sim.control.delayed import Delayed
+from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.kinematics import tip_position
 from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import ControllerError, RankDeficientError, SimulationDiverged
-from robotid_sim.experiment import Scenario, rollout
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.kinematics.forward import tip_position
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot

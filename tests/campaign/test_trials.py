@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robotid_sim.campaign import Trial, code_state, run_trials
-from robotid_sim.campaign.trials import trial_path
+from robotid_sim.campaign import code_state
+from robotid_sim.campaign.trials import Trial, run_trials, trial_path
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.optim import minimize
+from robotid_sim.optim.minimize import minimize
 
 
 def count(folder: str, number: int, seconds: float = 0.0) -> dict[str, object]:

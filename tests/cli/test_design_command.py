@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from robots import DATA
 
-from robotid_sim.trajectory import load_trajectory
+from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 ARM = DATA / "2r.urdf"
 CONFIG = """

@@ -5,7 +5,7 @@ import json
 import pytest
 from robots import DATA
 
-from robotid_sim.measurement import load_log
+from robotid_sim.measurement.files import load_log
 
 ARM = DATA / "2r.urdf"
 TEXT = ARM.read_text()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from robots import DATA
 
-from robotid_sim.measurement import load_log, save_log
+from robotid_sim.measurement.files import load_log, save_log
 
 ARM = DATA / "2r.urdf"
 CONFIG = (

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from lxml import html
 
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.chart import Chart, Line, Panel
 from robotid_sim.files import read_json
-from robotid_sim.papers import PAPERS, Claim, Lab, Paper, Reproduction
-from robotid_sim.papers.claims import interval_of_mean
+from robotid_sim.papers import PAPERS
+from robotid_sim.papers.claims import Claim, interval_of_mean
+from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.section import Section, Table
 
 

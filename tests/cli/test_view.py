@@ -13,11 +13,12 @@ from robotid_sim.cli import view as command
 from robotid_sim.engine.playback import Playback
 from robotid_sim.engine.view import View
 from robotid_sim.files import write_json
-from robotid_sim.measurement import Log, save_log
+from robotid_sim.measurement.files import save_log
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import FourierTrajectory
+from robotid_sim.trajectory.fourier import FourierTrajectory
 
 ARM = DATA / "2r.urdf"
 SMALL = ("--size", "200x150", "--renderer", "software")

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from loops import some_state
 
-from robotid_sim.control import ComputedTorque, Setpoint
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.controller import Setpoint
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.experiment import rollout
+from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.friction import Friction
 
 

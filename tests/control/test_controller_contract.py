@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 from loops import path_of, some_state
 
-from robotid_sim.control import CONTROLLERS, ComputedTorque, GravityPd, LoopGains, Setpoint
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains
+from robotid_sim.control.gravity_pd import GravityPd
 from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.experiment import rollout
+from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory.path import Lap, tracking_path
+from robotid_sim.tasks.path import Lap, tracking_path
 from robotid_sim.validation.metrics import chattering_index
 
 RATE = 1000.0  # [Hz]

@@ -8,8 +8,9 @@ import pytest
 from loops import loop_gains, path_of
 from robots import urdf_path
 
-from robotid_sim.control import CONTROLLERS, LoopGains, Setpoint
-from robotid_sim.control.gains import bearable_inertia
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains, bearable_inertia
 from robotid_sim.dynamics.dynamics import effective_inertia, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
-from robotid_sim.experiment import rollout
-from robotid_sim.trajectory.path import Lap, tracking_path
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.tasks.path import Lap, tracking_path
 
 RATE = 1000.0
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from loops import INERTIA, loop_gains, sliding_alone, turntable_robot
 
-from robotid_sim.control import ExponentialReaching, PowerReaching, SlidingMode, SuperTwisting
+from robotid_sim.control.exponential_reaching import ExponentialReaching
+from robotid_sim.control.power_reaching import PowerReaching
+from robotid_sim.control.sliding_mode import SlidingMode
+from robotid_sim.control.super_twisting import SuperTwisting
 from robotid_sim.errors import OptionError
 
 DT = 1e-4  # [s]

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from loops import DT, INERTIA, loop_gains, path_of, regulate, some_state, turntable_robot
 
-from robotid_sim.control import ComputedTorque, LoopGains, Setpoint, SlidingMode
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains
+from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.dynamics import coriolis, joint_torque, mass_matrix
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.friction import Friction

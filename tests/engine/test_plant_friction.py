@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
 from robotid_sim.dynamics.friction_kernels import smooth_friction
@@ -15,7 +15,9 @@ from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.experiment import Constant, Scenario, rollout
+from robotid_sim.experiment.disturbance import Constant
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.friction_laws import (
     FRICTION_LAWS,
@@ -27,7 +29,7 @@ from robotid_sim.model.friction_laws import (
 )
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Link, Robot
-from robotid_sim.trajectory import PointToPoint
+from robotid_sim.trajectory.quintic import PointToPoint
 
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""

@@ -7,7 +7,6 @@ import pytest
 from robots import DATA
 
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.engine.playback import (
     RATE,
     Playback,
@@ -16,9 +15,10 @@ from robotid_sim.engine.playback import (
     velocity_share,
 )
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.measurement import Log
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import PointToPoint
+from robotid_sim.trajectory.quintic import PointToPoint
 
 TEXT = 1e-9  # limits of a URDF are text
 

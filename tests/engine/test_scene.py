@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from robots import DATA
 
-from robotid_sim.dynamics.kinematics import link_poses
 from robotid_sim.engine import extent, meshes
 from robotid_sim.engine.ellipsoid import inertia_ellipsoid
 from robotid_sim.engine.extent import drawable, motion_points, surface_points, with_masses
 from robotid_sim.engine.figure import base_shapes, frame_parts, inertia_parts, reach, robot_parts
 from robotid_sim.engine.scene import ELSEWHERE, Puppet, direct_client
 from robotid_sim.errors import RobotIdError
+from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import rotation_from_rpy
 from robotid_sim.model.robot import Robot

@@ -1,6 +1,8 @@
 """Estimators for tests that do not need a search to end near its optimum."""
 
-from robotid_sim.estimation import ESTIMATORS, Estimator, SwarmEstimator
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.swarm import SwarmEstimator
 
 EVALUATIONS = 2000
 

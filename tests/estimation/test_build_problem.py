@@ -8,10 +8,17 @@ from searches import brief
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation import ESTIMATORS, build_problem
-from robotid_sim.measurement import EncoderNoise, Motion, TorqueNoise, Truth, measure
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.problem import build_problem
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.log import Truth
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.perturb import perturb
-from robotid_sim.preprocess import PREPROCESSORS, Rows, RtsSmoother
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.preprocessor import Rows
+from robotid_sim.preprocess.rts import RtsSmoother
 
 
 @pytest.fixture(scope="module")

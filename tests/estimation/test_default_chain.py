@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation import LinearProblem, WeightedLeastSquares, build_problem
 from robotid_sim.estimation.bound import cramer_rao
-from robotid_sim.measurement import EncoderNoise, TorqueNoise, measure
-from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.preprocess.rts import RtsSmoother
 
 SEEDS = range(100, 120)
 

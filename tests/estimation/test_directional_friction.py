@@ -5,8 +5,10 @@ import pytest
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import ESTIMATORS, WeightedLeastSquares, build_problem
+from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.directional_friction import directional_friction, directional_problem
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.model.friction_laws import Asymmetric, column
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import FileFormatError, ShapeError
-from robotid_sim.estimation import Estimate, load_estimates, save_estimates
+from robotid_sim.estimation.estimate import Estimate, load_estimates, save_estimates
 
 ARRAYS = ("beta", "torque_rms", "noise_std", "cov", "cov_white")
 

@@ -7,7 +7,9 @@ import pytest
 from searches import brief
 
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import ESTIMATORS, LinearProblem, load_estimates, save_estimates
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.estimate import load_estimates, save_estimates
+from robotid_sim.estimation.problem import LinearProblem
 
 BITS = ("beta", "torque_rms", "noise_std", "cov", "cov_white")
 

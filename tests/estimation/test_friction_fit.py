@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import WeightedLeastSquares, build_problem
 from robotid_sim.estimation.friction_fit import estimate_eps, estimate_stribeck, with_eps
 from robotid_sim.estimation.friction_shapes import SmoothSign, StribeckShape, limits
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.separable import separable_problem
-from robotid_sim.estimation.suspect_friction import suspect_friction
 from robotid_sim.estimation.variable_projection import Projection
 from robotid_sim.model.friction_laws import Stribeck, column
 

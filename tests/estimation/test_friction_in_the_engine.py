@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.estimation import WeightedLeastSquares, build_problem
+from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, with_eps
-from robotid_sim.estimation.suspect_friction import suspect_friction
-from robotid_sim.measurement import EncoderNoise, TorqueNoise, measure
-from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.validation.noise import residual_noise
 
 SENSORS = (EncoderNoise(), TorqueNoise())

@@ -5,17 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import ShapeError
-from robotid_sim.estimation import WeightedLeastSquares, build_problem
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import estimate_payload, payload_parameters
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.torque_constants import estimate_torque_constants, with_true_torque
-from robotid_sim.experiment import rollout
-from robotid_sim.measurement import SENSORS, TorqueNoise, measure
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.presets import preset
-from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.preprocess.rts import RtsSmoother
 
 MASS, COM = 2.0, np.array([0.05, 0.03, 0.08])
 CENTRAL = np.diag([0.004, 0.005, 0.003])

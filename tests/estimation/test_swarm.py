@@ -7,12 +7,13 @@ import pytest
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.estimation import ESTIMATORS, SwarmEstimator, WeightedLeastSquares
+from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.fitness import make_fitness
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.reduction import reduce_rows
-from robotid_sim.estimation.swarm import physical_box
+from robotid_sim.estimation.swarm import SwarmEstimator, physical_box
 from robotid_sim.model.perturb import perturb
-from robotid_sim.optim import OPTIMIZERS
+from robotid_sim.optim.methods import OPTIMIZERS
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.kinematics import tip_position
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.excitation.constraints import Clearance, TipBox, TipPlane, TorqueLimit
 from robotid_sim.excitation.violation import violations
+from robotid_sim.kinematics.forward import tip_position
 
 
 def motion_of(robot, seed=0, count=5):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.inverse_kinematics import beyond_limits
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
 from robotid_sim.excitation import FAMILIES
 from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
+from robotid_sim.kinematics.inverse import beyond_limits
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import load_trajectory
 from robotid_sim.trajectory.homing import HomedTrajectory, approached, returned
+from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 PERIOD = 10.0
 DENSE = 30_001

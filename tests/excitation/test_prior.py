@@ -7,7 +7,7 @@ from excitations import random_root
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.estimation import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.design import random_feasible, torque_scale
 from robotid_sim.excitation.fourier_space import FourierOptions

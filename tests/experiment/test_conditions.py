@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.experiment import CONDITIONS, Scenario, Setting, compose, conditions
+from robotid_sim.experiment.conditions import CONDITIONS, Setting, compose, conditions
+from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.streams import named_stream
 
 

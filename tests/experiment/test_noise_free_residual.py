@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.measurement import RowFilter
-from robotid_sim.preprocess import RtsSmoother
+from robotid_sim.measurement.motion import RowFilter
+from robotid_sim.preprocess.rts import RtsSmoother
 
 CORNER = 200.0  # [Hz]
 CUTOFF = 250.0  # [Hz]

@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.control import ComputedTorque, Controller
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.controller import Controller
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import LogError, SimulationDiverged
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.experiment import rollout
-from robotid_sim.trajectory import PointToPoint
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.trajectory.quintic import PointToPoint
 
 SHORT = FourierOptions(period=2.0, periods=2, amplitude=0.5)
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
-from robotid_sim.experiment import Constant, Impulses, Scenario, Sinusoidal, rollout
-from robotid_sim.measurement import Log
-from robotid_sim.trajectory import PointToPoint
+from robotid_sim.experiment.disturbance import Constant, Impulses, Sinusoidal
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.measurement.log import Log
+from robotid_sim.trajectory.quintic import PointToPoint
 
 AMPLITUDE = np.array([4.0, 1.5])  # [N m]
 

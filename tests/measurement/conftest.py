@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robotid_sim.measurement import Log, Truth
+from robotid_sim.measurement.log import Log, Truth
 
 SAMPLES, JOINTS = 200, 3
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError, ShapeError
-from robotid_sim.measurement import Log
+from robotid_sim.measurement.log import Log
 
 
 def one_bad(values, channel, index, value):

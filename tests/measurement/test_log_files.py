@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import FileFormatError, LogError
-from robotid_sim.measurement import load_log, save_log
-from robotid_sim.measurement.files import VERSION
+from robotid_sim.measurement.files import VERSION, load_log, save_log
 
 CHANNELS = ("t", "q", "tau_meas", "dq", "tau_cmd")
 HEADER = ("joint_names", "joint_units", "torque_time_offset", "period", "seed")

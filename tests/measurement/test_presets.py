@@ -5,18 +5,11 @@ import pytest
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.measurement import (
-    PRESETS,
-    SENSORS,
-    Log,
-    Truth,
-    describe_presets,
-    load_log,
-    measure,
-    preset,
-    save_log,
-)
-from robotid_sim.measurement.sensors import PROVENANCE
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.files import load_log, save_log
+from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.measurement.presets import PRESETS, describe_presets, preset
+from robotid_sim.measurement.sensors import PROVENANCE, measure
 from robotid_sim.model.catalog import catalog, load_robot
 
 

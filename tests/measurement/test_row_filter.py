@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import butter, sosfiltfilt
 
 from robotid_sim.errors import LogError, OptionError, ShapeError
-from robotid_sim.measurement import Motion, RowFilter
+from robotid_sim.measurement.motion import Motion, RowFilter
 
 FILTER = RowFilter(first=100, stop=1900, step=20, edge=50, cutoff=0.02)
 ROUNDING = 1e-12

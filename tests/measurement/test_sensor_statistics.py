@@ -5,22 +5,23 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import kstest
 
-from robotid_sim.measurement import (
-    DroppedSamples,
+from robotid_sim.measurement.encoder_sensors import (
     EncoderColoredNoise,
     EncoderHarmonics,
     EncoderQuantization,
-    Log,
-    MotorCurrent,
-    Outliers,
     SampleJitter,
+)
+from robotid_sim.measurement.interpolation import between_samples
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.recording_faults import DroppedSamples, Outliers
+from robotid_sim.measurement.sensors import PROVENANCE
+from robotid_sim.measurement.torque_sensors import (
+    MotorCurrent,
     TorqueDelay,
     TorqueNoise,
     TorqueOffset,
     TorqueRipple,
 )
-from robotid_sim.measurement.interpolation import between_samples
-from robotid_sim.measurement.sensors import PROVENANCE
 
 DT = 1e-3  # [s]
 SAMPLES = 20_000

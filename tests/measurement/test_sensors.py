@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError
-from robotid_sim.measurement import (
-    SENSORS,
-    EncoderNoise,
-    EncoderQuantization,
-    Log,
-    MotorCurrent,
-    TorqueDelay,
-    TorqueNoise,
-    measure,
-    settled,
-)
-from robotid_sim.measurement.sensors import PROVENANCE
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.encoder_sensors import EncoderNoise, EncoderQuantization
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import PROVENANCE, measure, settled
+from robotid_sim.measurement.torque_sensors import MotorCurrent, TorqueDelay, TorqueNoise
 
 ACTIVE = {
     "dropped-samples": {"probability": 0.2},

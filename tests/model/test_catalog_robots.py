@@ -14,9 +14,9 @@ import trimesh
 from robotid_sim.cli.app import main
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque
-from robotid_sim.dynamics.kinematics import link_poses, tip_pose
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import InconsistentInertiaError, UnknownNameError
+from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.cad import fixed_shapes, link_solid
 from robotid_sim.model.catalog import (

@@ -7,8 +7,8 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import gravity_torque
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.errors import UrdfError
+from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import rotation_from_rpy, transform
 from robotid_sim.model.robot import Robot

@@ -9,8 +9,8 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError
+from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
 

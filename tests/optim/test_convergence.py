@@ -5,8 +5,9 @@ import pytest
 from cmaes import CMA
 from scipy.optimize import differential_evolution
 
-from robotid_sim.optim import OPTIMIZERS, minimize
 from robotid_sim.optim.functions import FUNCTIONS, StandardFunction, sphere
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import minimize
 
 DIM, BUDGET, TARGET = 10, 20_000, 1e-8
 SEEDS = range(10)

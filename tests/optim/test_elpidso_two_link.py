@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robotid_sim.optim import minimize
+from robotid_sim.optim.minimize import minimize
 from robotid_sim.papers.twolink.criterion import Criterion
 from robotid_sim.papers.twolink.model import FITTED, LOWER, UPPER
 from robotid_sim.papers.twolink.motion import integrate

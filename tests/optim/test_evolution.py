@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from robotid_sim.optim import OPTIMIZERS, minimize
 from robotid_sim.optim.de import others
 from robotid_sim.optim.functions import rastrigin, sphere
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import minimize
 
 
 @pytest.mark.parametrize("count", [4, 5, 17])

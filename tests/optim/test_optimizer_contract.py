@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import CallOrderError, OptionError
-from robotid_sim.optim import OPTIMIZERS, minimize
 from robotid_sim.optim.functions import sphere
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import minimize
 
 LOWER = np.array([-3.0, 1e-3, 100.0])
 UPPER = np.array([5.0, 2e-3, 1e6])

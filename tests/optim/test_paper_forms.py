@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from robotid_sim.optim import OPTIMIZERS, minimize
 from robotid_sim.optim.elpidso import learning_probability
 from robotid_sim.optim.functions import rastrigin, sphere
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.minimize import minimize
 
 LOWER, UPPER = np.array([-1.0, 2.0, -30.0]), np.array([2.0, 5.0, 10.0])
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robotid_sim.papers import PAPERS, Lab
+from robotid_sim.papers import PAPERS
 from robotid_sim.papers.irb120 import identification, model, optimum, trials
 from robotid_sim.papers.irb120.verdicts import best_of_six, standing
+from robotid_sim.papers.paper import Lab
 
 EXCITING = (0.21, -0.31, -0.39, -0.41, -0.33, 0.57, 0.31)
 """A motion that a swarm has found."""

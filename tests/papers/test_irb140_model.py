@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.dynamics.inverse_kinematics import singularity_index as index_of_urdf
-from robotid_sim.dynamics.kinematics import tip_jacobian, tip_pose
+from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
+from robotid_sim.kinematics.inverse import singularity_index as index_of_urdf
 from robotid_sim.model.catalog import load_robot, published_print
 from robotid_sim.papers.irb140 import kinematics
 from robotid_sim.papers.irb140.published import NAMES, mape, parameter_vector

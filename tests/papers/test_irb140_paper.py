@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import MissingExtraError
-from robotid_sim.papers import Lab, find_paper
+from robotid_sim.papers import find_paper
 from robotid_sim.papers.irb140 import network
 from robotid_sim.papers.irb140.published import parameter_vector
 from robotid_sim.papers.irb140.results import CLAMPS, EQUAL_SHARES, EQUAL_STEPS
@@ -17,6 +17,7 @@ from robotid_sim.papers.irb140.swarms import (
     clamped,
     search,
 )
+from robotid_sim.papers.paper import Lab
 
 
 def test_the_cost_is_zero_at_the_answer_and_grows_outside_the_box() -> None:

@@ -7,15 +7,9 @@ import pytest
 
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.model.catalog import catalog
-from robotid_sim.papers import (
-    PAPERS,
-    Claim,
-    Lab,
-    Paper,
-    Reproduction,
-    describe_papers,
-    find_paper,
-)
+from robotid_sim.papers import PAPERS, describe_papers, find_paper
+from robotid_sim.papers.claims import Claim
+from robotid_sim.papers.paper import Lab, Paper, Reproduction
 
 NAMES = (
     "twolink-elpidso", "rocr6-wlsrwpso", "irb120-mupso", "rs010n-sedsabso", "irb140-qpso",

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from robotid_sim.papers import Lab, find_paper
+from robotid_sim.papers import find_paper
+from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rocr6.verdicts import gain_over_start
 
 

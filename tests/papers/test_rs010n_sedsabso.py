@@ -9,8 +9,9 @@ import pytest
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.model.catalog import published_parameters
-from robotid_sim.papers import PAPERS, Lab
+from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import Claim
+from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rs010n import excitation, model, trials
 from robotid_sim.papers.rs010n.campaign import Results, Searches
 from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets

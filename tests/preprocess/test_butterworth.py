@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError
-from robotid_sim.measurement import Log
-from robotid_sim.preprocess import Butterworth
+from robotid_sim.measurement.log import Log
+from robotid_sim.preprocess.butterworth import Butterworth
 
 DT = 1e-3
 

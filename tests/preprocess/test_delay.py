@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError
-from robotid_sim.measurement import EncoderNoise, TorqueDelay, TorqueNoise, measure
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
 from robotid_sim.model.perturb import perturb
-from robotid_sim.preprocess import RtsSmoother
 from robotid_sim.preprocess.delay import Delay, estimate_delay, without_delay
+from robotid_sim.preprocess.rts import RtsSmoother
 
 NOISE = (EncoderNoise(), TorqueNoise())
 

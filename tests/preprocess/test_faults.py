@@ -5,14 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.measurement import (
-    DroppedSamples,
-    EncoderNoise,
-    EncoderQuantization,
-    Outliers,
-    TorqueNoise,
-    measure,
-)
+from robotid_sim.measurement.encoder_sensors import EncoderNoise, EncoderQuantization
+from robotid_sim.measurement.recording_faults import DroppedSamples, Outliers
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.preprocess.faults import find_faults, repaired
 
 NOISE = (TorqueNoise(), EncoderNoise())

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.measurement import Log
-from robotid_sim.preprocess import FourierFit, RtsSmoother
-from robotid_sim.preprocess.fourier_fit import likely_orders
+from robotid_sim.measurement.log import Log
+from robotid_sim.preprocess.fourier_fit import FourierFit, likely_orders
+from robotid_sim.preprocess.rts import RtsSmoother
 
 DT, PERIOD, SAMPLES = 1e-3, 4.0, 4000
 SIZES = ((1, 0.8), (2, -0.3), (5, 0.1))

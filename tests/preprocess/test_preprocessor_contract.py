@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.measurement import EncoderNoise, TorqueNoise, Truth, measure
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.log import Truth
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.perturb import perturb
-from robotid_sim.preprocess import PREPROCESSORS, Rows
+from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.gate import GatedRowFilter
+from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.torque_filters import five_point_cubic
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError
-from robotid_sim.measurement import EncoderNoise, Log
-from robotid_sim.preprocess import Rows, RtsSmoother
-from robotid_sim.preprocess.rts import likelihood_corner
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.log import Log
+from robotid_sim.preprocess.preprocessor import Rows
+from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 
 ALL_ROWS = Rows(cutoff=5.0, rate=10.0, tail=0.0, edge=0.0)
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.signal import savgol_filter
 
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.measurement import Log
-from robotid_sim.preprocess import SavitzkyGolay
+from robotid_sim.measurement.log import Log
+from robotid_sim.preprocess.savitzky_golay import SavitzkyGolay
 
 DT = 1e-3
 

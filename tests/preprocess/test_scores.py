@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from robotid_sim.estimation import WeightedLeastSquares
-from robotid_sim.measurement import TorqueDelay, TorqueNoise, measure
-from robotid_sim.preprocess import PREPROCESSORS, Adaptive, PeriodAveraging, RtsSmoother
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.period_averaging import PeriodAveraging
+from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.validation.preprocessing import near_reversals, score_preprocessor
 
 

@@ -19,7 +19,7 @@ from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, torque_filters
 from robotid_sim.report.loop_section import effort_table
-from robotid_sim.trajectory import PointToPoint
+from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.validation.prediction import predictions
 
 

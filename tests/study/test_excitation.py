@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.dynamics.kinematics import tip_position
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import (
     InfeasibleError,
@@ -15,7 +14,8 @@ from robotid_sim.errors import (
 )
 from robotid_sim.excitation import FAMILIES
 from robotid_sim.excitation.constraints import TorqueLimit
-from robotid_sim.measurement import save_log
+from robotid_sim.kinematics.forward import tip_position
+from robotid_sim.measurement.files import save_log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.study.config import load_config
 from robotid_sim.study.excitation import (

@@ -8,7 +8,7 @@ from robotid_sim.measurement.presets import PRESETS
 from robotid_sim.study.config import load_config
 from robotid_sim.study.scoring import compare_preprocessing
 from robotid_sim.study.stages import friction_law_of, identify, sensors_of, simulate
-from robotid_sim.trajectory import PointToPoint
+from robotid_sim.trajectory.quintic import PointToPoint
 
 
 def still(robot):

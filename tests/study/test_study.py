@@ -11,7 +11,8 @@ from robots import FURTHER, ROBOTS, urdf_path
 
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import FileFormatError
-from robotid_sim.measurement import Truth, load_log
+from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Truth
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import load_config

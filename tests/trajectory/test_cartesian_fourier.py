@@ -6,11 +6,11 @@ from robots import urdf_path
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.dynamics.kinematics import link_poses, tip_pose
 from robotid_sim.errors import OptionError, PathError, ShapeError
 from robotid_sim.excitation.cartesian_space import CartesianFourierOptions
+from robotid_sim.kinematics.carried_point import CarriedPoint
+from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.carried_point import CarriedPoint
 
 CENTER = (0.35, 0.0, 0.45)  # [m]
 WRIST = (0.302, 0.0, 0.07)  # [m] in the frame of the forearm

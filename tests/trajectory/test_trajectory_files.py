@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import FileFormatError
-from robotid_sim.trajectory import FourierTrajectory
-from robotid_sim.trajectory.fourier import SCHEMA_VERSION
+from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
 
 
 def awkward_series(*, home):

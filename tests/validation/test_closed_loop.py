@@ -6,12 +6,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from robotid_sim.control import CONTROLLERS, LoopGains, ModelController
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.controller import ModelController
+from robotid_sim.control.gains import LoopGains
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, SimulationDiverged, UnknownNameError
-from robotid_sim.measurement import Log
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
-from robotid_sim.trajectory.path import fastest_lap, tracking_path
+from robotid_sim.tasks.path import fastest_lap, tracking_path
 from robotid_sim.validation.closed_loop import DISTURBANCE, LoopPlan, closed_loop
 
 MODELS = ("true", "nominal", "identified")

@@ -4,13 +4,13 @@ import control
 import numpy as np
 import pytest
 
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.engine.plant import Plant
-from robotid_sim.experiment import rollout
+from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model import inertia
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Link, Robot
-from robotid_sim.trajectory import PointToPoint
+from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.validation.metrics import (
     absolute_energy,
     chattering_index,

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError
-from robotid_sim.estimation import WeightedLeastSquares, build_problem
 from robotid_sim.estimation.bound import cramer_rao
-from robotid_sim.measurement import EncoderNoise, TorqueNoise, measure
-from robotid_sim.preprocess import KalmanTorque, RtsSmoother
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.preprocess.kalman_torque import KalmanTorque
 from robotid_sim.preprocess.preprocessor import Rows
+from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.validation.prediction import clean_log, exact_problem, predict, rms
 from robotid_sim.validation.preprocessing import compare_torque_filters
 

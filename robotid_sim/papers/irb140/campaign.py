@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.papers.irb140.network import NETWORKS, SAMPLES, TASK
 from robotid_sim.papers.irb140.published import RUNS
 from robotid_sim.papers.irb140.results import BOX, CASES, CLAMPS, COUNTED, Results

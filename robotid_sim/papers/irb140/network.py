@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.kinematics import tip_jacobian, tip_position
 from robotid_sim.errors import MissingExtraError
+from robotid_sim.kinematics.forward import tip_jacobian, tip_position
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import SINGULAR

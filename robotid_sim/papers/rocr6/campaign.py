@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers.paper import Lab

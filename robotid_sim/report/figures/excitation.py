@@ -5,8 +5,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Line, Panel, Points, Space
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.kinematics import link_poses, tip_position
 from robotid_sim.excitation.explain import Explanation
+from robotid_sim.kinematics.forward import link_poses, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
 from robotid_sim.trajectory.reference import Trajectory

@@ -4,7 +4,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Mark, Matrix, Panel, Points
-from robotid_sim.estimation import Estimate
+from robotid_sim.estimation.estimate import Estimate
 
 SPREAD = 1.959964
 """Half width of a 95 % interval in standard deviations."""

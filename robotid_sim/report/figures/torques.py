@@ -7,7 +7,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.chart import Band, Chart, Line, Panel, Points, thinned
-from robotid_sim.measurement import Log, Motion
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.validation.prediction import Prediction
 
 SAMPLES = 500

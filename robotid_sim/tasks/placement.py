@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.inverse_kinematics import WHOLE_POSE, Demand, PathSolution
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.errors import PathError
+from robotid_sim.kinematics.following import POINTS, Poses, follow
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.kinematics.inverse import WHOLE_POSE, Demand, PathSolution
+from robotid_sim.kinematics.workspace import by_condition, motion_axes, reach, starts, tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.following import POINTS, Poses, follow
-from robotid_sim.trajectory.shapes import PLANES, PlaneName, Shape
-from robotid_sim.trajectory.workspace import by_condition, motion_axes, reach, starts, tip_demand
+from robotid_sim.tasks.shapes import PLANES, PlaneName, Shape
 
 LARGEST_INDEX = 100.0
 """Largest singularity index along a path that is placed by us."""

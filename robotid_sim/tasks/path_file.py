@@ -9,23 +9,23 @@ from scipy.interpolate import BSpline
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.dynamics.inverse_kinematics import Demand, PathSolution, beyond_limits
 from robotid_sim.errors import OptionError, PathError
+from robotid_sim.kinematics.following import DENSITY, POINTS, Poses, follow_joints
+from robotid_sim.kinematics.inverse import Demand, PathSolution, beyond_limits
+from robotid_sim.kinematics.workspace import starts, tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.following import DENSITY, POINTS, Poses, follow_joints
-from robotid_sim.trajectory.path import JointPath
-from robotid_sim.trajectory.placement import NEAR_SINGULAR, Attempt, best_of
-from robotid_sim.trajectory.tasks import DEFAULT_PLAN, RunPlan, TaskRun, lap_runs
-from robotid_sim.trajectory.timed import TimedPath
-from robotid_sim.trajectory.waypoints import Waypoints, read_waypoints
-from robotid_sim.trajectory.workspace import starts, tip_demand
+from robotid_sim.tasks.path import JointPath
+from robotid_sim.tasks.placement import NEAR_SINGULAR, Attempt, best_of
+from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, TaskRun, lap_runs
+from robotid_sim.tasks.timed_path import TimedPath
+from robotid_sim.tasks.waypoints import Waypoints, read_waypoints
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathFile:
     """Path from a CSV file: joint positions or tip poses, with or without times.
 
-    The columns are those of `robotid_sim.trajectory.waypoints.read_waypoints`. Between the rows
+    The columns are those of `robotid_sim.tasks.waypoints.read_waypoints`. Between the rows
     runs a smooth curve: a straight edge needs points along it. With ``x,y,z`` alone the orientation
     is held from the start, which is reached from the home pose or, where the path then fails or has
     a large singularity index, from random configurations. Without a column ``t`` the speed is that

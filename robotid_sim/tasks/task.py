@@ -6,9 +6,8 @@ from typing import ClassVar, Literal, Protocol
 from robotid_sim.arrays import Float1D, readonly
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.path import JointPath, Lap, fastest_lap, shape_path
-from robotid_sim.trajectory.reference import Trajectory
-from robotid_sim.trajectory.shapes import (
+from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, shape_path
+from robotid_sim.tasks.shapes import (
     CIRCLE,
     FIGURE_EIGHT,
     LINE,
@@ -17,6 +16,7 @@ from robotid_sim.trajectory.shapes import (
     PlaneName,
     Shape,
 )
+from robotid_sim.trajectory.reference import Trajectory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeTask:
-    """A shape that the tip draws in a plane; see `robotid_sim.trajectory.path.shape_path`."""
+    """A shape that the tip draws in a plane; see `robotid_sim.tasks.path.shape_path`."""
 
     shape: ClassVar[Shape]
 

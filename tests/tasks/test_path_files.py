@@ -5,13 +5,13 @@ import pytest
 from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
-from robotid_sim.dynamics.kinematics import tip_pose, tip_position
 from robotid_sim.errors import FileFormatError, PathError
+from robotid_sim.kinematics.following import phase_spline
+from robotid_sim.kinematics.forward import tip_pose, tip_position
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import TASKS
-from robotid_sim.trajectory.following import phase_spline
-from robotid_sim.trajectory.tasks import RunPlan
-from robotid_sim.trajectory.waypoints import read_waypoints
+from robotid_sim.tasks import TASKS
+from robotid_sim.tasks.task import RunPlan
+from robotid_sim.tasks.waypoints import read_waypoints
 
 ON_PATH = 5e-5
 """Largest distance of the tip from the rows [m]."""

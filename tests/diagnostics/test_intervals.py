@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from robotid_sim.diagnostics.intervals import confidence_intervals, correlation, relative_std
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import WeightedLeastSquares
-from robotid_sim.estimation.intervals import confidence_intervals, correlation, relative_std
-from robotid_sim.estimation.least_squares import SATURATED
+from robotid_sim.estimation.least_squares import SATURATED, WeightedLeastSquares
 
 
 def hits(data, noises, *, block=0.2, **options):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.errors import OptionError, PathError
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.kinematics.workspace import reach
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import TASKS
-from robotid_sim.trajectory.path import tracking_path
-from robotid_sim.trajectory.tasks import RunPlan
-from robotid_sim.trajectory.workspace import reach
+from robotid_sim.tasks import TASKS
+from robotid_sim.tasks.path import tracking_path
+from robotid_sim.tasks.task import RunPlan
 
 AXES = {
     "irb140": "xyz",

@@ -7,12 +7,12 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.inverse_kinematics import singularity_index
-from robotid_sim.dynamics.kinematics import tip_pose, tip_position
 from robotid_sim.errors import OptionError, PathError, ShapeError
+from robotid_sim.kinematics.forward import tip_pose, tip_position
+from robotid_sim.kinematics.inverse import singularity_index
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.path import JointPath, Lap, fastest_lap, tracking_path
+from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, tracking_path
 
 CIRCLES = ("irb140", "iiwa", "panda", "ur5")
 SMALL = ("twolink", "ppp", "scara", "rp")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.inverse_kinematics import Demand
-from robotid_sim.dynamics.kinematics import tip_position
+from robotid_sim.kinematics.following import follow, follow_joints, phase_spline
+from robotid_sim.kinematics.forward import tip_position
+from robotid_sim.kinematics.inverse import Demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.following import follow, follow_joints, phase_spline
 
 POSITION = Demand(rows=3, rank=3)
 

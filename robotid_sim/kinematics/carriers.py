@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from robotid_sim.dynamics.inverse_kinematics import beyond_limits
-from robotid_sim.dynamics.kinematics import link_poses
 from robotid_sim.errors import PathError
+from robotid_sim.kinematics.carried_point import CarriedPoint
+from robotid_sim.kinematics.forward import link_poses
+from robotid_sim.kinematics.inverse import beyond_limits
+from robotid_sim.kinematics.workspace import configurations
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.carried_point import CarriedPoint
-from robotid_sim.trajectory.workspace import configurations
 
 Follow = Literal["wrist", "tip"]
 

@@ -7,14 +7,14 @@ from scipy.interpolate import BSpline
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.inverse_kinematics import singularity_index
 from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.kinematics.following import POINTS, phase_spline
+from robotid_sim.kinematics.inverse import singularity_index
+from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.following import POINTS, phase_spline
-from robotid_sim.trajectory.placement import place
+from robotid_sim.tasks.placement import place
+from robotid_sim.tasks.shapes import CIRCLE, PlaneName, Shape
 from robotid_sim.trajectory.reference import Reference
-from robotid_sim.trajectory.shapes import CIRCLE, PlaneName, Shape
-from robotid_sim.trajectory.workspace import tip_demand
 
 JOINT_SWING = 0.25
 """Swing of a task in joint space, over half of the range of every joint."""

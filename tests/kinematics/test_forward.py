@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.kinematics import link_poses, tip_jacobian, tip_pose
 from robotid_sim.errors import ShapeError
+from robotid_sim.kinematics.forward import link_poses, tip_jacobian, tip_pose
 from robotid_sim.model.robot import Robot
 
 EXACT = 1e-12  # [m] a chain of seven products of rotations

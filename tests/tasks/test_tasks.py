@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.inverse_kinematics import singularity_index
-from robotid_sim.dynamics.kinematics import tip_pose, tip_position
 from robotid_sim.errors import OptionError, PathError, RobotIdError
+from robotid_sim.kinematics.following import phase_spline
+from robotid_sim.kinematics.forward import tip_pose, tip_position
+from robotid_sim.kinematics.inverse import singularity_index
+from robotid_sim.kinematics.workspace import reach, tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory import TASKS
-from robotid_sim.trajectory.following import phase_spline
-from robotid_sim.trajectory.path import Lap, fastest_lap, tracking_path
-from robotid_sim.trajectory.tasks import RunPlan, TaskRun
-from robotid_sim.trajectory.workspace import reach, tip_demand
+from robotid_sim.tasks import TASKS
+from robotid_sim.tasks.path import Lap, fastest_lap, tracking_path
+from robotid_sim.tasks.task import RunPlan, TaskRun
 
 SIX = ("irb140", "irb120", "rs010n", "rocr6", "iiwa", "panda")
 FEW = ("twolink", "ppp", "scara", "rp")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.inverse_kinematics import (
+from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
+from robotid_sim.kinematics.inverse import (
     WHOLE_POSE,
     Demand,
     inverse_kinematics,
@@ -12,7 +13,6 @@ from robotid_sim.dynamics.inverse_kinematics import (
     singularity_index,
     solve_path,
 )
-from robotid_sim.dynamics.kinematics import tip_jacobian, tip_pose
 from robotid_sim.model.robot import Robot
 
 POSE = 1e-9

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import WeightedLeastSquares
-from robotid_sim.estimation.essential import essential_parameters
 from robotid_sim.estimation.extension import restricted
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 
 
 def fit(problem):

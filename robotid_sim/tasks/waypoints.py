@@ -11,7 +11,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import FileFormatError
-from robotid_sim.trajectory.following import resting_spline
+from robotid_sim.kinematics.following import resting_spline
 
 Columns = Literal["joints", "position", "pose"]
 

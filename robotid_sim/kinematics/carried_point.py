@@ -5,11 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, readonly
-from robotid_sim.dynamics.inverse_kinematics import pose_label
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays, readonly
 from robotid_sim.errors import PathError, ShapeError
-from robotid_sim.trajectory import tip_kernels
-from robotid_sim.trajectory.reference import Motion
+from robotid_sim.kinematics import point_kernels
+from robotid_sim.kinematics.inverse import pose_label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +66,7 @@ class CarriedPoint:
             If a target cannot be reached from the one before; the text names it.
         """
         chain = (self.geometry, self.point, self.moved, self.q_start[: self.bodies].copy())
-        Q, count = tip_kernels.follow(*chain, self.position, targets, self.held, self.moved.size)
+        Q, count = point_kernels.follow(*chain, self.position, targets, self.held, self.moved.size)
         self._require(count, targets)
         return self._whole(Q)
 
@@ -81,7 +80,7 @@ class CarriedPoint:
         """
         Q = np.array(seeds[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)
-        self._require(tip_kernels.polish(*chain, targets, self.held, self.moved.size), targets)
+        self._require(point_kernels.polish(*chain, targets, self.held, self.moved.size), targets)
         return self._whole(Q)
 
     def rates(self, q: Float2D, v: Float2D, a: Float2D) -> tuple[Float2D, Float2D]:
@@ -97,15 +96,15 @@ class CarriedPoint:
         """
         Q = np.array(q[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)
-        dq, ddq, count = tip_kernels.rates(*chain, v, a, self.moved.size)
+        dq, ddq, count = point_kernels.rates(*chain, v, a, self.moved.size)
         if count < len(q):
             raise PathError(f"sample {count + 1} of {len(q)} is singular for '{self.robot_name}'")
         return self._whole(dq, rest=False), self._whole(ddq, rest=False)
 
-    def sensitivity(self, motion: Motion) -> tuple[Float, Float, Float, Float]:
+    def sensitivity(self, motion: MotionArrays) -> tuple[Float, Float, Float, Float]:
         """Return J, dV/dq, dA/dq, dA/d(dq) along a motion, each (N, r, r); see the kernel."""
         Q, DQ, DDQ = (np.array(part[:, : self.bodies]) for part in motion)
-        J, Vq, Aq, Adq = tip_kernels.sensitivity(
+        J, Vq, Aq, Adq = point_kernels.sensitivity(
             self.geometry, self.point, self.moved, Q, DQ, DDQ, self.moved.size
         )
         return J, Vq, Aq, Adq

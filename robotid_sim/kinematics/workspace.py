@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.inverse_kinematics import (
+from robotid_sim.errors import PathError
+from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
+from robotid_sim.kinematics.inverse import (
     RANK_TOLERANCE,
     WHOLE_POSE,
     Demand,
     inverse_kinematics,
     singularity_index,
 )
-from robotid_sim.dynamics.kinematics import tip_jacobian, tip_pose
-from robotid_sim.errors import PathError
 from robotid_sim.model.robot import Robot
 
 CENTERS = 40

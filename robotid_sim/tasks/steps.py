@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.dynamics.inverse_kinematics import Demand, beyond_limits, inverse_kinematics
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.errors import OptionError, PathError
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.kinematics.inverse import Demand, beyond_limits, inverse_kinematics
+from robotid_sim.kinematics.workspace import motion_axes, reach, tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.path import tracking_path
+from robotid_sim.tasks.path import tracking_path
+from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, TaskRun
 from robotid_sim.trajectory.quintic import PointToPoint
-from robotid_sim.trajectory.tasks import DEFAULT_PLAN, RunPlan, TaskRun
-from robotid_sim.trajectory.workspace import motion_axes, reach, tip_demand
 
 STEP_SHARE = 0.01
 """Step of the tip over the reach of the arm."""

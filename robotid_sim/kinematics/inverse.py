@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.dynamics.kinematics import tip_jacobian, tip_pose
+from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
 from robotid_sim.model.robot import Robot
 
 STEPS = 60

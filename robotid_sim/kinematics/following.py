@@ -6,7 +6,8 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.dynamics.inverse_kinematics import (
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.kinematics.inverse import (
     Demand,
     PathSolution,
     beyond_limits,
@@ -15,7 +16,6 @@ from robotid_sim.dynamics.inverse_kinematics import (
     singularity_index,
     solve_path,
 )
-from robotid_sim.dynamics.kinematics import tip_pose
 from robotid_sim.model.robot import Robot
 
 Poses = Callable[[Float1D], Float]

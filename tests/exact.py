@@ -1,14 +1,13 @@
 """Linear problems with exactly known motion."""
 
 import numpy as np
-import pytest
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
-from robotid_sim.estimation import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.measurement import Motion
+from robotid_sim.measurement.motion import Motion
 
 
 class Exact:
@@ -50,17 +49,3 @@ class Exact:
     def white(self, rng):
         """Return white noise of 1 % of the RMS torque of every joint."""
         return self.noise * rng.standard_normal(self.tau.shape)
-
-
-@pytest.fixture(scope="session")
-def exact():
-    """Return a function that makes exact data, once per session, robot and rate."""
-    done = {}
-
-    def make(robot, rate=50.0, *, period=10.0):
-        key = (robot.geometry.tobytes(), rate, period)
-        if key not in done:
-            done[key] = Exact(robot, rate, period=period)
-        return done[key]
-
-    return make

@@ -7,8 +7,8 @@ from scipy.interpolate import BSpline
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import OptionError
-from robotid_sim.trajectory.following import resting_spline
-from robotid_sim.trajectory.path import JointPath
+from robotid_sim.kinematics.following import resting_spline
+from robotid_sim.tasks.path import JointPath
 from robotid_sim.trajectory.reference import Reference
 
 

@@ -1,0 +1,1 @@
+"""Diagnostics: whether an estimate deserves trust, and what the data do not show."""
