@@ -86,3 +86,7 @@ class SimulationDiverged(RobotIdError, ArithmeticError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class PluginError(RobotIdError, ValueError):
+    """A user's own part cannot be imported, shadows a name, or lacks the contract."""

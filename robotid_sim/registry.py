@@ -3,14 +3,25 @@
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Generic,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
-from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.errors import OptionError, PluginError, UnknownNameError
 
 T = TypeVar("T")
+
+KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 INTERNAL: Mapping[str, Any] = {"internal": True}
 """Metadata of a field that is no option: it holds what the object found out."""
@@ -25,24 +36,69 @@ PLAIN: Mapping[Any, tuple[type, str]] = {
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """Read-only mapping from kebab-case names to the dataclasses of one family.
+    """Mapping from kebab-case names to the dataclasses of one family, to which users may add.
 
     Parameters
     ----------
     noun : str
         What an entry is, in the singular; used in messages.
+    base : type
+        The abstract class or protocol that every entry fulfills.
     entries : mapping of str to type
         The classes; each is a dataclass whose fields are its options.
     """
 
-    def __init__(self, noun: str, entries: Mapping[str, type[T]]) -> None:
+    def __init__(self, noun: str, base: type, entries: Mapping[str, type[T]]) -> None:
         self.noun = noun
+        self.base = base
         self._entries = dict(sorted(entries.items()))
+        self._origins: dict[str, str] = {}
+
+    @overload
+    def register(self, name: str, cls: type[T]) -> type[T]: ...
+    @overload
+    def register(self, name: str) -> Callable[[type[T]], type[T]]: ...
+    def register(
+        self, name: str, cls: type[T] | None = None
+    ) -> type[T] | Callable[[type[T]], type[T]]:
+        """Add a class of the user's own; also usable as a decorator, ``@SENSORS.register("mine")``.
+
+        Parameters
+        ----------
+        name : str
+            Kebab-case; what TOML and the command line then call it.
+        cls : type, optional
+            A dataclass that fulfills the contract of the family, see `robotid_sim.testing`.
+
+        Raises
+        ------
+        PluginError
+            If the name is no kebab-case or taken, or the class lacks the contract.
+        """
+        if cls is None:
+            return lambda decorated: self.register(name, decorated)
+        self._require_acceptable(name, cls)
+        self._entries = dict(sorted({**self._entries, name: cls}.items()))
+        self._origins[name] = cls.__module__
+        return cls
+
+    def _require_acceptable(self, name: str, cls: type[T]) -> None:
+        what = f"{self.noun} '{name}'"
+        if not KEBAB.fullmatch(name):
+            raise PluginError(f"{what}: a name is lower-case words joined by '-'")
+        if name in self._entries:
+            raise PluginError(f"{what} would shadow one that exists; choose another name")
+        if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
+            raise PluginError(f"{what} is no dataclass; its fields are its options")
+        missing = sorted(m for m in _members(self.base) if not _has_member(cls, m))
+        if missing or not (_is_protocol(self.base) or issubclass(cls, self.base)):
+            lacks = f"lacks {', '.join(missing)}" if missing else "does not derive from it"
+            raise PluginError(f"{what} must be a {self.base.__name__}: it {lacks}")
 
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._entries:
-            known = ", ".join(self._entries)
-            raise UnknownNameError(f"unknown {self.noun} '{name}'; known: {known}")
+            names = ", ".join(self._entries)
+            raise UnknownNameError(f"unknown {self.noun} '{name}'; known: {names}")
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
@@ -74,9 +130,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                     f"{self.noun} '{name}' has no option '{option}'; options: {allowed}"
                 )
         try:
-            made, reason = cls(**options), None
+            entry, reason = cls(**options), None
         except TypeError as error:
-            made, reason = None, error
+            entry, reason = None, error
         # After the class, which knows better what it needs where it looks itself.
         for option, value in options.items():
             if _misfit(value, kinds[option]):
@@ -84,23 +140,48 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                     f"{self.noun} '{name}': option '{option}' must be {_in_words(kinds[option])}, "
                     f"got {value!r}"
                 ) from reason
-        if made is None:
+        if entry is None:
             raise OptionError(f"{self.noun} '{name}': {reason}") from reason
-        return made
+        return entry
 
     def name_of(self, value: T) -> str:
-        """Return the registered name of an object's class."""
+        """Return the registered name of an object's class, or its class name in kebab-case."""
         for name, cls in self._entries.items():
             if type(value) is cls:
                 return name
-        raise UnknownNameError(f"{type(value).__name__} is not a registered {self.noun}")
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", type(value).__name__).lower()
 
     def describe(self) -> list[dict[str, str]]:
-        """Return name, first docstring line and source of every entry, for `robotid list`."""
+        """Return name, first docstring line and source of every entry, for `robotid list`.
+
+        The source of an entry that a user registered names the module that it came from.
+        """
         return [
-            {"name": name, "summary": summary_of(cls), "source": source_of(cls)}
+            {"name": name, "summary": summary_of(cls), "source": self._source(name, cls)}
             for name, cls in self._entries.items()
         ]
+
+    def _source(self, name: str, cls: type) -> str:
+        if name not in self._origins:
+            return source_of(cls)
+        return "; ".join(filter(None, (f"plugin {self._origins[name]}", source_of(cls))))
+
+
+def _is_protocol(base: type) -> bool:
+    return bool(getattr(base, "_is_protocol", False))
+
+
+def _members(base: type) -> frozenset[str]:
+    """Return the names that a class must define to fulfill an abstract class or protocol."""
+    names = base.__protocol_attrs__ if _is_protocol(base) else base.__abstractmethods__  # type: ignore[attr-defined]
+    return frozenset(names)
+
+
+def _has_member(cls: type, name: str) -> bool:
+    if name in cls.__dataclass_fields__:  # type: ignore[attr-defined]
+        return True
+    member = getattr(cls, name, None)
+    return member is not None and not getattr(member, "__isabstractmethod__", False)
 
 
 def _options(cls: type) -> dict[str, Any]:
@@ -114,13 +195,13 @@ def _options(cls: type) -> dict[str, Any]:
 def _is_object(kind: Any) -> bool:
     """Return whether values of a kind are objects, which no configuration can give."""
     parts = set(get_args(kind) or (kind,)) - {NoneType}
-    return all(isinstance(one, type) and one not in PLAIN and one is not Any for one in parts)
+    return all(isinstance(part, type) and part not in PLAIN and part is not Any for part in parts)
 
 
 def _misfit(value: object, kind: Any) -> bool:
     """Return whether a value is not of a kind; all but plain kinds are left to the class."""
     if get_origin(kind) in (Union, UnionType):
-        return all(_misfit(value, one) for one in get_args(kind))
+        return all(_misfit(value, part) for part in get_args(kind))
     if get_origin(kind) is tuple:
         return isinstance(value, str) or (
             isinstance(value, list | tuple) and any(_misfit(v, get_args(kind)[0]) for v in value)
@@ -139,7 +220,7 @@ def _misfit(value: object, kind: Any) -> bool:
 
 def _in_words(kind: Any) -> str:
     if get_origin(kind) in (Union, UnionType):
-        return " or ".join(_in_words(one) for one in get_args(kind) if one is not NoneType)
+        return " or ".join(_in_words(part) for part in get_args(kind) if part is not NoneType)
     if get_origin(kind) is tuple:
         return f"a list, each entry {_in_words(get_args(kind)[0])}"
     return PLAIN[kind][1] if kind in PLAIN else str(kind)

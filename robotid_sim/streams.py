@@ -1,6 +1,7 @@
 """Random streams by name: what one stage draws does not depend on what others draw."""
 
 import zlib
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,3 +24,14 @@ def named_stream(source: int | np.random.Generator, *names: str) -> np.random.Ge
     keys = tuple(zlib.crc32(name.encode()) for name in names)
     child = np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, *keys))
     return np.random.default_rng(child)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Random generators of the stages of a study: children of one seed by the stage's name."""
+
+    seed: int
+
+    def __call__(self, stage: str) -> np.random.Generator:
+        """Return the generator of a stage, at its start."""
+        return named_stream(self.seed, stage)

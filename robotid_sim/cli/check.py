@@ -20,9 +20,8 @@ from robotid_sim.model.diagnosis import (
 )
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
+from robotid_sim.study.build import build_basis, build_robot
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import basis_of
-from robotid_sim.study.robots import read_robot
 from robotid_sim.validation.prediction import rms
 
 UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is (robotid_sim[cad])"
@@ -47,8 +46,8 @@ def check(
     if out is not None and not repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")
     raw = study.robot.model_copy(update={"repair": False})
-    read = read_robot(robot, raw, formal=True)
-    basis = basis_of(read, study)
+    read = build_robot(robot, raw, formal=True)
+    basis = build_basis(read, study)
     bodies = diagnose(read)
     report = _report(read, basis, bodies)
     if repair:

@@ -1,36 +1,42 @@
 """``robotid design``: excitation trajectories."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
-from robotid_sim.arrays import Float1D
 from robotid_sim.cli import options, output
 from robotid_sim.cli.view import show_motion
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
+from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import assess
 from robotid_sim.excitation.explain import Explanation
 from robotid_sim.excitation.optimal import DesignResult
+from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
+from robotid_sim.streams import Streams
+from robotid_sim.study.build import (
+    build_basis,
+    build_criterion,
+    build_design,
+    build_nominal,
+    build_robot,
+)
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import (
     Designs,
-    basis_of,
-    check_design,
-    compared_designs,
     contacts,
-    designs,
+    designs_by_criteria,
     expected_accuracy,
     explanation,
 )
-from robotid_sim.study.robots import nominal_robot, read_robot
-from robotid_sim.study.study import versions
+from robotid_sim.study.excitation import design as design_stage
 from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import Excitation, run_time
 
@@ -99,134 +105,122 @@ def design(
         require_writable(path)
     if view:
         require_display()
-    study = _chosen(study, family, criterion, solver, count, prior, clearance, floor)
-    plant = read_robot(robot, study.robot)
-    check_design(plant, study)
-    with output.progress_bar(enabled=not json) as progress:
-        found = designs(plant, study, workers=workers, progress=progress)
-        others = compared_designs(plant, study, COMPARED, progress) if compare else {}
-    files = _written(found, out)
-    model = nominal_robot(plant, study)
-    basis = basis_of(model, study)
-    if csv is not None:
-        export_csv(found.trajectories[0], csv, study.experiment.rate, model)
-    told = explanation(model, basis, found.trajectories, study) if explain else None
-    content = _content(plant, model, basis, found, files, study, others, told)
-    content["contacts"] = contacts(model, found.trajectories, study)
-    if report is not None:
-        from robotid_sim.report.design_report import design_report  # loads matplotlib
-        from robotid_sim.report.page import write_page
-
-        again = (study, options.command_line(), versions())
-        write_page(design_report(model, basis, found, others, told, *again), report)
-    if json:
-        output.print_json(content)
-    else:
-        _print_design(found, content, told)
-    if view:
-        show_motion(Playback.of_trajectory(model, found.trajectories[0], out.stem))
-    if found.interrupted:
-        return INTERRUPTED
-    return 1 if any(one.violated for one in found.designs) else 0
-
-
-def _chosen(
-    study: StudyConfig,
-    family: str | None,
-    criterion: str | None,
-    solver: str | None,
-    count: int | None,
-    prior: list[Path] | None,
-    clearance: float | None,
-    floor: float | None,
-) -> StudyConfig:
-    """Return the study with the choices of the command line."""
-    wanted: dict[str, Any] = {
+    space = {"clearance": clearance, "floor": floor}
+    chosen: dict[str, Any] = {
         "family": family,
         "criterion": criterion,
         "solver": solver,
         "count": count,
-        "prior": None if prior is None else tuple(prior),
     }
-    made = {name: value for name, value in wanted.items() if value is not None}
-    space = {"clearance": clearance, "floor": floor}
-    kept = {name: value for name, value in space.items() if value is not None}
-    constraints = study.design.constraints.model_copy(update=kept)
-    design = study.design.model_copy(update={**made, "constraints": constraints})
-    return study.model_copy(update={"design": design})
+    chosen["prior"] = None if prior is None else tuple(prior)
+    study = study.with_design(chosen, space)
+    plant = build_robot(robot, study.robot)
+    model = build_nominal(plant, study)
+    basis = build_basis(model, study)
+    plan = build_design(model, basis, study)
+    task = _Task(plant.name, model, basis, plan)
+    rng = Streams(study.seed)
+    with output.progress_bar(enabled=not json) as progress:
+        designs = design_stage(
+            model, basis, plan, rng("design"), workers=workers, progress=progress
+        )
+        criteria = {name: build_criterion(study.design, name) for name in COMPARED if compare}
+        rngs = {name: rng("design") for name in criteria}
+        others = designs_by_criteria(model, basis, plan, rngs, criteria, progress)
+    files = _written(designs, out)
+    if csv is not None:
+        export_csv(designs.trajectories[0], csv, plan.rate, model)
+    reasons = explanation(model, basis, designs.trajectories, plan) if explain else None
+    content = task.content(designs, files, others, reasons)
+    if report is not None:
+        from robotid_sim.report.design_report import design_report  # loads matplotlib
+        from robotid_sim.report.page import write_page
+
+        recipe = options.recipe(study)
+        write_page(design_report(model, basis, designs, others, reasons, plan, recipe), report)
+    if json:
+        output.print_json(content)
+    else:
+        _print_design(designs, content, reasons)
+    if view:
+        show_motion(Playback.of_trajectory(model, designs.trajectories[0], out.stem))
+    if designs.interrupted:
+        return INTERRUPTED
+    return 1 if any(result.violated for result in designs.designs) else 0
 
 
-def _written(found: Designs, out: Path) -> list[Path]:
+def _written(designs: Designs, out: Path) -> list[Path]:
     """Write the trajectories; return their files."""
     files = [out]
     files += [
-        out.with_name(f"{out.stem}-{k}{out.suffix}") for k in range(2, len(found.trajectories) + 1)
+        out.with_name(f"{out.stem}-{k}{out.suffix}")
+        for k in range(2, len(designs.trajectories) + 1)
     ]
-    for trajectory, path in zip(found.trajectories, files, strict=True):
+    for trajectory, path in zip(designs.trajectories, files, strict=True):
         trajectory.save(path)
     return files
 
 
-def _content(
-    plant: Robot,
-    model: Robot,
-    basis: BaseParameters,
-    found: Designs,
-    files: list[Path],
-    study: StudyConfig,
-    others: dict[str, DesignResult],
-    told: Explanation | None,
-) -> dict[str, Any]:
-    first = found.designs[0]
-    trajectory = found.trajectories[0]
-    std = expected_accuracy(model, basis, found.trajectories, study)
-    content: dict[str, Any] = {"robot": plant.name, "trajectory": str(files[0])}
-    content |= describe_design(model, basis, trajectory, first, study, std)
-    content["family"] = study.design.family
-    content["violated"] = [str(v) for one in found.designs for v in one.violated]
-    content["relaxed"] = list(found.relaxed)
-    content["prior"] = [str(path) for path in study.design.prior]
-    content["compared"] = {
-        name: asdict(assess(model, basis, other.trajectory)) for name, other in others.items()
-    }
-    if found.sequence is not None:
-        content["trajectories"] = [str(path) for path in files]
-        content["log_dets"] = list(found.sequence.log_dets)
-    if told is not None:
-        content["explanation"] = told.sentences()
-    return content
+class _Task(NamedTuple):
+    """What is designed for what."""
+
+    robot: str
+    model: Robot
+    basis: BaseParameters
+    plan: DesignPlan
+
+    def content(
+        self,
+        designs: Designs,
+        files: list[Path],
+        others: Mapping[str, DesignResult],
+        reasons: Explanation | None,
+    ) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        model, basis, plan = self.model, self.basis, self.plan
+        trajectories = designs.trajectories
+        content: dict[str, Any] = {"robot": self.robot, "trajectory": str(files[0])}
+        content |= self._design(trajectories, designs.designs[0])
+        content["family"] = FAMILIES.name_of(plan.family)
+        content["violated"] = [str(v) for result in designs.designs for v in result.violated]
+        content["relaxed"] = list(designs.relaxed)
+        content["prior"] = list(plan.prior_names)
+        content["compared"] = {
+            name: asdict(assess(model, basis, other.trajectory)) for name, other in others.items()
+        }
+        if designs.sequence is not None:
+            content["trajectories"] = [str(path) for path in files]
+            content["log_dets"] = list(designs.sequence.log_dets)
+        if reasons is not None:
+            content["explanation"] = reasons.sentences()
+        content["contacts"] = contacts(model, trajectories, plan)
+        return content
+
+    def _design(self, trajectories: Sequence[Excitation], result: DesignResult) -> dict[str, Any]:
+        """Return what is reported: criterion, use of the limits, expected accuracy."""
+        model, basis = self.model, self.basis
+        std = expected_accuracy(model, basis, trajectories, self.plan)
+        finite = [float(value) if np.isfinite(value) else None for value in std]
+        values = basis.of(model.parameters()).tolist()
+        parts = zip(basis.names, basis.units, values, finite, strict=True)
+        return {
+            **asdict(assess(model, basis, trajectories[0])),
+            "criterion": CRITERIA.name_of(self.plan.criterion),
+            "criterion_symbol": result.criterion.symbol,
+            "criterion_before": result.value_before,
+            "criterion_after": result.value_after,
+            "starts": list(result.start_values),
+            "success": result.success,
+            "message": result.message,
+            "base_parameters": [
+                {"name": name, "unit": unit, "nominal": value, "expected_std": deviation}
+                for name, unit, value, deviation in parts
+            ],
+        }
 
 
-def describe_design(
-    model: Robot,
-    basis: BaseParameters,
-    trajectory: Excitation,
-    result: DesignResult,
-    study: StudyConfig,
-    std: Float1D,
-) -> dict[str, Any]:
-    """Return what the design reports: criterion, use of the limits, expected accuracy."""
-    known = [float(value) if np.isfinite(value) else None for value in std]
-    values = basis.of(model.parameters()).tolist()
-    parts = zip(basis.names, basis.units, values, known, strict=True)
-    return {
-        **asdict(assess(model, basis, trajectory)),
-        "criterion": study.design.criterion,
-        "criterion_symbol": result.criterion.symbol,
-        "criterion_before": result.value_before,
-        "criterion_after": result.value_after,
-        "starts": list(result.start_values),
-        "success": result.success,
-        "message": result.message,
-        "base_parameters": [
-            {"name": name, "unit": unit, "nominal": value, "expected_std": deviation}
-            for name, unit, value, deviation in parts
-        ],
-    }
-
-
-def _print_design(found: Designs, content: dict[str, Any], told: Explanation | None) -> None:
-    path, number = found.trajectories[0], output.number
+def _print_design(designs: Designs, content: dict[str, Any], reasons: Explanation | None) -> None:
+    path, number = designs.trajectories[0], output.number
     output.print_line(
         f"{content['robot']}: {content['family']}, runs of {run_time(path):g} s, "
         f"{path.duration - path.start:g} s in all"
@@ -251,8 +245,8 @@ def _print_design(found: Designs, content: dict[str, Any], told: Explanation | N
         output.print_line(f"log det of the information after each trajectory: {dets}")
     output.print_line()
     _print_comparison(content)
-    if told is not None:
-        for sentence in told.sentences():
+    if reasons is not None:
+        for sentence in reasons.sentences():
             output.print_line(f"  {sentence}")
         output.print_line()
     rows = [
@@ -260,8 +254,8 @@ def _print_design(found: Designs, content: dict[str, Any], told: Explanation | N
         for p in content["base_parameters"]
     ]
     title = "expected accuracy, torque noise 1 % of RMS, white, motion exactly known"
-    if len(found.trajectories) > 1:
-        title += f", from all {len(found.trajectories)} trajectories"
+    if len(designs.trajectories) > 1:
+        title += f", from all {len(designs.trajectories)} trajectories"
     if content["prior"]:
         title += ", with the prior"
     columns = ["base parameter", "unit", "nominal", "expected std"]
@@ -274,8 +268,8 @@ def _print_comparison(content: dict[str, Any]) -> None:
     if not content["compared"]:
         return
     rows = [
-        [name, *(output.number(one[key]) for key in ("log_det", "cond_raw", "cond_normalized"))]
-        for name, one in content["compared"].items()
+        [name, *(output.number(worth[key]) for key in ("log_det", "cond_raw", "cond_normalized"))]
+        for name, worth in content["compared"].items()
     ]
     columns = ["criterion", "log det", "condition number", "with unit columns"]
     output.print_table("designs side by side", columns, rows)

@@ -12,8 +12,8 @@ from robotid_sim.files import require_writable
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.side_car import write_side_car
+from robotid_sim.study.build import build_robot
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.robots import read_robot
 
 
 class Format(StrEnum):
@@ -39,7 +39,7 @@ def export(
     element that other loaders ignore; of MJCF all of these but rotor inertia.
     """
     require_writable(out)
-    read = read_robot(robot, study.robot)
+    read = build_robot(robot, study.robot)
     notes: list[str] = []
     if format is Format.MJCF:
         notes = write_mjcf(read, out)

@@ -10,11 +10,17 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import Estimate, save_estimates
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import load_log
+from robotid_sim.streams import Streams
+from robotid_sim.study.build import (
+    build_basis,
+    build_fit,
+    build_nominal_of_log,
+    build_robot,
+)
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import Identification, nominal_of_log
+from robotid_sim.study.stages import Identification
 from robotid_sim.study.stages import identify as identify_stage
-from robotid_sim.study.study import estimate_context, versions, write_identified
+from robotid_sim.study.study import estimate_context, write_identified
 
 
 @options.for_study
@@ -44,42 +50,41 @@ def identify(
         study = study.model_copy(update={"estimation": estimation})
     for path in filter(None, (out, urdf, report)):
         require_writable(path)
-    read = read_robot(robot, study.robot)
-    data = load_log(log)
+    model, data = build_robot(robot, study.robot), load_log(log)
+    plan, nominal = build_fit(study), build_nominal_of_log(model, data, study)
+    basis, rng = build_basis(nominal, study), Streams(study.seed)("identify")
     with output.progress_bar(enabled=not json) as progress:
-        found = identify_stage(read, data, study, progress=progress)
-    if urdf is not None and found.lift is None:  # before anything is written
-        raise InconsistentInertiaError(f"no robot to write to {urdf}: {found.chosen.message}")
-    context = estimate_context(found)
-    save_estimates(list(found.estimates), out, **context)
+        fit = identify_stage(data, nominal, basis, plan, rng, progress=progress)
+    if urdf is not None and fit.lift is None:  # before anything is written
+        raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
+    context = estimate_context(fit)
+    save_estimates(list(fit.estimates), out, **context)
     if urdf is not None:
-        write_identified(found, urdf)
+        write_identified(fit, urdf)
     if report is not None:
         from robotid_sim.report.identification_report import (
             identification_report,
         )  # loads matplotlib
         from robotid_sim.report.page import write_page
 
-        nominal = nominal_of_log(read, data, study)
-        command = options.command_line()
-        page = identification_report(nominal, data, found, study, command, versions())
+        page = identification_report(nominal, data, fit, options.recipe(study))
         write_page(page, report)
     if json:
-        estimates = [estimate.content() for estimate in found.estimates]
-        output.print_json({"robot": read.name, **context, "estimates": estimates})
+        estimates = [estimate.content() for estimate in fit.estimates]
+        output.print_json({"robot": model.name, **context, "estimates": estimates})
     else:
-        _print(read.name, found, out)
-    return 0 if found.chosen.success else 1
+        _print(model.name, fit, out)
+    return 0 if fit.chosen.success else 1
 
 
-def _print(name: str, found: Identification, out: Path) -> None:
-    chosen = found.chosen
+def _print(name: str, fit: Identification, out: Path) -> None:
+    chosen = fit.chosen
     output.print_line(f"{name}: {chosen.rows} rows, {len(chosen.names)} base parameters")
     rows = [
-        [joint, *(output.number(float(e.torque_rms[j]), 3) for e in found.estimates)]
+        [joint, *(output.number(float(e.torque_rms[j]), 3) for e in fit.estimates)]
         for j, joint in enumerate(chosen.joint_names)
     ]
-    columns = ["RMS residual", *(e.estimator for e in found.estimates)]
+    columns = ["RMS residual", *(e.estimator for e in fit.estimates)]
     output.print_table("", columns, rows)
     if not chosen.success:
         output.print_line(f"{chosen.estimator}: {chosen.message}")
@@ -91,10 +96,10 @@ def _print(name: str, found: Identification, out: Path) -> None:
         _parameter_rows(chosen),
         text_columns=2,
     )
-    if found.lift is not None:
-        output.print_line(f"identified robot: {found.lift.message}")
-    if found.doubt:
-        output.print_line(f"WARNING: {found.doubt}")
+    if fit.lift is not None:
+        output.print_line(f"identified robot: {fit.lift.message}")
+    if fit.doubt:
+        output.print_line(f"WARNING: {fit.doubt}")
     output.print_line(f"estimate written to {out}")
 
 

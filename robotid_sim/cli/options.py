@@ -13,7 +13,9 @@ import typer
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_distinct
 from robotid_sim.model.catalog import catalog, find_urdf
+from robotid_sim.report.recipe import Recipe
 from robotid_sim.study.config import StudyConfig, load_config
+from robotid_sim.study.study import versions
 
 RobotArg = Annotated[
     str, typer.Argument(metavar="ROBOT", help="Catalog name (see `robotid list robots`) or URDF.")
@@ -81,6 +83,13 @@ def command_line() -> str:
     return shlex.join(["robotid", *_words.get()])
 
 
+def recipe(study: StudyConfig) -> Recipe:
+    """Return how a reader gets the page of the command that is running."""
+    return Recipe(
+        command=command_line(), seed=study.seed, settings=study.changes(), versions=versions()
+    )
+
+
 def for_study(command: Callable[..., int], *, side_car: str = "") -> Callable[..., int]:
     """Give a command the options that make up a study's configuration.
 
@@ -95,8 +104,8 @@ def for_study(command: Callable[..., int], *, side_car: str = "") -> Callable[..
     side_car : str
         Suffix of a file that the command writes beside that of ``--out``; empty for none.
     """
-    own = inspect.signature(command, eval_str=True)
-    kept = [p for p in own.parameters.values() if p.name != "study"]
+    declared = inspect.signature(command, eval_str=True).parameters.values()
+    particular = [p for p in declared if p.name != "study"]
     shared = inspect.signature(study_config, eval_str=True).parameters.values()
     flags = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
@@ -111,7 +120,7 @@ def for_study(command: Callable[..., int], *, side_car: str = "") -> Callable[..
             del values[flag.name]
         return command(**values, study=study_config(**options))
 
-    order = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in kept]
+    order = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in particular]
     signature = inspect.Signature([*order, *shared, *flags], return_annotation=int)
     # Typer reads the options from here; type checkers do not know that functions carry it.
     run.__signature__ = signature  # type: ignore[attr-defined]
@@ -169,10 +178,10 @@ def study_config(
         overrides["preset"] = preset
     if plant_friction is not None:
         overrides["experiment"] = {"friction": {"law": plant_friction}}
-    made = load_config(config, overrides)
-    if made.nominal.file is not None:
-        _require_urdf(made.nominal.file)
-    return made.quick() if quick else made
+    study = load_config(config, overrides)
+    if study.nominal.file is not None:
+        _require_urdf(study.nominal.file)
+    return study.quick() if quick else study
 
 
 def _require_urdf(nominal: Path) -> None:

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from robotid_sim.progress import Progress as ProgressCallback
 from robotid_sim.progress import silent
 from robotid_sim.section import number as number
 from robotid_sim.section import percent as percent
-from robotid_sim.study.stages import Progress as ProgressCallback
 
 WIDTH = 110
 """Columns of a table that does not go to a terminal."""

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.cli import options, output
@@ -22,10 +21,15 @@ from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.study.build import (
+    build_basis,
+    build_nominal_of_log,
+    build_preprocessor,
+    build_robot,
+)
 from robotid_sim.study.config import PayloadConfig, StudyConfig
-from robotid_sim.study.excitation import basis_of
-from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import nominal_of_log, preprocessor_of
+from robotid_sim.threads import one_blas_thread
 
 
 @options.for_study
@@ -53,67 +57,67 @@ def payload(
     """
     if out is not None:
         require_writable(out)
-    known = None
+    given = None
     if load is not None:
-        known = PayloadConfig.of(options.parse_payload(load), f"--load '{load}'")
-        if not known.mass > 0.0:
+        given = PayloadConfig.of(options.parse_payload(load), f"--load '{load}'")
+        if not given.mass > 0.0:
             raise OptionError(f"--load '{load}': a load without mass shows nothing; give its mass")
-    read = read_robot(robot, study.robot)
+    model = build_robot(robot, study.robot)
     first, second = load_log(log), load_log(loaded)
-    nominal = nominal_of_log(read, first, study)
-    basis = basis_of(nominal, study)
-    with threadpool_limits(1):
-        bare, heavy = (_motion(one, nominal, study) for one in (first, second))
-        found: PayloadEstimate | TorqueConstants
-        if known is None:
-            found = estimate_payload(bare, heavy, nominal, basis)
+    nominal = build_nominal_of_log(model, first, study)
+    basis, preprocessor = build_basis(nominal, study), build_preprocessor(study.preprocess)
+    with one_blas_thread():
+        bare, heavy = (_motion(part, nominal, preprocessor) for part in (first, second))
+        estimate: PayloadEstimate | TorqueConstants
+        if given is None:
+            estimate = estimate_payload(bare, heavy, nominal, basis)
         else:
-            phi = payload_parameters(nominal, known.mass, np.array(known.com), _tensor(known))
-            found = estimate_torque_constants(bare, heavy, phi, nominal, basis)
-    if isinstance(found, PayloadEstimate):
-        content = _load_content(found)
+            phi = payload_parameters(nominal, given.mass, np.array(given.com), _tensor(given))
+            estimate = estimate_torque_constants(bare, heavy, phi, nominal, basis)
+    if isinstance(estimate, PayloadEstimate):
+        content = _load_content(estimate)
     else:
-        content = _gains_content(found)
-    content = {"robot": read.name, "success": found.success, **content}
+        content = _gains_content(estimate)
+    content = {"robot": model.name, "success": estimate.success, **content}
     if out is not None:
         write_json(out, "payload", 1, content)
     if json:
         output.print_json(content)
     else:
-        for sentence in found.sentences():
+        for sentence in estimate.sentences():
             output.print_line(sentence)
-    return 0 if found.success else 1
+    return 0 if estimate.success else 1
 
 
-def _motion(log: Log, nominal: Robot, study: StudyConfig) -> Motion:
+def _motion(log: Log, nominal: Robot, preprocessor: Preprocessor) -> Motion:
     log.require_robot(nominal).require_torques()
-    return preprocessor_of(study).tuned(log, nominal)(log, nominal)
+    return preprocessor.tuned(log, nominal)(log, nominal)
 
 
-def _tensor(known: PayloadConfig) -> Float2D:
+def _tensor(load: PayloadConfig) -> Float2D:
     """Return the inertia about the center of mass, shape (3, 3)."""
-    xx, xy, yy, xz, yz, zz = known.inertia
+    xx, xy, yy, xz, yz, zz = load.inertia
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _load_content(found: PayloadEstimate) -> dict[str, Any]:
-    def known(values: Any) -> list[float | None]:
+def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:
+    def numbers(values: Any) -> list[float | None]:
         return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
 
     return {
-        "message": found.message,
-        "mass": known(found.mass)[0],
-        "mass_std": known(found.mass_std)[0],
-        "com": known(found.com),
-        "com_std": known(found.com_std),
-        "parameters": dict(zip(SYMBOLS, known(found.phi), strict=True)),
+        "message": estimate.message,
+        "mass": numbers(estimate.mass)[0],
+        "mass_std": numbers(estimate.mass_std)[0],
+        "com": numbers(estimate.com),
+        "com_std": numbers(estimate.com_std),
+        "parameters": dict(zip(SYMBOLS, numbers(estimate.phi), strict=True)),
     }
 
 
-def _gains_content(found: TorqueConstants) -> dict[str, Any]:
+def _gains_content(estimate: TorqueConstants) -> dict[str, Any]:
     return {
-        "message": found.message,
-        "joint_names": list(found.joint_names),
-        "true_over_believed": found.gains.tolist(),
-        "std": found.std.tolist(),
+        "message": estimate.message,
+        "joint_names": list(estimate.joint_names),
+        "true_over_believed": estimate.gains.tolist(),
+        "std": estimate.std.tolist(),
     }

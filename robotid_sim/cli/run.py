@@ -18,11 +18,11 @@ from robotid_sim.engine.display import require_display
 from robotid_sim.engine.playback import Playback
 from robotid_sim.files import make_folder, require_distinct
 from robotid_sim.model.robot import Robot
+from robotid_sim.progress import Progress
+from robotid_sim.study.build import build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import basis_of, family_of
 from robotid_sim.study.result import CheckResult, StudyResult
-from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import Progress, check_config
+from robotid_sim.study.setup import Setup
 from robotid_sim.study.study import Study, run_study
 
 _log = logging.getLogger(__name__)
@@ -61,11 +61,11 @@ def run(
     """
     study = study.with_estimators(estimator or ())
     _require_distinct(robot, study, out)
-    plant = read_robot(robot, study.robot)
+    plant = build_robot(robot, study.robot)
+    setup = build_setup(plant, study)
     if dry_run:
-        _print_plan(plant, study, out, as_json=json)
+        _print_plan(setup, study, out, as_json=json)
         return 0
-    check_config(plant, study)
     if view:
         require_display()
     folder = make_folder(out)
@@ -73,7 +73,7 @@ def run(
     try:
         with output.progress_bar(enabled=not json) as progress:
             count = workers or os.cpu_count() or 1
-            done = run_study(robot, study, folder, workers=count, progress=progress)
+            done = run_study(setup, folder, workers=count, progress=progress)
             _write_report(done, folder, progress)
     finally:
         logging.getLogger("robotid_sim").removeHandler(handler)
@@ -95,9 +95,9 @@ def _require_distinct(robot: str, study: StudyConfig, out: Path) -> None:
 
 
 def _models(done: Study) -> dict[str, Robot]:
-    models = {"true": done.plant, "nominal": done.nominal}
-    if done.found.lift is not None:
-        models["identified"] = done.found.lift.robot
+    models = {"true": done.setup.cell.plant, "nominal": done.setup.nominal}
+    if done.fit.lift is not None:
+        models["identified"] = done.fit.lift.robot
     return models
 
 
@@ -130,20 +130,18 @@ def _log_file(path: Path) -> logging.Handler:
     return handler
 
 
-def _print_plan(plant: Robot, study: StudyConfig, out: Path, *, as_json: bool) -> None:
-    excitation = family_of(study)
-    check_config(plant, study)
-    basis = basis_of(plant, study)
+def _print_plan(setup: Setup, study: StudyConfig, out: Path, *, as_json: bool) -> None:
+    plant, family = setup.cell.plant, setup.excitation.family
     plan = {
         "robot": plant.name,
         "dof": plant.dof,
         "joint_names": list(plant.joint_names),
-        "base_parameters": basis.rank,
-        "excitation_s": excitation.periods * excitation.period,
+        "base_parameters": setup.basis.rank,
+        "excitation_s": family.periods * family.period,
         "candidates": study.design.candidates,
         "sensors": study.sensors,
         "preprocessor": study.preprocess.name,
-        "estimators": list(study.estimation.estimators),
+        "estimators": list(setup.fit.estimators),
         "seed": study.seed,
         "out": str(out),
         "files": list(FILES),

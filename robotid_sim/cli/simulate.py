@@ -9,8 +9,9 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import save_log
+from robotid_sim.streams import Streams
+from robotid_sim.study.build import build_cell, build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import simulate as simulate_stage
 from robotid_sim.study.study import saved_if_diverged
 from robotid_sim.trajectory.trajectory_files import load_trajectory
@@ -29,11 +30,13 @@ def simulate(
 ) -> int:
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     require_writable(out)
-    plant = read_robot(robot, study.robot)
+    plant = build_robot(robot, study.robot)
+    cell = build_cell(plant, build_nominal(plant, study), study)
     path = load_trajectory(trajectory, plant)
     diverged = out.with_name(f"diverged-{out.name}")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
-        log = simulate_stage(plant, path, study, progress=progress)
+        rng = Streams(study.seed)("measure")
+        log = simulate_stage(cell, path, rng, seed=study.seed, progress=progress)
     save_log(log, out)
     peak = np.abs(log.tau_meas).max(axis=0)
     if json:

@@ -17,18 +17,22 @@ from robotid_sim.estimation.lift import Lift
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import basis_of
-from robotid_sim.study.models import compared_models, require_models
-from robotid_sim.study.robots import nominal_robot, read_robot
-from robotid_sim.study.scoring import describe_run
-from robotid_sim.study.stages import lift_estimate, preprocessor_of
-from robotid_sim.study.stages import validate as validate_stage
-from robotid_sim.study.study import save_failures, saved_if_diverged, versions
-from robotid_sim.study.verdict import loop_checks
-from robotid_sim.validation.closed_loop import (
-    ClosedLoop,
+from robotid_sim.streams import Streams
+from robotid_sim.study.build import (
+    build_basis,
+    build_cell,
+    build_comparison,
+    build_models,
+    build_nominal,
+    build_preprocessor,
+    build_robot,
 )
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.scoring import describe_run
+from robotid_sim.study.stages import compared_models, lift_estimate
+from robotid_sim.study.study import save_failures, saved_if_diverged
+from robotid_sim.study.verdict import loop_checks
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 from robotid_sim.validation.prediction import Prediction, predictions
 
 CSV = "csv"
@@ -82,23 +86,25 @@ def validate(
     study = _with_choices(study, controller, task, scenario, model, runs)
     points = study.control.tasks.get(CSV, {}).get("path")
     require_distinct(filter(None, (out, report)), [points] if points else [])
-    plant = read_robot(robot, study.robot)
-    nominal = nominal_robot(plant, study)
-    basis = basis_of(nominal, study)
+    plant = build_robot(robot, study.robot)
+    nominal = build_nominal(plant, study)
+    basis = build_basis(nominal, study)
     estimates, chosen = _estimates(estimate, plant, basis)
-    require_models(plant, study.control.models, [e.estimator for e in estimates])
+    others = build_models(plant, study.control, tuple(e.estimator for e in estimates))
     lifted = lift_estimate(chosen, nominal, basis)
     if lifted is None:
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
     predicted = None
     if log is not None:
-        given = load_log(log).require_robot(nominal)
-        predicted = predictions(chosen.beta, given, nominal, basis, preprocessor_of(study))
+        unseen, preprocessor = load_log(log), build_preprocessor(study.preprocess)
+        unseen.require_robot(nominal)
+        predicted = predictions(chosen.beta, unseen, nominal, basis, preprocessor)
+    cell, comparison = build_cell(plant, nominal, study), build_comparison(study.control)
     diverged = (out or estimate).with_name("diverged.h5")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
-        count = workers or os.cpu_count() or 1
-        models = compared_models(plant, nominal, lifted.robot, estimates, basis, study)
-        loop = validate_stage(plant, models, study, workers=count, progress=progress)
+        count, rng = workers or os.cpu_count() or 1, Streams(study.seed)("control")
+        models = compared_models(lifted.robot, estimates, nominal, basis, others)
+        loop = closed_loop(cell, nominal, models, rng, comparison, workers=count, progress=progress)
         save_failures(loop, diverged.parent)
     described = [describe_run(run) for run in loop.runs]
     checks = loop_checks(plant, loop, study.validation)
@@ -111,8 +117,8 @@ def validate(
         from robotid_sim.report.page import write_page  # loads matplotlib
         from robotid_sim.report.validation_report import validation_report
 
-        again = (study, options.command_line(), versions())
-        write_page(validation_report(plant, chosen, predicted, loop, checks, *again), report)
+        recipe = options.recipe(study)
+        write_page(validation_report(plant, chosen, predicted, loop, checks, recipe), report)
     if json:
         output.print_json(content)
     else:
@@ -157,10 +163,10 @@ def _print(
     )
     if loop.gains.limited:
         joints = ", ".join(loop.gains.limited)
-        output.print_line(f"more than wanted for {joints}")
+        output.print_line(f"above the error asked for at {joints}")
     if predicted is not None:
-        found, before = (p.torque_rms_relative.tolist() for p in predicted)
-        parts = zip(plant.joint_names, found, before, strict=True)
+        after, before = (p.torque_rms_relative.tolist() for p in predicted)
+        parts = zip(plant.joint_names, after, before, strict=True)
         rows = [[name, output.percent(new), output.percent(old)] for name, new, old in parts]
         columns = ["prediction of the log", "RMS residual", "nominal model"]
         output.print_table("", columns, rows)
@@ -176,31 +182,30 @@ def _with_choices(
 ) -> StudyConfig:
     """Return the study with the choices of the command line; options by task stay."""
     control = study.control
-    known = control.tasks
     choices: dict[str, Any] = {
         "controllers": None if controllers is None else tuple(controllers),
-        "tasks": None if tasks is None else dict(_task(word, known) for word in tasks),
+        "tasks": None if tasks is None else dict(_task(word, control.tasks) for word in tasks),
         "scenarios": None if scenarios is None else tuple(scenarios),
         "models": None if models is None else tuple(models),
         "runs": runs,
     }
-    made = {key: value for key, value in choices.items() if value is not None}
-    return study.model_copy(update={"control": control.model_copy(update=made)})
+    choices = {key: value for key, value in choices.items() if value is not None}
+    return study.model_copy(update={"control": control.model_copy(update=choices)})
 
 
-def _task(word: str, known: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """Return name and options of a task; after ``csv:`` stands the file of its path."""
     name, _, file = word.partition(":")
     if name != CSV or not file:
-        return word, known.get(word, {})
-    return CSV, {**known.get(CSV, {}), "path": file}
+        return word, tasks.get(word, {})
+    return CSV, {**tasks.get(CSV, {}), "path": file}
 
 
 def _estimates(path: Path, plant: Robot, basis: BaseParameters) -> tuple[list[Estimate], Estimate]:
     """Return all estimates of a file and the chosen one."""
     estimates, context = load_estimates(path)
-    wanted = context.get("chosen")
-    chosen = next((e for e in estimates if e.estimator == wanted), None)
+    name = context.get("chosen")
+    chosen = next((e for e in estimates if e.estimator == name), None)
     if chosen is None:
         raise FileFormatError(f"{path} does not say which of its estimates was chosen")
     if chosen.names != basis.names:

@@ -17,10 +17,11 @@ from robotid_sim.engine.view import DEFAULT_LAYERS, LAYERS, RENDERERS, View
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
+from robotid_sim.progress import Progress as ProgressCallback
+from robotid_sim.streams import Streams
+from robotid_sim.study.build import build_cell, build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import robot_of_result
-from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import Progress as ProgressCallback
 from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
@@ -85,7 +86,7 @@ def view(
         recorder().require_recordable(record, chosen, fps, speed)
     elif trajectory is not None:
         require_display()  # before the simulation
-    plant = read_robot(robot, study.robot)
+    plant = build_robot(robot, study.robot)
     models = {} if result is None else read_models(plant, result, study)
     with output.progress_bar(enabled=not json) as progress:
         if trajectory is not None:
@@ -133,7 +134,9 @@ def simulated(
 ) -> Playback:
     """Return the virtual experiment on a trajectory file."""
     path = load_trajectory(trajectory, plant)
-    return Playback.of_log(plant, simulate(plant, path, study, progress=progress), trajectory.stem)
+    cell = build_cell(plant, build_nominal(plant, study), study)
+    log = simulate(cell, path, Streams(study.seed)("measure"), progress=progress)
+    return Playback.of_log(plant, log, trajectory.stem)
 
 
 def read_logs(plant: Robot, paths: Sequence[Path]) -> list[Playback]:
@@ -157,7 +160,7 @@ def read_models(plant: Robot, folder: Path, study: StudyConfig) -> dict[str, Rob
     for name in ("nominal", "identified"):
         file = folder / f"{name}.urdf"
         if file.is_file():
-            models[name] = read_robot(file, config)
+            models[name] = build_robot(file, config)
             if models[name].joint_names != plant.joint_names:
                 raise OptionError(f"{file} is of another robot than '{plant.name}'")
         elif name == "nominal":

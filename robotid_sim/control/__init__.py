@@ -14,6 +14,7 @@ from robotid_sim.registry import Registry
 
 CONTROLLERS: Registry[ModelController] = Registry(
     "controller",
+    ModelController,
     {
         "adaptive-sliding-mode": AdaptiveSlidingMode,
         "computed-torque": ComputedTorque,

@@ -1,6 +1,7 @@
 """What a controller is: a law from time, state and setpoint to joint torque."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 from robotid_sim.arrays import Float1D
@@ -49,3 +50,7 @@ class ModelController(Controller):
         gains : LoopGains
             The specification; it comes from the nominal model, whatever `model` is.
         """
+
+
+ControllerFactory = Callable[[Robot, LoopGains], Controller]
+"""From the model that a law compensates and the specification to the law."""

@@ -8,6 +8,7 @@ from robotid_sim.registry import Registry
 
 ESTIMATORS: Registry[Estimator] = Registry(
     "estimator",
+    Estimator,
     {
         "consistent": Consistent,
         "ols": OrdinaryLeastSquares,

@@ -15,8 +15,8 @@ class Estimator(ABC):
     An estimator never changes itself; all it learns comes back in the Estimate.
     """
 
-    problem_type: ClassVar[type[LinearProblem]] = LinearProblem
-    """The kind of problem that `fit` takes."""
+    random: ClassVar[bool] = False
+    """Whether `fit` draws anything, so that another stream gives another estimate."""
 
     @abstractmethod
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:

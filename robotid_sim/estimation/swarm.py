@@ -44,6 +44,7 @@ class SwarmEstimator(Estimator):
     has stopped. Its covariance is that of least squares: the error of the search is not in it.
     """
 
+    random: ClassVar[bool] = True
     key: ClassVar[str]
     """Name in the registry."""
 

@@ -15,6 +15,7 @@ from robotid_sim.registry import Registry
 
 FAMILIES: Registry[ExcitationFamily] = Registry(
     "excitation family",
+    ExcitationFamily,
     {
         "b-spline": BSplineOptions,
         "cartesian-fourier": CartesianFourierOptions,
@@ -26,6 +27,7 @@ FAMILIES: Registry[ExcitationFamily] = Registry(
 
 CRITERIA: Registry[Criterion] = Registry(
     "criterion",
+    Criterion,
     {
         "a-optimality": AOptimality,
         "combined-condition": CombinedCondition,

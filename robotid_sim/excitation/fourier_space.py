@@ -34,11 +34,8 @@ from robotid_sim.trajectory.quintic import APPROACH_SHARE, approach_duration
 LIMIT_SAMPLES = 16
 """Grid points per harmonic on which limits are imposed; the tightening is then 2 %."""
 
-FourierGrid = LinearGrid
-"""The grid of this family is that of all linear ones."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FourierOptions:
     """Finite Fourier series whose coefficients let every period start and end at rest.
 

@@ -27,6 +27,18 @@ DRAW_SHARE = 0.2
 """Share of the progress that belongs to the random draws."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class GradientSearch:
+    """Sequential quadratic programming from the best random draws."""
+
+    candidates: int = 200
+    """Random draws."""
+    starts: int = 1
+    """Draws that the solver starts from; with none the best draw is the result."""
+    iterations: int = 200
+    """Largest number of iterations of a run of the solver; a start has one to four runs."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignResult:
     """An excitation and how it came about."""
@@ -71,9 +83,9 @@ def optimal_design(
     noise_std: Float1D | None = None,
     prior: Prior | None = None,
     dt: float = 1e-3,
-    starts: int = 2,
-    candidates: int = 200,
-    iterations: int = 200,
+    starts: int = GradientSearch.starts,
+    candidates: int = GradientSearch.candidates,
+    iterations: int = GradientSearch.iterations,
     workers: int = 1,
     progress: Progress = silent,
 ) -> DesignResult:

@@ -13,7 +13,13 @@ from robotid_sim.excitation.constraints import MotionConstraint
 from robotid_sim.excitation.criteria import FLOOR, Criterion, DOptimality
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import planned_information
-from robotid_sim.excitation.optimal import DesignResult, given, improved, optimal_design
+from robotid_sim.excitation.optimal import (
+    DesignResult,
+    GradientSearch,
+    given,
+    improved,
+    optimal_design,
+)
 from robotid_sim.excitation.prior import Prior
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationFamily
@@ -45,7 +51,7 @@ class SequenceResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class SharedDesign:
     """What all designs of a sequence have in common."""
 
     nominal: Robot
@@ -95,9 +101,9 @@ def optimal_sequence(
     noise_std: Float1D | None = None,
     prior: Prior | None = None,
     dt: float = 1e-3,
-    starts: int = 2,
-    candidates: int = 200,
-    iterations: int = 200,
+    starts: int = GradientSearch.starts,
+    candidates: int = GradientSearch.candidates,
+    iterations: int = GradientSearch.iterations,
     workers: int = 1,
     progress: Progress = silent,
 ) -> SequenceResult:
@@ -140,7 +146,7 @@ def optimal_sequence(
     if chosen.floor is None:  # sums of information need rows in units of noise
         chosen = replace(chosen, floor=FLOOR)
     prior = prior or Prior.none(basis.rank)
-    setting = Setting(
+    setting = SharedDesign(
         nominal, basis, options or FourierOptions(), chosen, prior, dt, tuple(constraints), start
     )
     design = partial(
@@ -164,7 +170,7 @@ def optimal_sequence(
 
 
 def _one_after_another(
-    setting: Setting,
+    setting: SharedDesign,
     design: Callable[..., DesignResult],
     count: int,
     progress: Progress,
@@ -193,7 +199,7 @@ def _one_after_another(
 
 
 def _in_sequence(
-    setting: Setting, designs: list[DesignResult], *, interrupted: bool
+    setting: SharedDesign, designs: list[DesignResult], *, interrupted: bool
 ) -> SequenceResult:
     """Return the result of a sequence."""
     trajectories = [design.trajectory for design in designs]
@@ -212,7 +218,7 @@ def _in_sequence(
     )
 
 
-def _together(setting: Setting, start: SequenceResult, iterations: int) -> SequenceResult:
+def _together(setting: SharedDesign, start: SequenceResult, iterations: int) -> SequenceResult:
     """Return the joint improvement of a sequence, or the sequence where there is none."""
     problem = setting.problem(len(start.trajectories))
     x = problem.coordinates(start.trajectories)

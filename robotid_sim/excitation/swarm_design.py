@@ -20,12 +20,26 @@ from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.progress import Progress, silent
 
 Handling = Literal["scaling", "penalty"]
 
 PENALTY = 10.0
 """Weight of the sum of violations, each over its bound, against the logarithm of a criterion."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SwarmSearch:
+    """An optimizer of `robotid_sim.optim`, or one of the user's own, with its budget."""
+
+    method: str | Optimizer
+    """Name in OPTIMIZERS, or an optimizer."""
+    population: int = 50
+    """Points of a generation."""
+    generations: int = 30
+    handling: Handling = "scaling"
+    """How limits are kept: see `DesignCost`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +103,7 @@ def swarm_design(
     basis: BaseParameters,
     rng: np.random.Generator,
     *,
-    method: str,
+    method: str | Optimizer,
     options: ExcitationFamily | None = None,
     criterion: Criterion | None = None,
     constraints: Sequence[MotionConstraint] = (),
@@ -97,9 +111,9 @@ def swarm_design(
     noise_std: Float1D | None = None,
     prior: Prior | None = None,
     dt: float = 1e-3,
-    population: int = 50,
-    generations: int = 30,
-    handling: Handling = "scaling",
+    population: int = SwarmSearch.population,
+    generations: int = SwarmSearch.generations,
+    handling: Handling = SwarmSearch.handling,
     method_options: dict[str, Any] | None = None,
     progress: Progress = silent,
 ) -> DesignResult:
@@ -109,8 +123,8 @@ def swarm_design(
     ----------
     nominal, basis, rng
         As for `optimal_design`.
-    method : str
-        A name in OPTIMIZERS.
+    method : str or Optimizer
+        A name in OPTIMIZERS, or an optimizer, which has a population of its own.
     options, criterion, constraints, start, noise_std, prior, dt
         As for `optimal_design`.
     population, generations : int
@@ -140,9 +154,14 @@ def swarm_design(
     problem = ExcitationProblem(nominal, basis, options, chosen, tuple(constraints), start)
     require_rest(problem)
     cost, budget = DesignCost(problem, handling), population * generations
-    optimizer = OPTIMIZERS.build(method, population=population, **(method_options or {}))
+    optimizer = (
+        OPTIMIZERS.build(method, population=population, **(method_options or {}))
+        if isinstance(method, str)
+        else method
+    )
+    name = OPTIMIZERS.name_of(optimizer)
     box = np.ones(problem.space.size)
-    found = minimize(
+    result = minimize(
         cost,
         -box,
         box,
@@ -151,12 +170,12 @@ def swarm_design(
         rng=rng,
         callback=lambda evaluations, best: progress("design", min(1.0, evaluations / budget)),  # noqa: ARG005
     )
-    x = cost.meant(found.x)
+    x = cost.meant(result.x)
     if x is not None and handling == "scaling":
         require_rank(problem, problem.value(x))
-    if x is None or not np.isfinite(found.fun):
+    if x is None or not np.isfinite(result.fun):
         raise InfeasibleError(
-            f"none of {budget} motions of '{method}' keeps all limits; raise the budget, widen the "
+            f"none of {budget} motions of '{name}' keeps all limits; raise the budget, widen the "
             "constraints or choose another home or start pose"
         )
     x = mended(problem, x) if handling == "scaling" else x
@@ -167,6 +186,6 @@ def swarm_design(
         value_after=problem.value(x),
         start_values=(),
         success=True,
-        message=f"best of {len(cost.values)} evaluations of {method}, limits by {handling}",
+        message=f"best of {len(cost.values)} evaluations of {name}, limits by {handling}",
         violated=tuple(problem.violated(x)),
     )

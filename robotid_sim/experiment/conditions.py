@@ -1,9 +1,9 @@
 """Conditions: named, seeded parts of a scenario, sized by the robot; they can be combined."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ JOINER = "+"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class LoopSize:
     """What conditions are sized by."""
 
     nominal: Robot
@@ -37,7 +37,7 @@ class Condition(ABC):
     """Whether it draws anything: a run without a draw needs no repetition."""
 
     @abstractmethod
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Return the scenario with this condition on top."""
 
 
@@ -51,9 +51,9 @@ def _share(condition: Condition, *names: str) -> None:
 class Undisturbed(Condition):
     """Nothing acts on the robot but its drives."""
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Return the scenario as it is."""
-        del setting, rng
+        del size, rng
         return scenario
 
 
@@ -77,10 +77,10 @@ class SinusoidalTorque(Condition):
     def __post_init__(self) -> None:
         _share(self, "share")
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the torque."""
-        phase = rng.uniform(0.0, 2.0 * np.pi, setting.peak.size)
-        torque = Sinusoidal(self.share * setting.peak, self.frequency, phase)
+        phase = rng.uniform(0.0, 2.0 * np.pi, size.peak.size)
+        torque = Sinusoidal(self.share * size.peak, self.frequency, phase)
         return replace(scenario, disturbances=(*scenario.disturbances, torque))
 
 
@@ -94,10 +94,10 @@ class ConstantTorque(Condition):
     def __post_init__(self) -> None:
         _share(self, "share")
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the torque."""
-        sign = rng.choice([-1.0, 1.0], setting.peak.size)
-        torque = Constant(self.share * setting.peak * sign)
+        sign = rng.choice([-1.0, 1.0], size.peak.size)
+        torque = Constant(self.share * size.peak * sign)
         return replace(scenario, disturbances=(*scenario.disturbances, torque))
 
 
@@ -116,12 +116,12 @@ class ImpulsiveTorque(Condition):
     def __post_init__(self) -> None:
         _share(self, "share", "rate", "width")
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the blows."""
-        count = max(1, round(self.rate * setting.duration))
-        times = np.sort(rng.uniform(0.0, max(setting.duration - self.width, 0.0), count))
-        signs = rng.choice([-1.0, 1.0], (count, setting.peak.size))
-        blows = Impulses(times, self.share * setting.peak * signs, self.width)
+        count = max(1, round(self.rate * size.duration))
+        times = np.sort(rng.uniform(0.0, max(size.duration - self.width, 0.0), count))
+        signs = rng.choice([-1.0, 1.0], (count, size.peak.size))
+        blows = Impulses(times, self.share * size.peak * signs, self.width)
         return replace(scenario, disturbances=(*scenario.disturbances, blows))
 
 
@@ -132,12 +132,12 @@ class UnknownPayload(Condition):
     mass: float | None = None
     """Mass [kg]; by default 3 % of what the joints move."""
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the load."""
         del rng
         mass = self.mass
         if mass is None:
-            mass = 0.03 * sum(float(link.phi[0]) for link in setting.nominal.links)
+            mass = 0.03 * sum(float(link.phi[0]) for link in size.nominal.links)
         return replace(scenario, changes=(*scenario.changes, Payload(mass)))
 
 
@@ -147,9 +147,9 @@ class FrictionChange(Condition):
 
     factor: float = 1.5
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Scale the friction."""
-        del setting, rng
+        del size, rng
         return replace(scenario, changes=(*scenario.changes, FrictionScale(self.factor)))
 
 
@@ -163,9 +163,9 @@ class SensorFeedback(Condition):
     prismatic: float = 1e-5
     """Standard deviation of prismatic joints [m]."""
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Put the encoders into the loop; lost samples stay lost."""
-        del setting, rng
+        del size, rng
         lost = 0.0 if scenario.feedback is None else scenario.feedback.lost
         seen = Feedback(revolute=self.revolute, prismatic=self.prismatic, lost=lost)
         return replace(scenario, feedback=seen)
@@ -179,9 +179,9 @@ class DroppedSamples(Condition):
     lost: float = 0.1
     """Probability of every sample."""
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Lose samples of the encoders there are, or of perfect ones."""
-        del setting, rng
+        del size, rng
         seen = scenario.feedback or Feedback(revolute=0.0, prismatic=0.0)
         return replace(scenario, feedback=replace(seen, lost=self.lost))
 
@@ -190,14 +190,15 @@ class DroppedSamples(Condition):
 class ComputationDelay(Condition):
     """One sample between the measurement and the torque computed from it."""
 
-    def add(self, scenario: Scenario, setting: Setting, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Delay the controller."""
-        del setting, rng
+        del size, rng
         return replace(scenario, delay=1)
 
 
 CONDITIONS: Registry[Condition] = Registry(
     "scenario",
+    Condition,
     {
         "computation-delay": ComputationDelay,
         "constant": ConstantTorque,
@@ -212,27 +213,11 @@ CONDITIONS: Registry[Condition] = Registry(
 )
 
 
-def conditions(
-    name: str, options: Mapping[str, Mapping[str, Any]] | None = None
-) -> list[Condition]:
-    """Return the conditions of a scenario named like ``payload+sinusoidal``.
-
-    Parameters
-    ----------
-    name : str
-        Keys of CONDITIONS, joined by ``+``.
-    options : mapping of str to mapping, optional
-        Options by condition.
-    """
-    options = options or {}
-    return [CONDITIONS.build(part, **options.get(part, {})) for part in name.split(JOINER)]
-
-
 def compose(
-    name: str, parts: list[Condition], setting: Setting, rng: np.random.Generator
+    name: str, parts: Sequence[Condition], size: LoopSize, rng: np.random.Generator
 ) -> Scenario:
     """Return the scenario in which all of `parts` hold."""
     scenario = Scenario(name=name)
     for part in parts:
-        scenario = part.add(scenario, setting, rng)
+        scenario = part.add(scenario, size, rng)
     return scenario

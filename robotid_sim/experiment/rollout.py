@@ -193,6 +193,7 @@ class _Record:
             joint_units=plant.robot.joint_units,
             torque_time_offset=plant.torque_time_offset,
             period=period,
+            origin="virtual",
             truth=Truth(q, dq, ddq, tau),
             provenance={
                 "engine": "pybullet",

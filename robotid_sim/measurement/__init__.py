@@ -20,6 +20,7 @@ from robotid_sim.registry import Registry
 
 SENSORS: Registry[Sensor] = Registry(
     "sensor",
+    Sensor,
     {
         "dropped-samples": DroppedSamples,
         "encoder-colored-noise": EncoderColoredNoise,

@@ -14,7 +14,8 @@ from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import atomic_path, check_schema, schema_tag
 from robotid_sim.measurement.log import Log, Truth
 
-VERSION = 1
+VERSION = 2
+"""Version 2 states the origin; version 1 has a seed if the log is virtual."""
 
 CHANNELS = {
     "q": "position",
@@ -85,6 +86,7 @@ def _write_hdf5(log: Log, path: Path) -> None:
         file.attrs["schema"] = schema_tag("log", VERSION)
         file.attrs["joint_names"] = list(log.joint_names)
         file.attrs["joint_units"] = list(log.joint_units)
+        file.attrs["origin"] = log.origin
         for key in _HEADER:
             value = getattr(log, key)
             if value is not None:
@@ -114,7 +116,7 @@ def _read_hdf5(path: Path) -> Log:
         )
     try:
         with h5py.File(path, "r") as file:
-            check_schema(file.attrs.get("schema"), "log", VERSION, path)
+            version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
             channels = {name: file[name][()] for name in CHANNELS if name in file}
             truth = None
             if "truth" in file:
@@ -125,6 +127,7 @@ def _read_hdf5(path: Path) -> Log:
                 t=file["t"][()],
                 joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
                 joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
+                origin=_origin(version, file.attrs),
                 truth=truth,
                 provenance=json.loads(file.attrs.get("provenance", "{}")),
                 **channels,
@@ -134,6 +137,13 @@ def _read_hdf5(path: Path) -> Log:
         if isinstance(error, FileFormatError | LogError):
             raise
         raise FileFormatError(f"{path} is not a complete log file: {error}") from error
+
+
+def _origin(version: int, header: Mapping[str, Any]) -> Any:
+    """Return where the samples of a file come from; `Log` refuses what it does not know."""
+    if version == 1:
+        return "virtual" if "seed" in header else "machine"
+    return str(header.get("origin", "machine"))
 
 
 def _write_csv(log: Log, path: Path) -> None:
@@ -146,6 +156,7 @@ def _write_csv(log: Log, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(f"# schema: {schema_tag('log', VERSION)}\n")
         file.write(f"# joint_units: {' '.join(log.joint_units)}\n")
+        file.write(f"# origin: {log.origin}\n")
         if log.torque_constant is not None:
             constants = " ".join(repr(value) for value in log.torque_constant.tolist())
             file.write(f"# torque_constant: {constants}\n")
@@ -164,13 +175,13 @@ def _read_csv(path: Path) -> Log:
         raise LogError(f"the header line needs 't' and 'q.<joint>' columns; it has {names}")
 
     def channel(prefix: str) -> Float2D | None:
-        wanted = [f"{prefix}.{joint}" for joint in joints]
-        if not set(wanted) & set(names):
+        columns = [f"{prefix}.{joint}" for joint in joints]
+        if not set(columns) & set(names):
             return None
-        for name in wanted:
+        for name in columns:
             if name not in names:
                 raise LogError(f"column '{name}' is missing")
-        return values[:, [names.index(name) for name in wanted]]
+        return values[:, [names.index(name) for name in columns]]
 
     channels: dict[str, Any] = {name: channel(prefix) for name, prefix in _COLUMNS.items()}
     constants = _header_numbers(header, "torque_constant", len(joints))
@@ -185,6 +196,7 @@ def _read_csv(path: Path) -> Log:
         torque_constant=constants,
         torque_time_offset=_header_number(header, "torque_time_offset") or 0.0,
         period=_header_number(header, "period"),
+        origin=_origin(VERSION, header),
         seed=int(header["seed"]) if header.get("seed", "").isdigit() else None,
         provenance={"file": path.name},
         **channels,
@@ -202,7 +214,8 @@ def _csv_parts(path: Path) -> tuple[dict[str, str], list[list[str]]]:
         key, _, value = lines.pop(0).removeprefix("#").partition(":")
         header[key.strip()] = value.strip()
     if "schema" in header:
-        check_schema(header["schema"], "log", VERSION, path)
+        version = check_schema(header["schema"], "log", VERSION, path)
+        header["origin"] = _origin(version, header)
     rows = list(csv.reader(lines))
     if len(rows) < 2:
         raise FileFormatError(f"{path} holds no samples below its header line")

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.model.robot import Robot
+
+ORIGINS = ("machine", "virtual")
 
 UNIFORM = 1e-6
 """Largest deviation of a time step from the usual one, relative."""
@@ -85,8 +87,10 @@ class Log:
     """Measured motor current [A], if the torque was taken from it."""
     torque_constant: Float1D | None = None
     """Torque per current that the cell believes in [N m/A or N/A], shape (n,); with `current`."""
+    origin: Literal["machine", "virtual"] = "machine"
+    """Whether a machine was measured or a plant in the engine."""
     seed: int | None = None
-    """Seed of a virtual experiment; None for a log of a machine."""
+    """Seed of a virtual experiment, if it is known."""
     truth: Truth | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """How the log came about: free keys with JSON values."""
@@ -104,6 +108,8 @@ class Log:
                     object.__setattr__(self, name, checked)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
+        if self.origin not in ORIGINS:
+            raise LogError(f"log: origin '{self.origin}' is none of {', '.join(ORIGINS)}")
         if self.truth is not None and self.truth.q.shape != self.q.shape:
             raise LogError(f"log: truth has shape {self.truth.q.shape}, expected {self.q.shape}")
         if (self.current is None) != (self.torque_constant is None):

@@ -261,6 +261,7 @@ class StickSlip(FrictionLaw):
 
 FRICTION_LAWS: Registry[FrictionLaw] = Registry(
     "friction law",
+    FrictionLaw,
     {
         "asymmetric": Asymmetric,
         "load-dependent": LoadDependent,

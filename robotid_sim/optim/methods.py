@@ -22,6 +22,7 @@ from robotid_sim.registry import Registry
 
 OPTIMIZERS: Registry[Optimizer] = Registry(
     "optimizer",
+    Optimizer,
     {
         "bso": BeetleSwarm,
         "cmaes": CmaEs,

@@ -12,6 +12,7 @@ from robotid_sim.registry import Registry
 
 PREPROCESSORS: Registry[Preprocessor] = Registry(
     "preprocessor",
+    Preprocessor,
     {
         "adaptive": Adaptive,
         "butterworth": Butterworth,

@@ -9,6 +9,7 @@ from robotid_sim.registry import Registry
 
 METHODS: Registry[Preprocessor] = Registry(
     "smoothing method",
+    Preprocessor,
     {
         "butterworth": Butterworth,
         "fourier-fit": FourierFit,

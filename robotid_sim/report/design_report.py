@@ -6,16 +6,18 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import Assessment, assess
 from robotid_sim.excitation.explain import Explanation
 from robotid_sim.excitation.optimal import DesignResult
+from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures.excitation import information_shares
 from robotid_sim.report.page import Page
+from robotid_sim.report.recipe import Recipe
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.wording import assumptions, relative_text, reproduction, unit_text
 from robotid_sim.section import Section, Table, number
-from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import Designs, expected_accuracy
 from robotid_sim.trajectory.reference import Excitation, run_time
 
@@ -23,12 +25,11 @@ from robotid_sim.trajectory.reference import Excitation, run_time
 def design_report(
     nominal: Robot,
     basis: BaseParameters,
-    found: Designs,
+    designs: Designs,
     others: Mapping[str, DesignResult],
-    told: Explanation | None,
-    config: StudyConfig,
-    command: str,
-    versions: dict[str, str],
+    explanation: Explanation | None,
+    plan: DesignPlan,
+    recipe: Recipe,
 ) -> Page:
     """Return the report of an excitation design.
 
@@ -38,73 +39,75 @@ def design_report(
         The model that it was designed with.
     basis : BaseParameters
         The parameters it makes visible.
-    found : Designs
-        The trajectories and how they were found.
+    designs : Designs
+        The trajectories and how they came about.
     others : mapping of str to DesignResult
         Designs by other criteria, to compare.
-    told : Explanation, optional
+    explanation : Explanation, optional
         Why some parameters are seen well and others badly.
-    config, command, versions
+    plan : DesignPlan
+        What was asked for.
+    recipe : Recipe
         How to do it again.
     """
-    design, path = found.designs[0], found.trajectories[0]
-    std = expected_accuracy(nominal, basis, found.trajectories, config)
+    design, path = designs.designs[0], designs.trajectories[0]
+    std = expected_accuracy(nominal, basis, designs.trajectories, plan)
     assessed = assess(nominal, basis, path)
     values = basis.of(nominal.parameters())
     weak = int((np.abs(values) < 10.0 * std).sum())
     compared = {
-        name: expected_accuracy(nominal, basis, [other.trajectory], config)
+        name: expected_accuracy(nominal, basis, [other.trajectory], plan)
         for name, other in others.items()
     }
     sections = [
-        excitation_section(path, nominal, assessed, _facts_of(found, config)),
+        excitation_section(path, nominal, assessed, _facts_of(designs, plan)),
         Section(
             title="Expected accuracy",
             text="Standard deviation of every base parameter for white torque noise of 1 % of "
             "the RMS torque and exactly known motion: the Cramér-Rao bound"
-            f"{_from(found, config)}.",
+            f"{_from(designs, plan)}.",
             tables=(_expected_table(basis, values, std, compared),),
         ),
     ]
     if others:
         sections.append(_comparison(nominal, basis, others, compared))
-    if told is not None:
-        sections.append(_explained(told))
+    if explanation is not None:
+        sections.append(_explained(explanation))
     return Page(
         title=f"Excitation of {nominal.name}",
-        finding=f"The design takes {config.design.criterion} from {number(design.value_before)} "
+        finding=f"The design takes {CRITERIA.name_of(plan.criterion)} from {number(design.value_before)} "
         f"(best random draw) to {number(design.value_after)}; {basis.rank - weak} of "
         f"{basis.rank} base parameters can be expected to 10 % or better.",
         facts=_design_facts(path, assessed, basis),
         sections=(
             *sections,
             assumptions(nominal, nominal.assumptions, "nominal"),
-            reproduction(command, config, versions),
+            reproduction(recipe),
         ),
     )
 
 
-def _from(found: Designs, config: StudyConfig) -> str:
+def _from(designs: Designs, plan: DesignPlan) -> str:
     """Return from what data the accuracy is expected, if from more than one trajectory."""
-    count, known = len(found.trajectories), len(config.design.prior)
+    count, existing = len(designs.trajectories), len(plan.prior_names)
     together = f", from all {count} trajectories together" if count > 1 else ""
-    return together + (" with what exists already" if known else "")
+    return together + (" with what exists already" if existing else "")
 
 
-def _facts_of(found: Designs, config: StudyConfig) -> list[tuple[str, str]]:
-    design, path = found.designs[0], found.trajectories[0]
-    criterion = config.design.criterion
+def _facts_of(designs: Designs, plan: DesignPlan) -> list[tuple[str, str]]:
+    design, path = designs.designs[0], designs.trajectories[0]
+    criterion = CRITERIA.name_of(plan.criterion)
     facts = [
-        ("family", config.design.family),
+        ("family", FAMILIES.name_of(plan.family)),
         ("time of a run", f"{run_time(path):g} s"),
         (f"{criterion}, best random draw", number(design.value_before)),
         (f"{criterion}, design", number(design.value_after)),
         ("solver", design.message),
     ]
-    facts += [("violated", str(v)) for one in found.designs for v in one.violated]
-    facts += [("relaxed", text) for text in found.relaxed]
-    if found.sequence is not None:
-        dets = ", ".join(number(value) for value in found.sequence.log_dets)
+    facts += [("violated", str(v)) for part in designs.designs for v in part.violated]
+    facts += [("relaxed", text) for text in designs.relaxed]
+    if designs.sequence is not None:
+        dets = ", ".join(number(value) for value in designs.sequence.log_dets)
         facts.append(("log det of the information after each trajectory", dets))
     return facts
 
@@ -143,9 +146,9 @@ def _comparison(
 ) -> Section:
     rows = []
     for name, other in others.items():
-        one = assess(nominal, basis, other.trajectory)
+        assessed = assess(nominal, basis, other.trajectory)
         std = compared[name]
-        worth = (one.log_det, one.cond_raw, one.cond_normalized)
+        worth = (assessed.log_det, assessed.cond_raw, assessed.cond_normalized)
         mean = float(np.exp(np.log(std).mean()))
         rows.append((name, *(number(v) for v in (*worth, mean, std.max()))))
     columns = ("criterion", "log det", "condition number", "with unit columns")
@@ -159,11 +162,11 @@ def _comparison(
     )
 
 
-def _explained(told: Explanation) -> Section:
-    first, *rest = told.sentences()
+def _explained(explanation: Explanation) -> Section:
+    first, *rest = explanation.sentences()
     return Section(
         title="What the motion shows, and what it does not",
         text=first,
-        charts=(information_shares(told),),
+        charts=(information_shares(explanation),),
         notes=tuple(rest),
     )

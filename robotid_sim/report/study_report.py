@@ -1,7 +1,6 @@
 """The report of a whole study."""
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
@@ -12,6 +11,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.finding import finding
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
+from robotid_sim.report.recipe import Recipe
 from robotid_sim.report.sections import (
     excitation_section,
     parameters_section,
@@ -23,6 +23,7 @@ from robotid_sim.report.wording import assumptions, check_table, reproduction
 from robotid_sim.section import Section, Table, number, percent
 from robotid_sim.study.result import StudyResult, TrajectoryResult
 from robotid_sim.study.study import Study
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import exact_problem, predictions
 
 
@@ -36,28 +37,34 @@ def study_report(study: Study, command: str) -> Page:
     command : str
         The command that does it again.
     """
-    result, found = study.result, study.found
-    units = study.plant.joint_units
+    result, fit = study.result, study.fit
+    recipe = Recipe(
+        command=command,
+        seed=result.seed,
+        settings=study.setup.settings,
+        versions=result.versions,
+    )
+    units = study.setup.cell.plant.joint_units
     gap = None if study.loop is None else study.loop.gap_left(units)
-    with threadpool_limits(1):
+    with one_blas_thread():
         sections = _study_sections(study)
     return Page(
         title=f"Identification of {result.robot.name}",
-        finding=finding(result, found.chosen, found.basis, gap),
+        finding=finding(result, fit.chosen, fit.basis, gap),
         passed=result.verdict.passed,
         facts=_facts(result, gap),
         sections=(
             *sections,
-            assumptions(study.plant, result.assumptions, "true"),
+            assumptions(study.setup.cell.plant, result.assumptions, "true"),
             _timings(result),
-            reproduction(command, study.config, result.versions),
+            reproduction(recipe),
         ),
     )
 
 
 def _study_sections(study: Study) -> list[Section]:
-    result, found, log = study.result, study.found, study.log
-    nominal, basis, path = study.nominal, found.basis, result.trajectory
+    result, fit, log = study.result, study.fit, study.log
+    nominal, basis, path = study.setup.nominal, fit.basis, result.trajectory
     before = basis.of(nominal.parameters())
     sections = [
         Section(title="Verdict", tables=(check_table(result.verdict.checks),)),
@@ -71,26 +78,26 @@ def _study_sections(study: Study) -> list[Section]:
                 ("largest share of the torque limits, true", _true_torque(path)),
             ],
         ),
-        preprocessing_section(found.preprocessor, log, nominal, result.preprocessing.compared),
+        preprocessing_section(fit.preprocessor, log, nominal, result.preprocessing.compared),
         parameters_section(
-            found.estimates,
-            found.chosen,
+            fit.estimates,
+            fit.chosen,
             basis,
             before,
             joint_units=nominal.joint_units,
-            true=basis.of(study.plant.parameters()),
+            true=basis.of(study.setup.cell.plant.parameters()),
             bound=_bound(log, nominal, basis),
             estimator_rows=_scored_estimators(result),
         ),
     ]
-    trust = trust_section(found)
+    trust = trust_section(fit)
     if trust is not None:
         sections.append(trust)
-    if found.chosen.success:
-        made = predictions(found.chosen.beta, study.unseen, nominal, basis, found.preprocessor)
-        sections.append(prediction_section(*made, found.chosen.noise_std, "unseen"))
+    if fit.chosen.success:
+        pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
+        sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
     if study.loop is not None:
-        sections.append(loop_section(study.loop, study.plant))
+        sections.append(loop_section(study.loop, study.setup.cell.plant))
     return sections
 
 
@@ -117,12 +124,12 @@ def _bound(log: Log, nominal: Robot, basis: BaseParameters) -> Float1D | None:
 def _facts(result: StudyResult, gap: float | None) -> tuple[tuple[str, str], ...]:
     chosen = next(e for e in result.estimates if e.estimator == result.chosen)
     errors = [] if chosen.validation is None else chosen.validation.model_error_relative
-    known = [e for e in errors if e is not None]
+    numbers = [e for e in errors if e is not None]
     nees = next((e.nees for e in result.estimates if e.estimator == "wls"), None)
     facts = [
         ("joints", str(result.robot.dof)),
         ("base parameters", str(len(chosen.base_parameters))),
-        ("model error, worst joint", percent(max(known), 2) if known else "-"),
+        ("model error, worst joint", percent(max(numbers), 2) if numbers else "-"),
         ("error over stated error", number(None if nees is None else nees**0.5, 3)),
     ]
     if gap is not None:
@@ -134,7 +141,7 @@ def _scored_estimators(result: StudyResult) -> Table:
     rows = []
     for e in result.estimates:
         errors = [] if e.validation is None else e.validation.model_error_relative
-        known = [v for v in errors if v is not None]
+        numbers = [v for v in errors if v is not None]
         rows.append(
             (
                 e.estimator,
@@ -145,7 +152,7 @@ def _scored_estimators(result: StudyResult) -> Table:
                 number(e.criterion_over_optimum, 6),
                 number(e.nees, 3),
                 percent(max(e.torque_rms_relative)),
-                percent(max(known)) if known else "-",
+                percent(max(numbers)) if numbers else "-",
             )
         )
     columns = ("estimator", "state", "consistent", "time", "fitness / LS", "criterion / optimum")

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from robotid_sim.diagnostics.cross_validation import cross_validate
 from robotid_sim.diagnostics.essential import essential_parameters
@@ -17,12 +16,13 @@ from robotid_sim.report.finding import well_known
 from robotid_sim.report.wording import unit_text
 from robotid_sim.section import Section, Table, number
 from robotid_sim.study.stages import Identification
+from robotid_sim.threads import one_blas_thread
 
 TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
 
 
-class Told(Protocol):
+class Sayable(Protocol):
     """A result that can say itself."""
 
     def sentences(self) -> list[str]:
@@ -30,22 +30,22 @@ class Told(Protocol):
         ...
 
 
-def trust_section(found: Identification) -> Section | None:
+def trust_section(fit: Identification) -> Section | None:
     """Return how far to trust the chosen estimate; None if the fit failed.
 
     Nothing here looks at any truth.
     """
-    chosen, problem = found.chosen, found.problem
+    chosen, problem = fit.chosen, fit.problem
     if not chosen.success or chosen.cov is None:
         return None
-    with threadpool_limits(1):
+    with one_blas_thread():
         try:
             intervals = confidence_intervals(problem, chosen)
         except (RobotIdError, np.linalg.LinAlgError):
             return None
-        notes = [*_badly_known(chosen, intervals), *_checks(found)]
-    if found.eps is not None:
-        notes += found.eps.sentences()
+        notes = [*_badly_known(chosen, intervals), *_checks(fit)]
+    if fit.eps is not None:
+        notes += fit.eps.sentences()
     return Section(
         title="How far to trust the numbers",
         text="Confidence intervals at 95 % from the residuals of the log, by Student's t with the "
@@ -62,25 +62,25 @@ def _badly_known(chosen: Estimate, intervals: Intervals) -> list[str]:
     """Return which parameters are not known to 10 %, by the accuracy that the page states."""
     relative = relative_std(chosen.beta, chosen.std)
     bad = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]
-    told = [
+    sentences = [
         f"{len(bad)} of {len(chosen.names)} base parameters have a standard deviation above 10 % "
         "of their value."
     ]
-    told += [
+    sentences += [
         f"{intervals.names[k]} = {number(intervals.values[k])} {unit_text(intervals.units[k])}, "
         f"between {number(intervals.lower[k])} and {number(intervals.upper[k])}."
         for k in bad
     ]
     if not intervals.unbiased:
-        told.append("Constraints or a search moved this estimate: its intervals are a guide.")
-    return told
+        sentences.append("Constraints or a search moved this estimate: its intervals are a guide.")
+    return sentences
 
 
-def _checks(found: Identification) -> list[str]:
+def _checks(fit: Identification) -> list[str]:
     """Return what further checks of the fit say; one that is not possible says nothing."""
-    chosen, problem, motion = found.chosen, found.problem, found.motion
-    told: list[str] = []
-    checks: list[Callable[[], Told]] = [
+    chosen, problem, motion = fit.chosen, fit.problem, fit.motion
+    sentences: list[str] = []
+    checks: list[Callable[[], Sayable]] = [
         lambda: worst_direction(problem, chosen),
         lambda: residual_whiteness(problem, chosen),
         lambda: essential_parameters(problem, chosen),
@@ -90,10 +90,10 @@ def _checks(found: Identification) -> list[str]:
         checks.append(lambda: cross_validate(problem, period))
     for check in checks:
         try:
-            told += check().sentences()
+            sentences += check().sentences()
         except (RobotIdError, np.linalg.LinAlgError):
             continue
-    return told
+    return sentences
 
 
 def _interval_table(intervals: Intervals) -> Table:

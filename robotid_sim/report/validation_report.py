@@ -6,10 +6,10 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
+from robotid_sim.report.recipe import Recipe
 from robotid_sim.report.sections import prediction_section
 from robotid_sim.report.wording import assumptions, check_table, reproduction
 from robotid_sim.section import Section, percent
-from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.prediction import Prediction
@@ -21,9 +21,7 @@ def validation_report(
     predicted: tuple[Prediction, Prediction] | None,
     loop: ClosedLoop,
     checks: Sequence[CheckResult],
-    config: StudyConfig,
-    command: str,
-    versions: dict[str, str],
+    recipe: Recipe,
 ) -> Page:
     """Return the report of a validation.
 
@@ -37,7 +35,7 @@ def validation_report(
         Of the identified and of the nominal model on a log, which may be the fitted one.
     loop, checks
         The closed loop, and the checks on it.
-    config, command, versions
+    recipe : Recipe
         How to do it again.
     """
     passed = all(check.passed for check in checks)
@@ -53,7 +51,7 @@ def validation_report(
         sections=(
             *sections,
             assumptions(plant, plant.assumptions, "true"),
-            reproduction(command, config, versions),
+            reproduction(recipe),
         ),
     )
 

@@ -1,12 +1,12 @@
 """Numbers as a report prints them, and the tables that several pages share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.recipe import Recipe
 from robotid_sim.section import Section, Table, number
-from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import CheckResult
 
 CHECKS = {
@@ -106,13 +106,13 @@ def assumptions(robot: Robot, notes: Sequence[str], limits_of: str) -> Section:
     )
 
 
-def reproduction(command: str, config: StudyConfig, versions: Mapping[str, str]) -> Section:
+def reproduction(recipe: Recipe) -> Section:
     """Return how a reader gets the same page: command, versions, seed, configuration."""
-    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
-    text = config.model_dump_json(indent=1, exclude_defaults=True)
+    packages = ", ".join(f"{name} {version}" for name, version in recipe.versions.items())
     return Section(
         title="Reproduce",
-        text=f"Seed {config.seed}. The same command with the same versions on the same kind of "
+        text=f"Seed {recipe.seed}. The same command with the same versions on the same kind of "
         f"machine gives the same numbers, bit for bit: {packages}.",
-        code=f"{command}\n\n# configuration, where it differs from the defaults (JSON)\n{text}",
+        code=f"{recipe.command}\n\n# configuration, where it differs from the defaults (JSON)\n"
+        f"{recipe.settings}",
     )

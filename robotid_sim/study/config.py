@@ -8,8 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import GradientSearch
+from robotid_sim.excitation.swarm_design import Handling, SwarmSearch
+from robotid_sim.experiment.cell import Cell
 from robotid_sim.measurement.presets import preset
+from robotid_sim.validation.closed_loop import Comparison
 
 
 class _Section(BaseModel):
@@ -119,26 +125,21 @@ class DesignConfig(_Section):
     """Sequential quadratic programming (``slsqp``) from the best random draws, the best draw itself
     (``random``), or an optimizer."""
     criterion: str = "d-optimality"
-    candidates: int = Field(default=200, ge=1)
-    """Random draws."""
-    starts: int = Field(default=1, ge=1)
-    """Draws that the solver starts from."""
-    iterations: int = Field(default=200, ge=1)
-    """Largest number of iterations of the solver from a start."""
-    population: int = Field(default=50, ge=2)
-    """Of an optimizer."""
-    generations: int = Field(default=30, ge=1)
-    """Of an optimizer."""
-    handling: Literal["scaling", "penalty"] = "scaling"
-    """How an optimizer keeps limits."""
-    harmonics: int = 5
+    candidates: int = Field(default=GradientSearch.candidates, ge=1)
+    starts: int = Field(default=GradientSearch.starts, ge=1)
+    iterations: int = Field(default=GradientSearch.iterations, ge=1)
+    population: int = Field(default=SwarmSearch.population, ge=2)
+    """Of an optimizer, like `generations` and `handling`."""
+    generations: int = Field(default=SwarmSearch.generations, ge=1)
+    handling: Handling = SwarmSearch.handling
+    harmonics: int = FourierOptions.harmonics
     """Of the families that have harmonics."""
-    period: float = 10.0
+    period: float = FourierOptions.period
     """[s]."""
-    periods: int = 3
-    margin: float = 0.9
-    torque_ratio: float = 0.75
-    amplitude: float = 1.0
+    periods: int = FourierOptions.periods
+    margin: float = FourierOptions.margin
+    torque_ratio: float = FourierOptions.torque_ratio
+    amplitude: float = FourierOptions.amplitude
     """Of Fourier series: share of the limits that the motion about its middle uses."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Further options of the family."""
@@ -157,16 +158,16 @@ class DesignConfig(_Section):
 class ExperimentConfig(_Section):
     """The loop in the engine."""
 
-    rate: float = Field(default=1000.0, gt=10.0, le=1e5)
+    rate: float = Field(default=Cell.rate, gt=10.0, le=1e5)
     """Control and log rate [Hz]."""
-    substeps: int = Field(default=4, ge=1, le=256)
+    substeps: int = Field(default=Cell.substeps, ge=1, le=256)
     """Engine steps per control step, at least; friction may need more."""
-    leapfrog: bool = True
+    leapfrog: bool = Cell.leapfrog
     friction: dict[str, Any] = Field(default_factory=dict)
     """Law of the plant's friction where it differs from the model's: ``law`` and its options."""
-    kp: float = 2500.0
+    kp: float = ComputedTorque.kp
     """Position gain of the excitation loop [1/s^2]."""
-    kd: float = 100.0
+    kd: float = ComputedTorque.kd
     """Velocity gain [1/s]."""
 
 
@@ -210,18 +211,18 @@ class ControlConfig(_Section):
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""
     conditions: dict[str, dict[str, float]] = Field(default_factory=dict)
     """Options by condition."""
-    runs: int = Field(default=1, ge=1)
+    runs: int = Field(default=Comparison.runs, ge=1)
     """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
-    bandwidth: float = Field(default=50.0, gt=0.0)
+    bandwidth: float = Field(default=Comparison.bandwidth, gt=0.0)
     """Smallest bandwidth [rad/s]; raised until the error bound holds."""
-    error: float = Field(default=0.01, gt=0.0)
-    """Wanted tracking error under the disturbance [rad or m]."""
-    slow_lap: float | None = Field(default=30.0, gt=3.0)
+    error: float = Field(default=Comparison.error, gt=0.0)
+    """Tracking error to keep under the disturbance [rad or m]."""
+    slow_lap: float | None = Field(default=Comparison.slow_lap, gt=3.0)
     """Time of the slow lap [s]; null in JSON, or ``--quick``, for the fast lap only."""
 
 
-class ValidationConfig(_Section):
-    """The verdict."""
+class VerdictLimits(_Section):
+    """What a study must reach to pass."""
 
     replicates: int = Field(default=6, ge=5)
     """Noise replicates behind the expected residual."""
@@ -247,6 +248,8 @@ class StudyConfig(_Section):
     """All stages of a study."""
 
     seed: int = Field(default=0, ge=0)
+    plugins: tuple[str, ...] = ()
+    """Modules, or files of Python, that register parts of the user's own."""
     robot: RobotConfig = RobotConfig()
     nominal: NominalConfig = NominalConfig()
     design: DesignConfig = DesignConfig()
@@ -259,7 +262,7 @@ class StudyConfig(_Section):
     preprocess: PreprocessConfig = PreprocessConfig()
     estimation: EstimationConfig = EstimationConfig()
     control: ControlConfig = ControlConfig()
-    validation: ValidationConfig = ValidationConfig()
+    validation: VerdictLimits = VerdictLimits()
 
     def measuring(self) -> dict[str, dict[str, Any]]:
         """Return all sensors with their options, those of the preset first."""
@@ -268,12 +271,25 @@ class StudyConfig(_Section):
         chosen = self.sensors if "sensors" in self.model_fields_set else {}
         return {**preset(self.preset), **chosen}
 
+    def changes(self) -> str:
+        """Return what differs from the defaults, as JSON."""
+        return self.model_dump_json(indent=1, exclude_defaults=True)
+
     def with_estimators(self, names: Sequence[str]) -> "StudyConfig":
         """Return the same study with more estimators beside the configured ones."""
-        known = self.estimation.estimators
-        added = tuple(name for name in dict.fromkeys(names) if name not in known)
-        estimation = self.estimation.model_copy(update={"estimators": known + added})
+        before = self.estimation.estimators
+        added = tuple(name for name in dict.fromkeys(names) if name not in before)
+        estimation = self.estimation.model_copy(update={"estimators": before + added})
         return self.model_copy(update={"estimation": estimation})
+
+    def with_design(
+        self, design: Mapping[str, Any], constraints: Mapping[str, Any]
+    ) -> "StudyConfig":
+        """Return the same study with other values in its design; None leaves a value as it is."""
+        space = {name: value for name, value in constraints.items() if value is not None}
+        update = {name: value for name, value in design.items() if value is not None}
+        update["constraints"] = self.design.constraints.model_copy(update=space)
+        return self.model_copy(update={"design": self.design.model_copy(update=update)})
 
     def quick(self) -> "StudyConfig":
         """Return a smaller study of the same kind: fewer candidates, starts, periods and loops."""
@@ -328,8 +344,8 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
         key, reason = _first_error(error)
         where = f"{path}: " if path else ""
         if first["type"] == "extra_forbidden":
-            known = ", ".join(_known_keys(first["loc"][:-1]))
-            raise OptionError(f"{where}unknown key '{key}'; known here: {known}") from error
+            keys = ", ".join(_known_keys(first["loc"][:-1]))
+            raise OptionError(f"{where}unknown key '{key}'; known here: {keys}") from error
         raise OptionError(f"{where}'{key}': {reason}") from error
 
 

@@ -1,7 +1,6 @@
 """Scoring a virtual study against the truth: estimates, preprocessing, closed loop."""
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.estimation.bound import cramer_rao
@@ -23,6 +22,7 @@ from robotid_sim.study.result import (
     finite,
 )
 from robotid_sim.study.stages import Identification
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.control_run import ControlRun
 from robotid_sim.validation.metrics import StepMetrics
 from robotid_sim.validation.prediction import exact_problem, predict, rms
@@ -30,23 +30,23 @@ from robotid_sim.validation.preprocessing import compare_torque_filters
 
 
 def score_estimate(
-    estimate: Estimate, plant: Robot, nominal: Robot, unseen: Log, found: Identification
+    estimate: Estimate, plant: Robot, nominal: Robot, unseen: Log, fit: Identification
 ) -> EstimateResult:
     """Return one estimate beside the truth and tried on the unseen log."""
-    basis, problem = found.basis, found.problem
+    basis, problem = fit.basis, fit.problem
     true = basis.of(plant.parameters())
     size = rms(problem.by_joint(problem.y))
-    is_chosen, ratio = estimate is found.chosen, estimate.criterion_over_optimum
+    is_chosen, ratio = estimate is fit.chosen, estimate.criterion_over_optimum
     nees, prediction = None, None
     if estimate.success:
         nees = _nees(estimate, true) if estimate.unbiased else None
-        prediction = predict(estimate.beta, unseen, nominal, basis, found.preprocessor)
+        prediction = predict(estimate.beta, unseen, nominal, basis, fit.preprocessor)
     return EstimateResult(
         estimator=estimate.estimator,
         success=estimate.success,
         message=estimate.message,
         seconds=estimate.seconds,
-        physically_consistent=bool(is_chosen and found.lift is not None and found.lift.exact),
+        physically_consistent=bool(is_chosen and fit.lift is not None and fit.lift.exact),
         torque_rms=estimate.torque_rms.tolist(),
         torque_rms_relative=(estimate.torque_rms / size).tolist(),
         fitness_over_ls=_fitness_over_least_squares(estimate, problem),
@@ -58,7 +58,7 @@ def score_estimate(
                 estimate.names, estimate.units, estimate.beta, estimate.std, true, strict=True
             )
         ],
-        parameters=_full_parameters(plant, found) if is_chosen else [],
+        parameters=_full_parameters(plant, fit) if is_chosen else [],
         validation=None
         if prediction is None
         else PredictionResult(
@@ -70,11 +70,11 @@ def score_estimate(
     )
 
 
-def _full_parameters(plant: Robot, found: Identification) -> list[ParameterResult]:
-    if found.lift is None:
+def _full_parameters(plant: Robot, fit: Identification) -> list[ParameterResult]:
+    if fit.lift is None:
         return []
     units = parameters.units(plant.prismatic)
-    values, true = found.lift.robot.parameters(), plant.parameters()
+    values, true = fit.lift.robot.parameters(), plant.parameters()
     rows = zip(plant.parameter_names, units, values, true, strict=True)
     return [ParameterResult(name=n, unit=u, value=v, std=None, true=t) for n, u, v, t in rows]
 
@@ -97,35 +97,35 @@ def _fitness_over_least_squares(estimate: Estimate, problem: LinearProblem) -> f
     weights = 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights
     reduction = reduce_rows(problem)
     least, _ = reduction.solve(weights)
-    own, minimum = (
+    reached, minimum = (
         float(weights**2 @ reduction.squared_residuals(beta)) for beta in (estimate.beta, least)
     )
-    return own / minimum
+    return reached / minimum
 
 
+@one_blas_thread()
 def compare_preprocessing(
-    plant: Robot, nominal: Robot, log: Log, found: Identification
+    plant: Robot, nominal: Robot, log: Log, fit: Identification
 ) -> list[ComparedPreprocessor]:
     """Return the torque filters side by side, scored against the truth."""
-    smoother, basis = smoother_of(found.preprocessor), found.basis
+    smoother, basis = smoother_of(fit.preprocessor), fit.basis
     if smoother is None:
         return []
-    with threadpool_limits(1):
-        assert log.truth is not None
-        noise = np.std(log.tau_meas - log.truth.tau, axis=0)
-        noisy = noise > 0.0  # without noise there is no bound to compare with
-        first = log.period if log.period is not None and log.t[-1] > 1.5 * log.period else 0.0
-        exact = exact_problem(log, nominal, basis, first)
-        scores = compare_torque_filters(
-            log,
-            nominal,
-            basis,
-            basis.of(plant.parameters()),
-            cramer_rao(exact, np.where(noisy, noise, 1.0)),
-            WeightedLeastSquares(),
-            smoother.rows,
-            smoother,
-        )
+    assert log.truth is not None
+    noise = np.std(log.tau_meas - log.truth.tau, axis=0)
+    noisy = noise > 0.0  # without noise there is no bound to compare with
+    first = log.period if log.period is not None and log.t[-1] > 1.5 * log.period else 0.0
+    exact = exact_problem(log, nominal, basis, first)
+    scores = compare_torque_filters(
+        log,
+        nominal,
+        basis,
+        basis.of(plant.parameters()),
+        cramer_rao(exact, np.where(noisy, noise, 1.0)),
+        WeightedLeastSquares(),
+        smoother.rows,
+        smoother,
+    )
     return [
         ComparedPreprocessor(
             name=score.name,

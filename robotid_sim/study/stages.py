@@ -1,50 +1,42 @@
-"""The stages of a study, one public function each; a study and the commands call the same ones."""
+"""The stages of a study after the design: experiment, identification, closed loop.
+
+Stages take values; a study and the commands call the same ones. Only `simulate` and `compare`
+receive the cell, which holds the plant.
+"""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.diagnostics.doubt import doubt
-from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine.plant import Plant, substeps_for
-from robotid_sim.errors import OptionError
-from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.lift import Lift, lift
 from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.experiment.rollout import GRID_TOLERANCE, rollout
-from robotid_sim.measurement import SENSORS
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.measurement.sensors import Sensor, measure
-from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
+from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.preprocess.misfit import CONSIDERED
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
-from robotid_sim.progress import silent
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import basis_of, check_design, designs, family_of
-from robotid_sim.study.models import Models, require_models
-from robotid_sim.study.robots import nominal_robot, stage_rng
-from robotid_sim.trajectory.quintic import APPROACH_STEP
+from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.progress import Progress, silent
+from robotid_sim.streams import named_stream
+from robotid_sim.study.setup import FitPlan
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.validation.closed_loop import ClosedLoop, LoopPlan, closed_loop, task_runs
-
-Progress = Callable[[str, float], None]
+from robotid_sim.validation.closed_loop import IDENTIFIED
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identification:
-    """What the identify stage found in one log."""
+    """What the identify stage makes of one log."""
 
     preprocessor: Preprocessor
     """The preprocessor with what it learnt from the log held fixed."""
@@ -70,170 +62,46 @@ class Identification:
         return self.problem.basis
 
 
-def design(plant: Robot, config: StudyConfig, *, progress: Progress = silent) -> Excitation:
-    """Return the excitation of a study; see `robotid_sim.study.excitation.designs`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        At Ctrl-C; a study does not go on with an unfinished design.
-    """
-    found = designs(plant, config, progress=progress)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    return found.trajectories[0]
-
-
-def sensors_of(config: StudyConfig) -> tuple[Sensor, ...]:
-    """Return the sensors of a study, in the order in which they apply."""
-    return tuple(SENSORS.build(name, **options) for name, options in config.measuring().items())
-
-
-def estimators_of(config: StudyConfig) -> list[Estimator]:
-    """Return the estimators of a study; raise if one is unknown or the chosen one is not run."""
-    settings = config.estimation
-    if settings.chosen not in settings.estimators:
-        raise OptionError(
-            f"the chosen estimator '{settings.chosen}' is not among those run: "
-            f"{', '.join(settings.estimators)}"
-        )
-    for name in settings.options:
-        if name not in settings.estimators:
-            raise OptionError(f"options for the estimator '{name}', which is not run")
-    return [ESTIMATORS.build(n, **settings.options.get(n, {})) for n in settings.estimators]
-
-
-def rows_of(config: StudyConfig) -> Rows:
-    """Return which rows of a log enter the fit of a study."""
-    try:
-        return Rows(**config.preprocess.rows)
-    except TypeError as error:
-        known = ", ".join(field.name for field in fields(Rows))
-        raise OptionError(f"preprocess.rows: {error}; known: {known}") from error
-
-
-def preprocessor_of(config: StudyConfig) -> Preprocessor:
-    """Return the preprocessor of a study."""
-    settings, rows = config.preprocess, rows_of(config)
-    if "rows" in settings.options:
-        raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
-    return PREPROCESSORS.build(settings.name, **settings.options, rows=rows)
-
-
-def check_config(plant: Robot, config: StudyConfig) -> None:
-    """Raise on everything in a configuration that would only fail after minutes of work.
-
-    Raises
-    ------
-    OptionError, UnknownNameError
-        If a name or an option is unknown, or the rate does not divide the period.
-    PathError
-        If a path of the closed loop is not within reach.
-    """
-    sensors_of(config)
-    friction_law_of(config)
-    estimators_of(config)
-    preprocessor_of(config)
-    _check_period(plant, config)
-    check_design(plant, config)
-    for name, time in (("period", family_of(config).period), ("approach", APPROACH_STEP)):
-        samples = time * config.experiment.rate
-        if abs(samples - round(samples)) > GRID_TOLERANCE:
-            raise OptionError(
-                f"a rate of {config.experiment.rate:g} Hz does not divide the {name} (multiples of "
-                f"{time:g} s) into whole samples; change the rate"
-            )
-    ComputedTorque(plant, config.experiment.kp, config.experiment.kd)
-    if config.control.enabled:
-        require_models(plant, config.control.models, config.estimation.estimators)
-        task_runs(plant, loop_plan(config))
-
-
-def _check_period(plant: Robot, config: StudyConfig) -> None:
-    """Raise if the excitation is too short for a fit."""
-    dt = 1.0 / config.experiment.rate
-    family = family_of(config)
-    with threadpool_limits(1):
-        most = max(basis_of(plant, config).rank, base_parameters(plant, CONSIDERED).rank)
-    rows = 2 * most // plant.dof + 1  # what a comparison of preprocessors needs
-    least = rows_of(config).shortest_period(dt, family.periods, rows)
-    if not least <= family.period < np.inf:
-        raise OptionError(
-            f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
-            "s, or the rows of the fit are too few"
-        )
-
-
-def friction_law_of(config: StudyConfig) -> FrictionLaw | None:
-    """Return the law of the plant's friction; None for that of the models.
-
-    Raises
-    ------
-    UnknownNameError, OptionError
-        If the law or an option is unknown.
-    """
-    options = dict(config.experiment.friction)
-    if not options:
-        return None
-    if "law" not in options:
-        raise OptionError(f"experiment.friction needs a law; known: {', '.join(FRICTION_LAWS)}")
-    return FRICTION_LAWS.build(options.pop("law"), **options)
-
-
-def _plant(robot: Robot, dt: float, substeps: int, config: StudyConfig) -> Plant:
-    return Plant(
-        robot,
-        dt=dt,
-        substeps=substeps,
-        leapfrog=config.experiment.leapfrog,
-        friction=friction_law_of(config),
-    )
-
-
+@one_blas_thread()
 def simulate(
-    plant: Robot,
+    cell: Cell,
     trajectory: Excitation,
-    config: StudyConfig,
+    rng: np.random.Generator,
     *,
-    stage: str = "measure",
+    seed: int | None = None,
     progress: Progress = silent,
 ) -> Log:
     """Run the virtual experiment: the plant in the engine, then what the sensors see of it.
 
     Parameters
     ----------
-    plant : Robot
-        The true robot.
+    cell : Cell
+        Plant, controller and sensors.
     trajectory : Excitation
         The reference.
-    config : StudyConfig
-        Sections `experiment`, `sensors`, `nominal` (the controller's model).
-    stage : str
-        Names the child of the seed that the noise is drawn from.
+    rng : numpy.random.Generator
+        Source of the noise.
+    seed : int, optional
+        What the log shall say of it.
     progress : callable
         Called with the stage and the share done.
     """
-    settings = config.experiment
-    controller = ComputedTorque(nominal_robot(plant, config), settings.kp, settings.kd)
-    sensors = sensors_of(config)
-    times = np.linspace(trajectory.start, trajectory.duration, 500)
-    dt = 1.0 / settings.rate
-    law = friction_law_of(config)
-    substeps = substeps_for(plant, trajectory(times).q, dt, settings.substeps, law)
-    if substeps > settings.substeps:
+    substeps = cell.substeps_along(trajectory)
+    if substeps > cell.substeps:
         _logger.info("friction needs %d sub-steps a control step", substeps)
-    with threadpool_limits(1):
-        with _plant(plant, dt, substeps, config) as engine:
-            log = rollout(engine, controller, trajectory, progress=progress)
-        measured = measure(log, sensors, stage_rng(config.seed, stage))
-    provenance = {**measured.provenance, "sensors": config.measuring(), "robot": plant.name}
-    return replace(measured, seed=config.seed, provenance=provenance)
+    with cell.open(substeps) as engine:
+        clean = rollout(engine, cell.controller, trajectory, progress=progress)
+    log = measure(clean, cell.sensors, rng)
+    return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})
 
 
+@one_blas_thread()
 def identify(
-    robot: Robot,
     log: Log,
-    config: StudyConfig,
+    nominal: Robot,
+    basis: BaseParameters,
+    plan: FitPlan,
+    rng: np.random.Generator,
     *,
     progress: Progress = silent,
 ) -> Identification:
@@ -241,58 +109,57 @@ def identify(
 
     Parameters
     ----------
-    robot : Robot
-        The URDF's robot: of a virtual log the plant, from which the nominal model is derived as in
-        the experiment; of a machine's log the nominal model itself.
     log : Log
-        The measured log.
-    config : StudyConfig
-        Sections `preprocess`, `estimation`, `nominal`.
+        The measured log, virtual or of a machine.
+    nominal : Robot
+        What is known of the robot.
+    basis : BaseParameters
+        Its parameters to look for.
+    plan : FitPlan
+        Preprocessor and estimators.
+    rng : numpy.random.Generator
+        For estimators that draw.
     progress : callable
         Called with the stage and the share done.
     """
-    nominal = nominal_of_log(robot, log, config)
     log.require_robot(nominal).require_torques()
-    names, estimators = config.estimation.estimators, estimators_of(config)
-    template = preprocessor_of(config)
-    with threadpool_limits(1):
-        progress("identify", 0.0)
-        basis = basis_of(nominal, config)
-        preprocessor = template.tuned(log, nominal)
-        motion = preprocessor(log, nominal)
-        progress("identify", 0.4)
-        nominal, eps = _with_own_eps(nominal, motion, basis, config)
-        problem = build_problem(motion, nominal, basis)
-        progress("identify", 0.8)
-        rng = stage_rng(config.seed, "identify")
-        estimates = tuple(estimator.fit(problem, rng) for estimator in estimators)
-        choice = names.index(config.estimation.chosen)
-        chosen = estimates[choice]
-        lifted = lift_estimate(chosen, nominal, basis)
-        why = doubt(chosen, problem) if chosen.success else ""
-        if why and lifted is not None:
-            lifted = replace(lifted, message=f"{lifted.message}, but does not explain the log")
-        progress("identify", 1.0)
+    progress("identify", 0.0)
+    preprocessor = plan.preprocessor.tuned(log, nominal)
+    motion = preprocessor(log, nominal)
+    progress("identify", 0.4)
+    eps = None
+    if plan.estimate_eps:
+        nominal, eps = _with_estimated_eps(nominal, motion, basis)
+    problem = build_problem(motion, nominal, basis)
+    progress("identify", 0.8)
+    estimates = {
+        name: replace(estimator.fit(problem, rng), estimator=name)
+        for name, estimator in plan.estimators.items()
+    }
+    chosen = estimates[plan.chosen]
+    lifted = lift_estimate(chosen, nominal, basis)
+    why = doubt(chosen, problem) if chosen.success else ""
+    if why and lifted is not None:
+        lifted = replace(lifted, message=f"{lifted.message}, but does not explain the log")
+    progress("identify", 1.0)
     return Identification(
         preprocessor=preprocessor,
         motion=motion,
         nominal=nominal,
         eps=eps,
         problem=problem,
-        estimates=estimates,
-        estimator=estimators[choice],
+        estimates=tuple(estimates.values()),
+        estimator=plan.estimators[plan.chosen],
         chosen=chosen,
         lift=lifted,
         doubt=why,
     )
 
 
-def _with_own_eps(
-    nominal: Robot, motion: Motion, basis: BaseParameters, config: StudyConfig
-) -> tuple[Robot, FrictionFit | None]:
-    """Return the nominal robot with the friction velocities of the log, if they are wanted."""
-    if config.estimation.eps == "fixed":
-        return nominal, None
+def _with_estimated_eps(
+    nominal: Robot, motion: Motion, basis: BaseParameters
+) -> tuple[Robot, FrictionFit]:
+    """Return the nominal robot with the friction velocities of the log, if they can be had."""
     fit = estimate_eps(finer_rows(motion), nominal, basis)
     if not fit.success:
         _logger.warning("friction velocities were not estimated: %s", fit.message)
@@ -310,63 +177,78 @@ def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> 
     return lift(estimate.beta, estimate.cov, nominal, basis)
 
 
-def loop_plan(config: StudyConfig) -> LoopPlan:
-    """Return what the closed loop of a study runs."""
-    control = config.control
-    return LoopPlan(
-        controllers=control.controllers,
-        baselines=control.baselines,
-        tasks=control.tasks,
-        scenarios=control.scenarios,
-        conditions=control.conditions,
-        runs=control.runs,
-        slow_lap=control.slow_lap,
-        rate=config.experiment.rate,
-        substeps=config.experiment.substeps,
-        bandwidth=control.bandwidth,
-        error=control.error,
-        friction=friction_law_of(config),
-    )
+def compared_models(
+    identified: Robot,
+    estimates: Sequence[Estimate],
+    nominal: Robot,
+    basis: BaseParameters,
+    models: Mapping[str, Robot | None],
+    refits: Mapping[str, Sequence[Estimate]] | None = None,
+) -> dict[str, Robot | Sequence[Robot]]:
+    """Return the models of a closed loop by name; see `closed_loop`.
 
-
-def validate(
-    plant: Robot,
-    models: Models,
-    config: StudyConfig,
-    *,
-    workers: int = 1,
-    progress: Progress = silent,
-) -> ClosedLoop:
-    """Run the closed loop in the engine with the true, the nominal and other models.
+    An estimate is taken as it is: its model has exactly the estimated base parameters, even where
+    no rigid bodies can have them.
 
     Parameters
     ----------
-    plant : Robot
-        The truth.
-    models : mapping of str to Robot or sequence of Robot
-        ``identified`` and those that `compared_models` gives: see `closed_loop`.
-    config : StudyConfig
-        Sections `control`, `experiment`, `nominal`.
-    workers : int
-        Processes that share the loops.
-    progress : callable
-        Called with the stage and the share done.
+    identified : Robot
+        The chosen model.
+    estimates : sequence of Estimate
+        What the estimators returned.
+    nominal, basis
+        What the estimates are of.
+    models : mapping of str to Robot
+        Further models; None for the estimate of that name.
+    refits : mapping of str to sequence of Estimate, optional
+        Fits of the runs after the first, for estimators that draw; see `refits_of`.
     """
-    nominal = nominal_robot(plant, config)
-    with threadpool_limits(1):
-        return closed_loop(
-            plant,
-            nominal,
-            models,
-            stage_rng(config.seed, "control"),
-            loop_plan(config),
-            workers=workers,
-            progress=progress,
-        )
+    by_name = {estimate.estimator: estimate for estimate in estimates}
+    compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
+    for name, model in models.items():
+        if model is not None:
+            compared[name] = model
+        elif name in by_name and by_name[name].success:  # the estimates tell of a fit that failed
+            more = (refits or {}).get(name, ())
+            fits = [fit for fit in (by_name[name], *more) if fit.success]
+            formal = [_formal(fit, nominal, basis) for fit in fits]
+            every_run = len(more) > 0 and len(formal) == 1 + len(more)
+            compared[name] = formal if every_run else formal[0]
+    return compared
 
 
-def nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
-    """Return the nominal model for a log: of a machine's log (without seed) the robot itself."""
-    if log.seed is None and config.nominal.file is None:
-        return robot
-    return nominal_robot(robot, config)
+@one_blas_thread()
+def refits_of(
+    problem: LinearProblem,
+    estimators: Mapping[str, Estimator],
+    models: Mapping[str, Robot | None],
+    runs: int,
+    rng: np.random.Generator,
+) -> dict[str, list[Estimate]]:
+    """Return new fits for every run but the first, of the compared estimators that draw.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        What they fit.
+    estimators : mapping of str to Estimator
+        By name.
+    models : mapping of str to Robot
+        None for the estimates that are compared.
+    runs : int
+        Number of runs of the closed loop.
+    rng : numpy.random.Generator
+        Every run draws from a child of its own.
+    """
+    drawn = [name for name, model in models.items() if model is None and estimators[name].random]
+    return {
+        name: [
+            estimators[name].fit(problem, named_stream(rng, f"run {run}")) for run in range(1, runs)
+        ]
+        for name in drawn
+    }
+
+
+def _formal(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Robot:
+    phi = basis.completed(estimate.beta, nominal.parameters())
+    return nominal.with_parameters(phi, formal=True)

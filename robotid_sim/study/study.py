@@ -14,16 +14,17 @@ import numpy as np
 
 from robotid_sim.errors import ControllerError, SimulationDiverged
 from robotid_sim.estimation.estimate import save_estimates
+from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import assess
 from robotid_sim.files import make_folder
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import PROVENANCE
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
-from robotid_sim.progress import silent
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import basis_of, unseen_trajectory
-from robotid_sim.study.models import compared_models
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.progress import Progress, silent
+from robotid_sim.study.excitation import design
 from robotid_sim.study.result import (
     MeasurementResult,
     PreprocessingResult,
@@ -31,20 +32,18 @@ from robotid_sim.study.result import (
     StudyResult,
     TrajectoryResult,
 )
-from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.scoring import compare_preprocessing, describe_run, score_estimate
+from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import (
     Identification,
-    Progress,
-    check_config,
-    design,
+    compared_models,
     identify,
+    refits_of,
     simulate,
-    validate,
 )
 from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 
 PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
 
@@ -94,47 +93,37 @@ class _Clock:
 class Study:
     """A whole study: the values that went from stage to stage, and the result that sums them up."""
 
-    config: StudyConfig
-    plant: Robot
-    """The truth."""
-    nominal: Robot
-    """What was known before."""
+    setup: Setup
+    """What it began with."""
     trajectory: Excitation
     """The excitation."""
     log: Log
     """What the sensors saw of it."""
-    found: Identification
+    fit: Identification
     """What was identified from the log."""
     unseen: Log
     """A log of a trajectory that the identification has not seen."""
     loop: ClosedLoop | None
-    """The closed-loop runs; None if they were not wanted or there was no model to run."""
+    """The closed-loop runs; None if they were not asked for or there was no model to run."""
     result: StudyResult
     """What ``result.json`` holds."""
 
 
 def run_study(
-    robot: str | Path,
-    config: StudyConfig,
-    out: str | Path,
-    *,
-    workers: int = 1,
-    progress: Progress = silent,
+    setup: Setup, out: str | Path, *, workers: int = 1, progress: Progress = silent
 ) -> Study:
     """Run a whole virtual study and write its files into a folder.
 
     Parameters
     ----------
-    robot : str or Path
-        Catalog name or URDF; the plant.
-    config : StudyConfig
-        All options.
+    setup : Setup
+        The built values, as `build_setup` makes them from a configuration; any of them may be
+        replaced by an object of the user's own.
     out : str or Path
         Folder for result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5 and
         estimate.json; created if need be.
     workers : int
-        Processes that share independent loops; they import the caller's main module anew, so a
-        script needs ``if __name__ == "__main__"`` for more than one.
+        Processes that share independent loops.
     progress : callable
         Called with the stage and the share done.
 
@@ -143,66 +132,78 @@ def run_study(
     study : Study
         The values of all stages; ``study.result`` is what ``result.json`` holds.
     """
-    clock = _Clock()
+    clock, streams, cell = _Clock(), setup.streams, setup.cell
+    nominal, basis = setup.nominal, setup.basis
     with clock.stage("robot"):
-        plant = read_robot(robot, config.robot)
-        check_config(plant, config)
-        nominal = nominal_robot(plant, config)
         folder = make_folder(out)
         write_urdf(nominal, folder / "nominal.urdf")
     with clock.stage("design"):
-        trajectory = design(plant, config, progress=progress)
+        designs = design(nominal, basis, setup.excitation, streams("design"), progress=progress)
+        if designs.interrupted:  # a study does not go on with an unfinished design
+            raise KeyboardInterrupt
+        trajectory = designs.trajectories[0]
         trajectory.save(folder / "trajectory.json")
     with clock.stage("simulate"), saved_if_diverged(folder / "diverged.h5"):
-        log = simulate(plant, trajectory, config, progress=progress)
+        rng = streams("measure")
+        log = simulate(cell, trajectory, rng, seed=streams.seed, progress=progress)
         save_log(log, folder / "log.h5")
     with clock.stage("identify"):
-        found = identify(plant, log, config, progress=progress)
-        save_estimates(list(found.estimates), folder / "estimate.json", **estimate_context(found))
-        identified = write_identified(found, folder / "identified.urdf")
+        fit = identify(log, nominal, basis, setup.fit, streams("identify"), progress=progress)
+        save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit))
+        identified = write_identified(fit, folder / "identified.urdf")
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
-        path = unseen_trajectory(plant, config)
-        unseen = simulate(plant, path, config, stage="unseen measure", progress=progress)
-        compared = compare_preprocessing(plant, found.nominal, log, found)
+        unseen = simulate(cell, setup.unseen, streams("unseen measure"), progress=progress)
+        compared = compare_preprocessing(cell.plant, fit.nominal, log, fit)
     with clock.stage("control"), saved_if_diverged(folder / "diverged.h5"):
-        loop = None
-        if found.lift is not None and config.control.enabled:
-            models = compared_models(
-                plant,
-                found.nominal,
-                found.lift.robot,
-                found.estimates,
-                found.basis,
-                config,
-                found.problem,
-            )
-            loop = validate(plant, models, config, workers=workers, progress=progress)
+        loop = _closed_loop(setup, fit, workers, progress)
+        if loop is not None:
             save_failures(loop, folder)
     with clock.stage("score"):
-        model = found.nominal  # with the friction velocities that were estimated, if they were
-        estimates = [score_estimate(e, plant, model, unseen, found) for e in found.estimates]
-        judged = verdict(plant, model, log, unseen, found, estimates, identified, loop, config)
+        estimates = [score_estimate(e, cell.plant, fit.nominal, unseen, fit) for e in fit.estimates]
+        judged = verdict(setup, log, unseen, fit, estimates, identified, loop)
     result = StudyResult(
-        robot=describe_robot(plant),
-        seed=config.seed,
+        robot=describe_robot(cell.plant),
+        seed=streams.seed,
         versions=versions(),
         reproducible=True,
-        assumptions=list(plant.assumptions),
-        trajectory=describe_trajectory(plant, nominal, trajectory, config),
-        measurement=describe_measurement(log, config.preset),
+        assumptions=list(cell.plant.assumptions),
+        trajectory=describe_trajectory(setup, trajectory),
+        measurement=describe_measurement(log, setup.preset),
         preprocessing=PreprocessingResult(
-            chosen=config.preprocess.name,
-            message=found.preprocessor.message,
+            chosen=PREPROCESSORS.name_of(setup.fit.preprocessor),
+            message=fit.preprocessor.message,
             compared=compared,
         ),
         estimates=estimates,
-        chosen=found.chosen.estimator,
+        chosen=fit.chosen.estimator,
         control=[] if loop is None else [describe_run(run) for run in loop.runs],
         timings=clock.seconds,
         verdict=judged,
     )
     result.save(folder / "result.json")
-    return Study(config, plant, nominal, trajectory, log, found, unseen, loop, result)
+    return Study(setup, trajectory, log, fit, unseen, loop, result)
+
+
+def _closed_loop(
+    setup: Setup, fit: Identification, workers: int, progress: Progress
+) -> ClosedLoop | None:
+    """Run the closed loop with all models; None if it is off or there is no model to run."""
+    if fit.lift is None or setup.comparison is None:
+        return None
+    runs, rng = setup.comparison.runs, setup.streams("identify")
+    refits = refits_of(fit.problem, setup.fit.estimators, setup.models, runs, rng)
+    models = compared_models(
+        fit.lift.robot, fit.estimates, fit.nominal, fit.basis, setup.models, refits
+    )
+    return closed_loop(
+        setup.cell,
+        setup.nominal,
+        models,
+        setup.streams("control"),
+        setup.comparison,
+        workers=workers,
+        progress=progress,
+    )
 
 
 def versions() -> dict[str, str]:
@@ -210,22 +211,22 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}}
 
 
-def estimate_context(found: Identification) -> dict[str, object]:
+def estimate_context(fit: Identification) -> dict[str, object]:
     """Return what an estimate file says beside the estimates."""
     return {
-        "chosen": found.chosen.estimator,
-        "groupings": list(found.basis.groupings),
-        "lift": None if found.lift is None else found.lift.message,
-        "doubt": found.doubt,
+        "chosen": fit.chosen.estimator,
+        "groupings": list(fit.basis.groupings),
+        "lift": None if fit.lift is None else fit.lift.message,
+        "doubt": fit.doubt,
     }
 
 
-def write_identified(found: Identification, path: Path) -> Path | None:
+def write_identified(fit: Identification, path: Path) -> Path | None:
     """Write the identified robot as URDF; return the path, or None if there is no such robot."""
-    if found.lift is None:
+    if fit.lift is None:
         path.unlink(missing_ok=True)  # of an earlier run
         return None
-    write_urdf(found.lift.robot, path)
+    write_urdf(fit.lift.robot, path)
     return path
 
 
@@ -241,24 +242,21 @@ def describe_robot(robot: Robot) -> RobotResult:
     )
 
 
-def describe_trajectory(
-    plant: Robot, nominal: Robot, trajectory: Excitation, config: StudyConfig
-) -> TrajectoryResult:
+def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResult:
     """Return the trajectory's part of the result."""
-    basis = basis_of(nominal, config)
-    found = assess(nominal, basis, trajectory)
-    true = assess(plant, basis, trajectory)
+    nominal = assess(setup.nominal, setup.basis, trajectory)
+    true = assess(setup.cell.plant, setup.basis, trajectory)
     return TrajectoryResult(
-        family=config.design.family,
-        criterion=config.design.criterion,
-        base_set=list(basis.names),
-        cond_raw=found.cond_raw,
-        cond_normalized=found.cond_normalized,
+        family=FAMILIES.name_of(setup.excitation.family),
+        criterion=CRITERIA.name_of(setup.excitation.criterion),
+        base_set=list(setup.basis.names),
+        cond_raw=nominal.cond_raw,
+        cond_normalized=nominal.cond_normalized,
         duration_s=trajectory.duration - trajectory.start,
-        max_position_ratio=found.position_ratio,
-        max_velocity_ratio=found.velocity_ratio,
-        max_acceleration_ratio=found.acceleration_ratio,
-        max_torque_ratio_nominal=found.torque_ratio,
+        max_position_ratio=nominal.position_ratio,
+        max_velocity_ratio=nominal.velocity_ratio,
+        max_acceleration_ratio=nominal.acceleration_ratio,
+        max_torque_ratio_nominal=nominal.torque_ratio,
         max_torque_ratio_true=true.torque_ratio,
     )
 
@@ -271,7 +269,7 @@ def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResu
         torque = [float(v) for v in np.std(log.tau_meas - log.truth.tau, axis=0)]
         encoder = [float(v) for v in np.std(log.q - log.truth.q, axis=0)]
     return MeasurementResult(
-        preset=preset or ("custom" if log.provenance.get("sensors") else "unknown"),
+        preset=preset or ("custom" if log.provenance.get(PROVENANCE) else "unknown"),
         samples=log.t.size,
         dt_s=log.dt,
         feedback=str(log.provenance.get("feedback", "unknown")),

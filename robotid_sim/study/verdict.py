@@ -8,13 +8,15 @@ from robotid_sim.diagnostics.excited_directions import excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.errors import RobotIdError
+from robotid_sim.estimation.consistent import Consistent
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation.design import default_path
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.config import StudyConfig, ValidationConfig
+from robotid_sim.study.config import VerdictLimits
 from robotid_sim.study.result import CheckResult, EstimateResult, VerdictResult, finite
-from robotid_sim.study.robots import stage_rng
-from robotid_sim.study.stages import Identification, sensors_of
+from robotid_sim.study.setup import Setup
+from robotid_sim.study.stages import Identification
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.noise import residual_noise
 
@@ -26,75 +28,68 @@ RATIO_SLACK = 1e-9
 
 
 def verdict(
-    plant: Robot,
-    nominal: Robot,
+    setup: Setup,
     log: Log,
     unseen: Log,
-    found: Identification,
+    fit: Identification,
     estimates: list[EstimateResult],
     identified_urdf: Path | None,
     loop: ClosedLoop | None,
-    config: StudyConfig,
 ) -> VerdictResult:
     """Return the verdict of a virtual study.
 
     Parameters
     ----------
-    plant, nominal : Robot
-        The truth and what was known of it.
+    setup : Setup
+        The plant, the limits of the verdict, and the streams of its replicates.
     log, unseen : Log
         Logs with truth: of the identification and of the unseen trajectory.
-    found : Identification
-        What the identify stage found in `log`.
+    fit : Identification
+        What the identify stage made of `log`.
     estimates : list of EstimateResult
         Its estimates, scored.
     identified_urdf : Path, optional
         The written model; None if none could be written.
     loop : ClosedLoop, optional
         The closed-loop runs; None if there was no model to run.
-    config : StudyConfig
-        Limits of the verdict, sensors, seed.
     """
-    limits = config.validation
-    chosen = next(e for e in estimates if e.estimator == found.chosen.estimator)
-    noisy = bool(sensors_of(config))  # without noise no residual and no error can be explained
+    limits, plant = setup.limits, setup.cell.plant
+    chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
+    noisy = bool(setup.cell.sensors)  # without noise no residual and no error can be explained
     checks = [
         _limits_check(plant, [log, unseen]),
-        _rank_check(found, nominal),
-        _reload_check(found, identified_urdf),
+        _rank_check(fit),
+        _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
-        *([_noise_check(plant, nominal, log, found, config)] if noisy else []),
+        *([_noise_check(setup, log, fit)] if noisy else []),
         _saturation_check([log, unseen]),
-        *_honesty_checks(estimates, limits, noisy=noisy),
-        *(loop_checks(plant, loop, limits) if config.control.enabled else []),
+        *_honesty_checks(setup, estimates),
+        *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
-def _noise_check(
-    plant: Robot, nominal: Robot, log: Log, found: Identification, config: StudyConfig
-) -> CheckResult:
+def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
     noise = residual_noise(
-        plant,
-        nominal,
+        setup.cell.plant,
+        fit.nominal,
         log,
-        sensors_of(config),
-        found.preprocessor,
-        found.basis,
-        found.estimator,
-        [stage_rng(config.seed, f"replicate {k}") for k in range(config.validation.replicates)],
+        setup.cell.sensors,
+        fit.preprocessor,
+        fit.basis,
+        fit.estimator,
+        [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
     )
-    limit = config.validation.noise_ratio
-    check = _at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
-    if check.passed or not found.chosen.success:
+    check = _at_most(
+        "residual_over_expected_noise", float(noise.ratio.max()), setup.limits.noise_ratio
+    )
+    if check.passed or not fit.chosen.success:
         return check
-    suspicion = suspect_friction(found.motion, found.nominal, found.basis)
+    suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
     return check.model_copy(update={"message": " ".join(suspicion.sentences())})
 
 
-def loop_checks(
-    plant: Robot, loop: ClosedLoop | None, limits: ValidationConfig
-) -> list[CheckResult]:
+def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) -> list[CheckResult]:
     """Return the checks of the closed loop: tracking gap and torque mismatch left, failures."""
     units = plant.joint_units
     gap = None if loop is None else loop.gap_left(units)
@@ -110,17 +105,16 @@ def loop_checks(
     ]
 
 
-def _honesty_checks(
-    estimates: list[EstimateResult], limits: ValidationConfig, *, noisy: bool
-) -> list[CheckResult]:
+def _honesty_checks(setup: Setup, estimates: list[EstimateResult]) -> list[CheckResult]:
     """Return checks of the stated accuracy and of the consistent fit, where those estimates ran."""
-    checks = []
+    limits, checks = setup.limits, []
     for estimate in estimates:
-        if estimate.estimator == "wls" and noisy:
+        estimator = setup.fit.estimators[estimate.estimator]
+        if isinstance(estimator, WeightedLeastSquares) and setup.cell.sensors:
             nees = estimate.nees
             value = None if not nees else max(nees, 1.0 / nees)
             checks.append(_at_most("nees_in_band", value, limits.nees))
-        if estimate.estimator == "consistent":
+        if isinstance(estimator, Consistent):
             fitness = estimate.fitness_over_ls
             checks.append(
                 _at_most("consistent_fit_over_least_squares", fitness, limits.consistent_fitness)
@@ -142,20 +136,20 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
     return _at_most("limits_respected", worst, 1.0 + RATIO_SLACK)
 
 
-def _rank_check(found: Identification, nominal: Robot) -> CheckResult:
-    rank = found.basis.rank
+def _rank_check(fit: Identification) -> CheckResult:
+    rank = fit.basis.rank
     seen = 0
-    if found.chosen.success:
-        seen = excited_directions(found.problem, found.chosen.noise_std, nominal)
+    if fit.chosen.success:
+        seen = excited_directions(fit.problem, fit.chosen.noise_std, fit.nominal)
     return CheckResult(name="rank_full", passed=seen == rank, value=float(seen), limit=float(rank))
 
 
-def _reload_check(found: Identification, path: Path | None) -> CheckResult:
+def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
     """Check that the written URDF is consistent and gives the identified robot's torques."""
     name, difference = "consistent_urdf_reloaded", None
-    if path is not None and found.lift is not None:
+    if path is not None and fit.lift is not None:
         try:
-            difference = _reload_difference(found.lift.robot, Robot.from_urdf(path))
+            difference = _reload_difference(fit.lift.robot, Robot.from_urdf(path))
         except RobotIdError:
             difference = None
     return _at_most(name, difference, RELOAD_TOLERANCE)
@@ -171,8 +165,8 @@ def _reload_difference(robot: Robot, reloaded: Robot) -> float:
 
 def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
     errors = [] if chosen.validation is None else chosen.validation.model_error_relative
-    known = [e for e in errors if e is not None]
-    worst = max(known) if known and len(known) == len(errors) else None
+    numbers = [e for e in errors if e is not None]
+    worst = max(numbers) if numbers and len(numbers) == len(errors) else None
     return _at_most("model_error_unseen", worst, limit)
 
 
@@ -186,7 +180,6 @@ def _saturation_check(logs: list[Log]) -> CheckResult:
 
 
 def _at_most(name: str, value: float | None, limit: float) -> CheckResult:
-    known = None if value is None else finite(value)
-    return CheckResult(
-        name=name, passed=known is not None and known <= limit, value=known, limit=limit
-    )
+    number = None if value is None else finite(value)
+    passed = number is not None and number <= limit
+    return CheckResult(name=name, passed=passed, value=number, limit=limit)

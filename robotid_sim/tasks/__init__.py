@@ -7,6 +7,7 @@ from robotid_sim.tasks.task import Circle, FigureEight, Line, PickAndPlace, Task
 
 TASKS: Registry[Task] = Registry(
     "task",
+    Task,
     {
         "circle": Circle,
         "csv": PathFile,

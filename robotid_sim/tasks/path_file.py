@@ -16,13 +16,13 @@ from robotid_sim.kinematics.workspace import starts, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath
 from robotid_sim.tasks.placement import NEAR_SINGULAR, Attempt, best_of
-from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, TaskRun, lap_runs
+from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, Task, TaskRun, lap_runs
 from robotid_sim.tasks.timed_path import TimedPath
 from robotid_sim.tasks.waypoints import Waypoints, read_waypoints
 
 
 @dataclass(frozen=True, kw_only=True)
-class PathFile:
+class PathFile(Task):
     """Path from a CSV file: joint positions or tip poses, with or without times.
 
     The columns are those of `robotid_sim.tasks.waypoints.read_waypoints`. Between the rows

@@ -1,6 +1,7 @@
 """Steps: the robot starts away from a pose that it shall hold."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from robotid_sim.kinematics.inverse import Demand, beyond_limits, inverse_kinema
 from robotid_sim.kinematics.workspace import motion_axes, reach, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import tracking_path
-from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, TaskRun
+from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, Task, TaskRun
 from robotid_sim.trajectory.quintic import PointToPoint
 
 STEP_SHARE = 0.01
@@ -19,8 +20,10 @@ STEP_SHARE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointStep:
+class JointStep(Task):
     """Start with every joint away from a pose that is to be held."""
+
+    is_step: ClassVar[bool] = True
 
     revolute: float = 0.02
     """Start below the pose, revolute joints [rad]."""
@@ -42,8 +45,10 @@ class JointStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskStep:
+class TaskStep(Task):
     """Start with the tip away from a pose that is to be held, along one axis after the other."""
+
+    is_step: ClassVar[bool] = True
 
     size: float | None = None
     """Distance of the tip [m]; None for 1 % of the reach."""

@@ -1,7 +1,8 @@
 """Tasks of the closed loop: what the robot is to do, as runs of a trajectory."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar
 
 from robotid_sim.arrays import Float1D, readonly
 from robotid_sim.errors import OptionError
@@ -19,7 +20,7 @@ from robotid_sim.tasks.shapes import (
 from robotid_sim.trajectory.reference import Trajectory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RunPlan:
     """What all tasks of a comparison share."""
 
@@ -54,6 +55,8 @@ class TaskRun:
     """The path that the trajectory follows; None for a step."""
     offset: Float1D | None = None
     """Start pose minus that of the trajectory [rad or m], shape (n,); None where there is none."""
+    slow: bool = False
+    """Whether it is a second, slower run of the same path."""
 
     def __post_init__(self) -> None:
         if self.offset is not None:
@@ -62,17 +65,20 @@ class TaskRun:
             object.__setattr__(self, "offset", offset)
 
     @property
-    def kind(self) -> Literal["path", "step"]:
-        """``step`` if the robot starts away from a pose that it shall hold, else ``path``."""
-        return "path" if self.offset is None else "step"
+    def is_step(self) -> bool:
+        """Whether the robot starts away from a pose that it shall hold."""
+        return self.offset is not None
 
 
-class Task(Protocol):
-    """Something to do, whatever the robot; the options are fields."""
+class Task(ABC):
+    """Something to do, whatever the robot; a frozen dataclass of its options."""
 
+    is_step: ClassVar[bool] = False
+    """Whether the robot starts away from a pose that it shall hold."""
+
+    @abstractmethod
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
         """Return the runs of the task on a robot; by kinematics, limits and the given model."""
-        ...
 
 
 def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
@@ -80,12 +86,12 @@ def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
     fast = fastest_lap(robot, path, plan.share, plan.slow_lap or plan.longest)
     runs = [TaskRun(f"{path.task}-fast", fast, path)]
     if plan.slow_lap is not None:
-        runs.append(TaskRun(f"{path.task}-slow", Lap(path, plan.slow_lap), path))
+        runs.append(TaskRun(f"{path.task}-slow", Lap(path, plan.slow_lap), path, slow=True))
     return runs
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShapeTask:
+class ShapeTask(Task):
     """A shape that the tip draws in a plane; see `robotid_sim.tasks.path.shape_path`."""
 
     shape: ClassVar[Shape]

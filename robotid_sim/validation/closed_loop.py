@@ -6,26 +6,33 @@ the nominal model once and are the same for all.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.gains import LoopGains
-from robotid_sim.engine.plant import substeps_for
+from robotid_sim.control.gravity_pd import GravityPd
+from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.errors import OptionError, SimulationDiverged
-from robotid_sim.experiment.conditions import Setting, compose, conditions
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.conditions import (
+    Condition,
+    LoopSize,
+    SinusoidalTorque,
+    Undisturbed,
+    compose,
+)
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import map_tasks
-from robotid_sim.progress import silent
+from robotid_sim.progress import Progress, silent
 from robotid_sim.streams import named_stream
-from robotid_sim.tasks import TASKS
-from robotid_sim.tasks.steps import JointStep, TaskStep
-from robotid_sim.tasks.task import RunPlan, Task, TaskRun
+from robotid_sim.tasks.steps import JointStep
+from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation.control_run import (
     TRACE_SAMPLES,
@@ -47,55 +54,49 @@ DISTURBANCE = 0.4
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
-FAST_SHARE = 0.6
-"""Share of the limits that the fast lap uses."""
+Models = Mapping[str, Robot | Sequence[Robot]]
+"""What controllers believe, by name; with a sequence, run r uses its entry r."""
 
 
-def _default_tasks() -> dict[str, dict[str, Any]]:
-    return {"circle": {}, "joint-step": {}}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopPlan:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison:
     """What a closed-loop comparison runs: controllers x models x tasks x scenarios x runs."""
 
-    controllers: tuple[str, ...] = ("sliding-mode",)
+    controllers: Mapping[str, ControllerFactory] = field(
+        default_factory=lambda: {"sliding-mode": SlidingMode.from_gains}
+    )
     """Controllers that run with every model; the first one decides gaps and figures."""
-    baselines: tuple[str, ...] = ("computed-torque", "gravity-pd")
+    baselines: Mapping[str, ControllerFactory] = field(
+        default_factory=lambda: {
+            "computed-torque": ComputedTorque.from_gains,
+            "gravity-pd": GravityPd.from_gains,
+        }
+    )
     """Controllers that run with the identified model only, on the first fast path."""
-    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=_default_tasks)
-    """Tasks with their options."""
-    scenarios: tuple[str, ...] = (UNDISTURBED, "sinusoidal")
-    """Conditions, joined by ``+`` where they hold together."""
+    tasks: Mapping[str, Task] = field(
+        default_factory=lambda: {"circle": Circle(), "joint-step": JointStep()}
+    )
+    scenarios: Mapping[str, Sequence[Condition]] = field(
+        default_factory=lambda: {UNDISTURBED: (Undisturbed(),), "sinusoidal": (SinusoidalTorque(),)}
+    )
+    """Conditions that hold together, by the name of the scenario."""
     undisturbed: bool = True
     """Whether all models run undisturbed too; if not, only the true one, for its peak torque."""
-    conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Options by condition."""
     runs: int = 1
-    """Repetitions of what is drawn at random."""
-    slow_lap: float | None = 30.0
+    """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
+    slow_lap: float | None = RunPlan.slow_lap
     """Time of the slow lap of every path [s]; None for the fast lap only."""
-    rate: float = 1000.0
-    """Control rate [Hz]."""
-    substeps: int = 4
-    """Engine steps per control step, at least."""
     bandwidth: float = 50.0
-    """Smallest bandwidth [rad/s]: see `LoopGains.from_specification`."""
+    """Smallest bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
     error: float = 0.01
-    """Wanted error under the disturbance [rad or m]: see `LoopGains.from_specification`."""
-    friction: FrictionLaw | None = None
-    """Law of the plant's friction; None for that of the models."""
+    """Tracking error to keep under the disturbance [rad or m]."""
     trace_samples: int = TRACE_SAMPLES
-    """Most samples of a run that are kept as its trace."""
+    """Most samples of a run that its trace holds."""
 
     def __post_init__(self) -> None:
         for name in ("controllers", "tasks", "scenarios"):
             if not getattr(self, name):
                 raise OptionError(f"the closed loop needs at least one of its {name}")
-        for name in (*self.controllers, *self.baselines):
-            CONTROLLERS[name]
-        for scenario in self.scenarios:
-            conditions(scenario, self.conditions)
         if self.runs < 1:
             raise OptionError(f"the number of runs must be at least 1, got {self.runs}")
 
@@ -118,9 +119,9 @@ class ClosedLoop:
         self, model: str, scenario: str, task: str, controller: str | None = None
     ) -> ControlRun | None:
         """Return the first run of a model, scenario, task and controller; None if there is none."""
-        wanted = (controller or self.controller, model, scenario, task)
+        key = (controller or self.controller, model, scenario, task)
         for run in self.runs:
-            if (run.controller, run.model, run.scenario, run.task) == wanted:
+            if (run.controller, run.model, run.scenario, run.task) == key:
                 return run
         return None
 
@@ -147,14 +148,14 @@ class ClosedLoop:
         """
         compared = self._compared(units, lambda run: run.rms_error)
         tiny = float(np.finfo(float).tiny)
-        left = [(found - true) / max(nominal - true, tiny) for true, nominal, found in compared]
+        left = [(after - true) / max(before - true, tiny) for true, before, after in compared]
         return max(left, default=None)
 
     def mismatch_left(self, units: Sequence[str]) -> float | None:
         """Return the identified model's torque error over the nominal's, joints of one unit."""
         compared = self._compared(units, lambda run: run.torque_error)
         tiny = float(np.finfo(float).tiny)
-        return max((found / max(nominal, tiny) for _, nominal, found in compared), default=None)
+        return max((after / max(before, tiny) for _, before, after in compared), default=None)
 
     def _compared(
         self, units: Sequence[str], value: Callable[[ControlRun], Float1D]
@@ -168,20 +169,21 @@ class ClosedLoop:
                 return []
             for unit in dict.fromkeys(units):
                 of_unit = [u == unit for u in units]
-                true, nominal, found = (float(rms(v[of_unit])) for v in values)
-                compared.append((true, nominal, found))
+                true, before, after = (float(rms(v[of_unit])) for v in values)
+                compared.append((true, before, after))
         return compared
 
 
+@one_blas_thread()
 def closed_loop(
-    plant: Robot,
+    cell: Cell,
     nominal: Robot,
-    models: Mapping[str, Robot | Sequence[Robot]],
+    models: Models,
     rng: np.random.Generator,
-    plan: LoopPlan | None = None,
+    comparison: Comparison | None = None,
     *,
     workers: int = 1,
-    progress: Callable[[str, float], None] = silent,
+    progress: Progress = silent,
 ) -> ClosedLoop:
     """Run every controller with every model on every task in every scenario.
 
@@ -191,14 +193,16 @@ def closed_loop(
 
     Parameters
     ----------
-    plant, nominal : Robot
-        The truth, and what the gains come from.
+    cell : Cell
+        Holds the plant, whose own model is the true one; its sensors play no part.
+    nominal : Robot
+        What the gains come from.
     models : mapping of str to Robot or sequence of Robot
-        What the controllers believe, by name; with a sequence, run r uses its entry r. The true and
-        the nominal model are always compared too; one that is the plant itself is not run twice.
+        What the controllers believe, by name. The true and the nominal model are always compared
+        too; a nominal model that is the plant itself is not run twice.
     rng : numpy.random.Generator
         Source of everything that is drawn.
-    plan : LoopPlan, optional
+    comparison : Comparison, optional
         What to run.
     workers : int
         Processes that share the runs.
@@ -211,16 +215,17 @@ def closed_loop(
         If the loop with the true model diverges undisturbed. Other runs that fail are in
         `ClosedLoop.failures`.
     """
-    plan = plan or LoopPlan()
-    tasks = task_runs(nominal, plan)
-    gains = _gains(nominal, tasks, plan)
-    known = {TRUE: plant} if nominal is plant else {TRUE: plant, NOMINAL: nominal}
-    everyone: dict[str, Robot | Sequence[Robot]] = {**known, **models}
-    first = [_reference_task(plant, gains, task, rng, plan) for task in tasks]
+    comparison = comparison or Comparison()
+    tasks = task_runs(nominal, comparison)
+    gains = _gains(nominal, tasks, comparison, cell.rate)
+    always: dict[str, Robot | Sequence[Robot]] = {TRUE: cell.plant}
+    if nominal is not cell.plant:
+        always[NOMINAL] = nominal
+    first = [_reference_task(cell, gains, task, rng, comparison) for task in tasks]
     # These decide the disturbance of the others; they are too few to start processes for.
-    done = map_tasks(run_loop, first, 1, lambda share: progress("control", 0.2 * share))
-    references = [_completed(run) for run in done]
-    rest = _other_tasks(first, references, nominal, everyone, rng, plan)
+    reference_runs = map_tasks(run_loop, first, 1, lambda share: progress("control", 0.2 * share))
+    references = [_completed(run) for run in reference_runs]
+    rest = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
     seconds = sum(task.trajectory.duration for task in rest)
     # The longest first, so that no worker is left alone with one at the end.
     order = sorted(range(len(rest)), key=lambda k: -rest[k].trajectory.duration)
@@ -243,64 +248,60 @@ def _index(pair: tuple[int, Any]) -> int:
     return pair[0]
 
 
-def task_runs(nominal: Robot, plan: LoopPlan) -> list[TaskRun]:
-    """Return the runs of the tasks of a plan, at the speeds that the nominal model allows."""
-    tasks = {name: TASKS.build(name, **options) for name, options in plan.tasks.items()}
-    shared = RunPlan(slow_lap=plan.slow_lap, share=FAST_SHARE)
-    runs = {name: task.runs(nominal, shared) for name, task in tasks.items() if not is_step(task)}
+def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
+    """Return the runs of the tasks, at the speeds that the nominal model allows."""
+    shared = RunPlan(slow_lap=comparison.slow_lap)
+    tasks = comparison.tasks
+    runs = {name: task.runs(nominal, shared) for name, task in tasks.items() if not task.is_step}
     first = next(iter(runs.values()), None)
     if first is not None:  # steps hold the pose where the first path starts
         shared = replace(shared, start=first[0].trajectory(np.zeros(1)).q[0])
-    runs |= {name: task.runs(nominal, shared) for name, task in tasks.items() if is_step(task)}
-    return [run for name in plan.tasks for run in runs[name]]
+    runs |= {name: task.runs(nominal, shared) for name, task in tasks.items() if task.is_step}
+    return [run for name in tasks for run in runs[name]]
 
 
-def is_step(task: Task) -> bool:
-    """Return whether a task starts away from a pose that it shall hold."""
-    return isinstance(task, JointStep | TaskStep)
-
-
-def _gains(nominal: Robot, tasks: Sequence[TaskRun], plan: LoopPlan) -> LoopGains:
+def _gains(
+    nominal: Robot, tasks: Sequence[TaskRun], comparison: Comparison, rate: float
+) -> LoopGains:
     """Return the gains for all tasks together, from the fast run of every path."""
-    paths = [task for task in tasks if task.kind == "path"]
-    fast = [task for task in paths if not task.name.endswith("-slow")] or paths or tasks
+    paths = [task for task in tasks if not task.is_step]
+    fast = [task for task in paths if not task.slow] or paths or tasks
     return LoopGains.from_specification(
         nominal,
-        _joined([task.trajectory for task in fast], plan.rate),
-        rate=plan.rate,
+        _joined([task.trajectory for task in fast], rate),
+        rate=rate,
         disturbance=DISTURBANCE,
-        error=plan.error,
-        bandwidth=plan.bandwidth,
+        error=comparison.error,
+        bandwidth=comparison.bandwidth,
     )
 
 
 def _joined(trajectories: Sequence[Trajectory], rate: float) -> Reference:
     """Return the samples of several trajectories, one after the other."""
-    parts = [one(np.arange(0.0, one.duration, 1.0 / rate)) for one in trajectories]
+    parts = [path(np.arange(0.0, path.duration, 1.0 / rate)) for path in trajectories]
     return Reference(*(np.vstack([getattr(p, name) for p in parts]) for name in ("q", "dq", "ddq")))
 
 
 def _reference_task(
-    plant: Robot, gains: LoopGains, task: TaskRun, rng: np.random.Generator, plan: LoopPlan
+    cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
     """Return the undisturbed run of the true model, which comes first."""
-    path = task.trajectory(np.linspace(0.0, task.trajectory.duration, 120)).q
+    name, factory = next(iter(comparison.controllers.items()))
     return LoopTask(
-        plant=plant,
-        model=plant,
+        cell=cell,
+        model=cell.plant,
         model_name=TRUE,
-        controller=plan.controllers[0],
+        controller=name,
+        factory=factory,
         gains=gains,
         task=task.name,
         trajectory=task.trajectory,
-        is_step=task.kind == "step",
+        is_step=task.is_step,
         scenario=Scenario(offset=task.offset),
         rng=rng,
         run=0,
-        rate=plan.rate,
-        substeps=substeps_for(plant, path, 1.0 / plan.rate, plan.substeps, plan.friction),
-        friction=plan.friction,
-        trace_samples=plan.trace_samples,
+        substeps=cell.substeps_along(task.trajectory),
+        trace_samples=comparison.trace_samples,
     )
 
 
@@ -316,53 +317,50 @@ def _other_tasks(
     first: Sequence[LoopTask],
     references: Sequence[ControlRun],
     nominal: Robot,
-    models: Mapping[str, Robot | Sequence[Robot]],
+    models: Models,
     rng: np.random.Generator,
-    plan: LoopPlan,
+    comparison: Comparison,
 ) -> list[LoopTask]:
     """Return all runs but those that come first."""
     laps = [run.peak_torque for run in references if run.step is None]
+    always = {UNDISTURBED: (Undisturbed(),)} if comparison.undisturbed else {}
+    main = comparison.controllers.items()
+    extra = [item for item in comparison.baselines.items() if item[0] not in comparison.controllers]
     tasks = []
     for task, reference in zip(first, references, strict=True):
         # A step hardly needs torque; what shakes it is what shakes the first lap.
         peak = laps[0] if task.is_step and laps else reference.peak_torque
-        setting = Setting(nominal, peak, task.trajectory.duration)
-        cases = [(c, name) for c in plan.controllers for name in models]
+        size = LoopSize(nominal, peak, task.trajectory.duration)
+        cases = [(controller, name) for controller in main for name in models]
         if task is first[0] and IDENTIFIED in models:
-            cases += [(c, IDENTIFIED) for c in plan.baselines if c not in plan.controllers]
-        always = (UNDISTURBED,) if plan.undisturbed else ()
-        for scenario in dict.fromkeys((*always, *plan.scenarios)):
-            for controller, name in cases:
-                make = partial(_repetitions, task, controller, name, models[name])
-                tasks += make(scenario, setting, rng, plan)
-    key = (plan.controllers[0], TRUE, UNDISTURBED)
+            cases += [(controller, IDENTIFIED) for controller in extra]
+        for scenario in ({**always, **comparison.scenarios}).items():
+            for (controller, factory), name in cases:
+                case = replace(task, controller=controller, factory=factory, model_name=name)
+                tasks += _repetitions(case, models[name], scenario, size, rng, comparison.runs)
+    key = (first[0].controller, TRUE, UNDISTURBED)
     return [t for t in tasks if (t.controller, t.model_name, t.scenario.name) != key]
 
 
 def _repetitions(
     task: LoopTask,
-    controller: str,
-    name: str,
     model: Robot | Sequence[Robot],
-    scenario: str,
-    setting: Setting,
+    scenario: tuple[str, Sequence[Condition]],
+    size: LoopSize,
     rng: np.random.Generator,
-    plan: LoopPlan,
+    runs: int,
 ) -> list[LoopTask]:
     """Return the runs of one controller, model, task and scenario."""
-    parts = conditions(scenario, plan.conditions)
-    fixed = isinstance(model, Robot)
-    is_random = not fixed or any(part.random for part in parts)
+    name, parts = scenario
+    is_random = not isinstance(model, Robot) or any(part.random for part in parts)
     tasks = []
-    for run in range(plan.runs if is_random else 1):
-        child = named_stream(rng, f"run {run}", scenario)
-        drawn = compose(scenario, parts, setting, child)
+    for run in range(runs if is_random else 1):
+        child = named_stream(rng, f"run {run}", name)
+        drawn = compose(name, parts, size, child)
         tasks.append(
             replace(
                 task,
                 model=model if isinstance(model, Robot) else model[run],
-                model_name=name,
-                controller=controller,
                 scenario=replace(drawn, offset=task.scenario.offset),
                 rng=child,
                 run=run,

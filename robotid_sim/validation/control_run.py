@@ -6,19 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
-from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.controller import Controller
+from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.delayed import Delayed
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.engine.plant import Plant, substeps_for
 from robotid_sim.errors import ControllerError, RankDeficientError, SimulationDiverged
+from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.kinematics.forward import tip_position
 from robotid_sim.measurement.log import Log
-from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation import metrics
@@ -45,11 +43,13 @@ OBSERVER_HIGHEST = 0.25
 class LoopTask:
     """One run to do: everything that a worker process needs."""
 
-    plant: Robot
-    """The true robot, before the scenario changes it."""
+    cell: Cell
+    """Holds the plant as it is before the scenario changes it."""
     model: Robot
     model_name: str
     controller: str
+    factory: ControllerFactory
+    """Builds the controller of that name."""
     gains: LoopGains
     task: str
     trajectory: Trajectory
@@ -60,10 +60,7 @@ class LoopTask:
     """Source of the noise in the loop."""
     run: int
     """Which repetition this is, from 0."""
-    rate: float
     substeps: int
-    friction: FrictionLaw | None = None
-    """Law of the plant's friction; None for that of the models."""
     traced: bool = True
     """Whether to keep the time series."""
     trace_samples: int = TRACE_SAMPLES
@@ -194,20 +191,20 @@ def run_loop(task: LoopTask) -> ControlRun | FailedRun:
 
 def closed_loop_log(task: LoopTask) -> Log:
     """Run one loop in the engine and return its clean log."""
-    scenario, robot = task.scenario, task.scenario.plant(task.plant)
-    controller: Controller = CONTROLLERS[task.controller].from_gains(task.model, task.gains)
+    cell, scenario = task.cell, task.scenario
+    robot = scenario.plant(cell.plant)
+    controller = task.factory(task.model, task.gains)
     if scenario.delay:
         controller = Delayed(controller)
     observer = None
     if scenario.feedback is not None:
-        highest = OBSERVER_HIGHEST * task.rate
+        highest = OBSERVER_HIGHEST * cell.rate
         bandwidth = min(OBSERVER_RATIO * task.gains.bandwidth, highest)
-        observer = VelocityObserver(task.model, task.rate, bandwidth)
+        observer = VelocityObserver(task.model, cell.rate, bandwidth)
     substeps = task.substeps
     if scenario.changes:
-        path = task.trajectory(np.linspace(0.0, task.trajectory.duration, 100)).q
-        substeps = substeps_for(robot, path, 1.0 / task.rate, substeps, task.friction)
-    with Plant(robot, dt=1.0 / task.rate, substeps=substeps, friction=task.friction) as plant:
+        substeps = max(substeps, cell.substeps_along(task.trajectory, robot))
+    with cell.open(substeps, robot) as plant:
         return rollout(
             plant,
             controller,
@@ -222,10 +219,11 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
     assert log.truth is not None
     assert log.tau_cmd is not None
     reference, applied, dt = task.trajectory(log.t), log.truth.tau, log.dt
+    robot = task.cell.plant
     error = reference.q - log.q
-    needed = joint_torque(task.plant, reference.q, reference.dq, reference.ddq)
+    needed = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     torque_error, mismatch = _torque_error(task.model, reference, needed)
-    tip, wanted = tip_position(task.plant, log.q), tip_position(task.plant, reference.q)
+    tip, tip_reference = tip_position(robot, log.q), tip_position(robot, reference.q)
     peak = np.abs(applied).max(axis=0)
     moved = error.T[_moved(error[0])] if task.is_step else error.T[:0]
     return ControlRun(
@@ -238,7 +236,7 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
         max_error=np.abs(error).max(axis=0),
         iae=metrics.integral_absolute_error(error, dt),
         itae=metrics.integral_time_absolute_error(error, dt),
-        tip=_tip_error(log.t, wanted - tip, dt, is_step=task.is_step),
+        tip=_tip_error(log.t, tip_reference - tip, dt, is_step=task.is_step),
         torque_mismatch=mismatch,
         torque_error=torque_error,
         error_bound=task.gains.error_bound,
@@ -248,10 +246,10 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
         torque_variation=metrics.torque_variation(applied, dt),
         chattering_index=metrics.chattering_index(applied, dt, needed),
         peak_torque=peak,
-        peak_ratio=peak / task.plant.limits.effort,
+        peak_ratio=peak / robot.limits.effort,
         saturated=float((applied != log.tau_cmd).any(axis=1).sum() * dt),
         step=_worst([step_metrics(log.t, e) for e in moved]) if task.is_step else None,
-        trace=_trace(log, error, tip, wanted, task.trace_samples) if task.traced else None,
+        trace=_trace(log, error, tip, tip_reference, task.trace_samples) if task.traced else None,
     )
 
 
@@ -277,18 +275,18 @@ def _tip_error(t: Float1D, error: Float2D, dt: float, *, is_step: bool) -> TipEr
     )
 
 
-def _trace(log: Log, error: Float2D, tip: Float2D, wanted: Float2D, most: int) -> Trace:
+def _trace(log: Log, error: Float2D, tip: Float2D, tip_reference: Float2D, most: int) -> Trace:
     assert log.truth is not None
-    kept = slice(None, None, -(-log.t.size // most))
+    thinned = slice(None, None, -(-log.t.size // most))
     work = np.abs(metrics.step_work(log.truth.tau, log.q))
     energy = np.vstack([np.zeros(log.dof), np.cumsum(work, axis=0)])
     return Trace(
-        t=log.t[kept],
-        error=error[kept],
-        tip=tip[kept],
-        tip_reference=wanted[kept],
-        tau=log.truth.tau[kept],
-        energy=energy[kept],
+        t=log.t[thinned],
+        error=error[thinned],
+        tip=tip[thinned],
+        tip_reference=tip_reference[thinned],
+        tau=log.truth.tau[thinned],
+        energy=energy[thinned],
     )
 
 
@@ -301,8 +299,8 @@ def _worst(joints: Sequence[StepMetrics]) -> StepMetrics:
     """Return the largest of every metric over the joints; unknown is worst."""
 
     def largest(values: Sequence[float | None]) -> float | None:
-        known = [v for v in values if v is not None]
-        return max(known) if len(known) == len(values) else None
+        numbers = [v for v in values if v is not None]
+        return max(numbers) if len(numbers) == len(values) else None
 
     return StepMetrics(
         rise_time=largest([j.rise_time for j in joints]),

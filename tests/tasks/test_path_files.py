@@ -76,7 +76,7 @@ def test_an_open_path_runs_from_rest_to_rest(written, irb140):
         np.testing.assert_allclose(tip_position(irb140, ends.q), POSITIONS[[0, -1]], atol=1e-9)
         assert not ends.dq.any()
         np.testing.assert_allclose(ends.ddq, 0.0, atol=1e-9)
-        assert run.kind == "path"
+        assert not run.is_step
     assert runs[1].trajectory.duration == 12.0
 
 

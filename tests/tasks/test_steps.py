@@ -26,7 +26,7 @@ AXES = {
 def test_joint_step_starts_below_the_start_of_the_circle(name):
     robot = Robot.from_urdf(urdf_path(name))
     (run,) = TASKS.build("joint-step").runs(robot)
-    assert (run.name, run.kind, run.path) == ("joint-step", "step", None)
+    assert (run.name, run.is_step, run.path) == ("joint-step", True, None)
     wanted = [-0.002 if prismatic else -0.02 for prismatic in robot.prismatic]
     np.testing.assert_array_equal(run.offset, wanted)
     reference = run.trajectory(np.array([0.0, 0.7, 1.5]))
@@ -59,7 +59,7 @@ def test_task_step_moves_the_tip_by_its_size_along_every_axis(name, axes, size):
             np.testing.assert_allclose(start[:3, :3], end[:3, :3], atol=1e-9)
         assert (held + run.offset >= robot.limits.lower).all()
         assert (held + run.offset <= robot.limits.upper).all()
-        assert run.kind == "step"
+        assert run.is_step
 
 
 def test_steps_hold_the_pose_of_the_plan(irb140):

@@ -272,7 +272,7 @@ def test_a_path_runs_fast_and_slow(placed, slow_lap):
     names = ["figure-eight-fast", "figure-eight-slow"][: len(runs)]
     assert [run.name for run in runs] == names
     assert len(runs) == (1 if slow_lap is None else 2)
-    assert all((run.kind, run.offset) == ("path", None) for run in runs)
+    assert all((run.is_step, run.offset) == (False, None) for run in runs)
     fast = fastest_lap(robot, path, 0.5, 20.0)
     assert runs[0].trajectory.duration == fast.duration < 20.0
     assert runs[-1].trajectory.duration == (slow_lap or fast.duration)

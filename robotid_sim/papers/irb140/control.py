@@ -6,16 +6,26 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.conditions import SinusoidalTorque, Undisturbed
 from robotid_sim.model.catalog import load_robot, published_robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
 from robotid_sim.streams import named_stream
-from robotid_sim.validation.closed_loop import TRUE, UNDISTURBED, ClosedLoop, LoopPlan, closed_loop
+from robotid_sim.validation.closed_loop import (
+    TRUE,
+    UNDISTURBED,
+    ClosedLoop,
+    Comparison,
+    closed_loop,
+)
 from robotid_sim.validation.control_run import ControlRun, Trace
 from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
 SCENARIOS = {"nominal": UNDISTURBED, "disturbed": "sinusoidal"}
 """The paper's names of the scenarios, and ours."""
+CONDITIONS_OF = {"nominal": (Undisturbed(),), "disturbed": (SinusoidalTorque(),)}
 MODELS = {"reference": TRUE, "QPSO": "QPSO", "PSO": "PSO"}
 """The paper's models, and their names in the comparison: the plant is the reference."""
 
@@ -47,16 +57,17 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
         Time of the circle [s].
     """
     plant = load_robot(ROBOT)
+    cell = Cell(plant=plant, controller=ComputedTorque(plant))
     models = {name: published_robot(ROBOT, SETS[name]) for name in ("QPSO", "PSO")}
-    plan = LoopPlan(
-        baselines=(),
+    plan = Comparison(
+        baselines={},
         slow_lap=lap,
-        scenarios=(SCENARIOS[scenario],),
+        scenarios={SCENARIOS[scenario]: CONDITIONS_OF[scenario]},
         undisturbed=False,
         trace_samples=EVERY_SAMPLE,
     )
     rng = named_stream(seed, ROOT, "loop", f"run {run}")
-    loop = closed_loop(plant, plant, models, rng, plan)
+    loop = closed_loop(cell, plant, models, rng, plan)
     cases = [_case(loop, scenario, model) for model in MODELS]
     curves = _curves(loop, scenario) if run == 0 else {}
     return {"cases": cases, "curves": curves, "failures": [str(one) for one in loop.failures]}

@@ -17,9 +17,10 @@ from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.streams import named_stream
-from robotid_sim.study.config import RobotConfig, StudyConfig
-from robotid_sim.study.robots import read_robot
-from robotid_sim.study.stages import design, identify, simulate
+from robotid_sim.study.build import build_robot, build_setup
+from robotid_sim.study.config import ControlConfig, RobotConfig, StudyConfig
+from robotid_sim.study.excitation import design
+from robotid_sim.study.stages import identify, simulate
 from robotid_sim.validation.prediction import rms
 
 TIP = "link_3"
@@ -48,11 +49,13 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
         ``seconds``; ``base_parameters``; ``torque`` (RMS per joint [N m]); ``joints``.
     """
     own = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
-    config = StudyConfig(seed=own, robot=RobotConfig(tip=TIP)).quick()
-    plant = read_robot(ROBOT, config.robot)
-    trajectory = design(plant, config)
-    log = simulate(plant, trajectory, config)
-    found = identify(plant, log, config.with_estimators(CLASSICAL))
+    config = StudyConfig(seed=own, robot=RobotConfig(tip=TIP), control=ControlConfig(enabled=False))
+    plant = build_robot(ROBOT, config.robot)
+    setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
+    nominal, basis, streams = setup.nominal, setup.basis, setup.streams
+    designs = design(nominal, basis, setup.excitation, streams("design"))
+    log = simulate(setup.cell, designs.trajectories[0], streams("measure"))
+    found = identify(log, nominal, basis, setup.fit, streams("identify"))
     true = found.basis.of(plant.parameters())
     estimates = {one.estimator: one for one in found.estimates}
     std = estimates["wls"].std

@@ -14,9 +14,8 @@ from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
-from robotid_sim.streams import named_stream
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.robots import nominal_robot
+from robotid_sim.streams import Streams, named_stream
+from robotid_sim.study.nominal import perturbed_nominal
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 OPTIONS = FourierOptions(harmonics=5, period=20.0, periods=1)
@@ -33,7 +32,7 @@ def sample_times() -> Float1D:
 
 def nominal_six(seed: int) -> Robot:
     """Return what is known of the six joints before the identification."""
-    return nominal_robot(load_robot(ROBOT), StudyConfig(seed=seed))
+    return perturbed_nominal(load_robot(ROBOT), Streams(seed)("nominal"))
 
 
 def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:

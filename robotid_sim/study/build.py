@@ -1,0 +1,435 @@
+"""From a configuration to built values: the only place where names become objects."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.controller import ControllerFactory
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.proximity import CUTOFF
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
+from robotid_sim.excitation.criteria import Criterion
+from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import GradientSearch
+from robotid_sim.excitation.plan import DesignPlan
+from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.excitation.swarm_design import SwarmSearch
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
+from robotid_sim.experiment.rollout import GRID_TOLERANCE
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import Sensor
+from robotid_sim.model.catalog import load_robot, published_parameters, with_published
+from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
+from robotid_sim.model.inertia import inertia_matrix
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.misfit import CONSIDERED
+from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.streams import Streams
+from robotid_sim.study.config import (
+    ControlConfig,
+    DesignConfig,
+    EstimationConfig,
+    ExperimentConfig,
+    NominalConfig,
+    PreprocessConfig,
+    RobotConfig,
+    StudyConfig,
+)
+from robotid_sim.study.nominal import perturbed_nominal, require_same_robot
+from robotid_sim.study.prior import prior_of_files
+from robotid_sim.study.setup import FitPlan, Setup
+from robotid_sim.tasks import TASKS
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.quintic import APPROACH_STEP
+from robotid_sim.validation.closed_loop import Comparison, task_runs
+
+GRADIENT, DRAWS = "slsqp", "random"
+"""Solvers that are no optimizers of `robotid_sim.optim`."""
+
+WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
+
+MOST_CLEARANCE = 0.8 * CUTOFF
+"""Largest clearance [m]: the solver needs some distance beyond it."""
+
+PUBLISHED = "published:"
+"""Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
+
+
+@one_blas_thread()
+def build_setup(plant: Robot, config: StudyConfig) -> Setup:
+    """Return the built values of a virtual study.
+
+    Everything that would only fail after minutes of work fails here.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth; it ends up in the `cell` alone.
+    config : StudyConfig
+        Names and options.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a name, an option or a size is refused.
+    PathError
+        If a path of the closed loop is not within reach.
+    """
+    streams = Streams(config.seed)
+    sensors = build_sensors(config)
+    friction = build_friction_law(config.experiment)
+    fit = build_fit(config)
+    nominal = build_nominal(plant, config)
+    basis = build_basis(nominal, config)
+    cell = build_cell(plant, nominal, config, sensors=sensors, friction=friction)
+    _require_period(nominal, basis, config)
+    excitation = build_design(nominal, basis, config)
+    _require_whole_steps(excitation.family.period, config.experiment.rate)
+    comparison = build_comparison(config.control) if config.control.enabled else None
+    models: dict[str, Robot | None] = {}
+    if comparison is not None:
+        models = build_models(plant, config.control, config.estimation.estimators)
+        task_runs(nominal, comparison)
+    return Setup(
+        cell=cell,
+        nominal=nominal,
+        basis=basis,
+        excitation=excitation,
+        unseen=build_unseen(nominal, config),
+        fit=fit,
+        comparison=comparison,
+        models=models,
+        limits=config.validation,
+        streams=streams,
+        preset=config.preset,
+        settings=config.changes(),
+    )
+
+
+def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
+    """Return the robot of a catalog name or URDF path as its section says."""
+    built = load_robot(
+        robot,
+        base=config.base,
+        tip=config.tip,
+        gravity=config.gravity,
+        urdf_friction=config.urdf_friction,
+        joints=config.joints,
+        formal=formal or config.repair,
+    )
+    if config.repair:
+        built = built.repaired()
+    if config.payload is not None:
+        load = config.payload
+        tensor = inertia_matrix(np.array([0.0] * 4 + list(load.inertia)))
+        built = built.with_payload(load.mass, load.com, tensor)
+    return built
+
+
+def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
+    """Return what is known of the plant before the identification: a file, or the plant perturbed.
+
+    Raises
+    ------
+    OptionError
+        If a nominal file is of another robot.
+    """
+    settings: NominalConfig = config.nominal
+    if settings.file is not None:
+        section = config.robot.model_copy(update={"joints": {}, "payload": None})
+        nominal = build_robot(settings.file, section)
+        return require_same_robot(nominal, plant, str(settings.file))
+    rng = Streams(config.seed)("nominal")
+    return perturbed_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
+
+
+def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
+    """Return the nominal model for a log: of a machine's log the robot itself, or the file."""
+    if log.origin == "machine" and config.nominal.file is None:
+        return robot
+    return build_nominal(robot, config)
+
+
+@one_blas_thread()
+def build_basis(nominal: Robot, config: StudyConfig) -> BaseParameters:
+    """Return the base parameters that a study looks for."""
+    return base_parameters(nominal, config.estimation.joint_parameters)
+
+
+def build_cell(
+    plant: Robot,
+    nominal: Robot,
+    config: StudyConfig,
+    *,
+    sensors: tuple[Sensor, ...] | None = None,
+    friction: FrictionLaw | None = None,
+) -> Cell:
+    """Return the cell of an experiment; sensors and friction law may be built already."""
+    settings = config.experiment
+    return Cell(
+        plant=plant,
+        controller=ComputedTorque(nominal, settings.kp, settings.kd),
+        sensors=build_sensors(config) if sensors is None else sensors,
+        rate=settings.rate,
+        substeps=settings.substeps,
+        leapfrog=settings.leapfrog,
+        friction=friction or build_friction_law(settings),
+    )
+
+
+def build_sensors(config: StudyConfig) -> tuple[Sensor, ...]:
+    """Return the sensors of a study, in the order in which they apply."""
+    return tuple(SENSORS.build(name, **options) for name, options in config.measuring().items())
+
+
+def build_friction_law(config: ExperimentConfig) -> FrictionLaw | None:
+    """Return the law of the plant's friction; None for that of the models."""
+    options = dict(config.friction)
+    if not options:
+        return None
+    if "law" not in options:
+        raise OptionError(f"experiment.friction needs a law; known: {', '.join(FRICTION_LAWS)}")
+    return FRICTION_LAWS.build(options.pop("law"), **options)
+
+
+def build_fit(config: StudyConfig) -> FitPlan:
+    """Return preprocessor and estimators; raise if the chosen estimator is not among them."""
+    settings: EstimationConfig = config.estimation
+    if settings.chosen not in settings.estimators:
+        raise OptionError(
+            f"the chosen estimator '{settings.chosen}' is not among those run: "
+            f"{', '.join(settings.estimators)}"
+        )
+    for name in settings.options:
+        if name not in settings.estimators:
+            raise OptionError(f"options for the estimator '{name}', which is not run")
+    return FitPlan(
+        preprocessor=build_preprocessor(config.preprocess),
+        estimators={
+            name: ESTIMATORS.build(name, **settings.options.get(name, {}))
+            for name in settings.estimators
+        },
+        chosen=settings.chosen,
+        estimate_eps=settings.eps == "estimate",
+    )
+
+
+def build_rows(config: PreprocessConfig) -> Rows:
+    """Return which rows of a log enter the fit."""
+    try:
+        return Rows(**config.rows)
+    except TypeError as error:
+        names = ", ".join(field.name for field in fields(Rows))
+        raise OptionError(f"preprocess.rows: {error}; known: {names}") from error
+
+
+def build_preprocessor(config: PreprocessConfig) -> Preprocessor:
+    """Return the preprocessor with the rows that it makes."""
+    rows = build_rows(config)
+    if "rows" in config.options:
+        raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
+    return PREPROCESSORS.build(config.name, **config.options, rows=rows)
+
+
+@one_blas_thread()
+def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> DesignPlan:
+    """Return the excitation to design, with the prior of the files that exist already.
+
+    Raises
+    ------
+    UnknownNameError, OptionError
+        If a name, an option or a size is refused.
+    """
+    design, rate = config.design, config.experiment.rate
+    family = build_family(design)
+    if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
+        most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
+        raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
+    clearance = design.constraints.clearance or 0.0
+    if clearance > MOST_CLEARANCE:
+        raise OptionError(
+            f"design.constraints.clearance of {clearance:g} m is too large: distances are measured "
+            f"up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
+        )
+    plan = DesignPlan(
+        family=family,
+        criterion=build_criterion(design),
+        search=_search(design),
+        constraints=_constraints(nominal, design),
+        clearance=design.constraints.clearance,
+        floor=design.constraints.floor,
+        start=_per_joint(nominal, "start", design.constraints.start),
+        noise_std=_per_joint(nominal, "noise_std", design.noise_std),
+        prior_names=tuple(str(path) for path in design.prior),
+        count=design.count,
+        jointly=design.jointly,
+        rate=rate,
+    )
+    prior = prior_of_files(design.prior, nominal, basis, plan)
+    return plan if prior is None else replace(plan, prior=prior)
+
+
+def _search(design: DesignConfig) -> GradientSearch | SwarmSearch:
+    if design.solver in (GRADIENT, DRAWS):
+        starts = 0 if design.solver == DRAWS else design.starts
+        return GradientSearch(
+            candidates=design.candidates, starts=starts, iterations=design.iterations
+        )
+    OPTIMIZERS[design.solver]
+    if design.count > 1:
+        raise OptionError(
+            f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"
+        )
+    return SwarmSearch(
+        method=design.solver,
+        population=design.population,
+        generations=design.generations,
+        handling=design.handling,
+    )
+
+
+def _constraints(nominal: Robot, design: DesignConfig) -> tuple[MotionConstraint, ...]:
+    given = design.constraints
+    constraints: list[MotionConstraint] = []
+    if given.uncertainty > 0.0:
+        constraints.append(TorqueLimit(nominal, design.torque_ratio, given.uncertainty))
+    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in given.boxes]
+    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in given.planes]
+    return tuple(constraints)
+
+
+def _per_joint(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
+    if values is None:
+        return None
+    if len(values) != nominal.dof:
+        raise OptionError(
+            f"design.{name} has {len(values)} numbers for {nominal.dof} joints of '{nominal.name}'"
+        )
+    return np.array(values)
+
+
+def build_family(design: DesignConfig) -> ExcitationFamily:
+    """Return the family of an excitation with its limits."""
+    options: dict[str, Any] = {
+        name: getattr(design, name) for name in ("period", "periods", "margin", "torque_ratio")
+    }
+    if design.family in WITH_HARMONICS:
+        options["harmonics"] = design.harmonics
+    if design.family == "fourier":
+        options["amplitude"] = design.amplitude
+    if design.constraints.jerk is not None:
+        options["jerk"] = design.constraints.jerk
+    return FAMILIES.build(design.family, **{**options, **design.options})
+
+
+def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
+    """Return the criterion of a design, or another one with its defaults."""
+    if name is not None and name != design.criterion:
+        return CRITERIA.build(name)
+    return CRITERIA.build(design.criterion, **design.criterion_options)
+
+
+def build_unseen(nominal: Robot, config: StudyConfig) -> FourierTrajectory:
+    """Return the trajectory of one period on which a model is tried; it is not optimized.
+
+    It is a Fourier series, whatever the family of the excitation.
+    """
+    design = config.design
+    options = FourierOptions(
+        period=design.period,
+        periods=1,
+        margin=design.margin,
+        torque_ratio=design.torque_ratio,
+        amplitude=design.amplitude,
+    )
+    if design.family == "fourier":
+        options = replace(options, harmonics=design.harmonics)
+    return random_feasible(nominal, Streams(config.seed)("unseen design"), options)
+
+
+def build_comparison(config: ControlConfig) -> Comparison:
+    """Return the closed loop of a study."""
+    return Comparison(
+        controllers=_factories(config.controllers),
+        baselines=_factories(config.baselines),
+        tasks={name: TASKS.build(name, **options) for name, options in config.tasks.items()},
+        scenarios={name: build_conditions(name, config.conditions) for name in config.scenarios},
+        runs=config.runs,
+        slow_lap=config.slow_lap,
+        bandwidth=config.bandwidth,
+        error=config.error,
+    )
+
+
+def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
+    return {name: CONTROLLERS[name].from_gains for name in names}
+
+
+def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
+    """Return the conditions of a scenario named like ``payload+sinusoidal``."""
+    return tuple(CONDITIONS.build(part, **options.get(part, {})) for part in name.split(JOINER))
+
+
+def build_models(
+    plant: Robot, config: ControlConfig, estimators: tuple[str, ...]
+) -> dict[str, Robot | None]:
+    """Return the models that the closed loop compares beside true, nominal and identified.
+
+    Raises
+    ------
+    OptionError
+        If a name is neither one of the estimators nor a published set.
+    UnknownNameError
+        If the robot has no such published set.
+    """
+    models: dict[str, Robot | None] = {}
+    for name in config.models:
+        if name.startswith(PUBLISHED):
+            parameters = published_parameters(plant.name, name.removeprefix(PUBLISHED))
+            models[name] = with_published(plant, parameters)
+        elif name in estimators:
+            models[name] = None
+        else:
+            raise OptionError(
+                f"the closed loop cannot compare the model '{name}'; known: estimates "
+                f"({', '.join(estimators)}) and {PUBLISHED}SET"
+            )
+    return models
+
+
+def _require_whole_steps(period: float, rate: float) -> None:
+    for name, time in (("period", period), ("approach", APPROACH_STEP)):
+        samples = time * rate
+        if abs(samples - round(samples)) > GRID_TOLERANCE:
+            raise OptionError(
+                f"a rate of {rate:g} Hz does not divide the {name} (multiples of "
+                f"{time:g} s) into whole samples; change the rate"
+            )
+
+
+def _require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> None:
+    """Raise if the excitation is too short for a fit."""
+    dt, family = 1.0 / config.experiment.rate, build_family(config.design)
+    most = max(basis.rank, base_parameters(nominal, CONSIDERED).rank)
+    rows = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs
+    least = build_rows(config.preprocess).shortest_period(dt, family.periods, rows)
+    if not least <= family.period < np.inf:
+        raise OptionError(
+            f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
+            "s, or the rows of the fit are too few"
+        )

@@ -1,0 +1,89 @@
+"""What is known of a plant before its identification."""
+
+import logging
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import OptionError
+from robotid_sim.excitation.design import default_path
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
+
+DRAWS = 500
+"""Perturbations tried before the best one is taken."""
+
+SAME_GEOMETRY = 1e-9
+"""Largest difference of the geometry of two models of one robot [m]."""
+
+_log = logging.getLogger(__name__)
+
+
+def perturbed_nominal(
+    plant: Robot,
+    rng: np.random.Generator,
+    *,
+    scale: float = 0.2,
+    mismatch: tuple[float, float] = (0.05, 0.30),
+) -> Robot:
+    """Return the plant with parameters that are wrong by some 20 %.
+
+    They are drawn again until the torque mismatch on the default path lies in a band for every
+    joint. The file that the plant was read from does not come along: it holds the true numbers.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    rng : numpy.random.Generator
+        Source of randomness.
+    scale : float
+        Relative size of the perturbation, see `perturb`.
+    mismatch : tuple of float
+        Band of the relative RMS torque mismatch.
+    """
+    low, high = mismatch
+    best, best_miss = plant, np.inf
+    for _ in range(DRAWS):
+        candidate = perturb(plant, rng, scale=scale)
+        error = torque_mismatch(candidate, plant)
+        miss = float(np.maximum(low - error, error - high).max())
+        if miss < best_miss:
+            best, best_miss = candidate, miss
+        if miss <= 0.0 or scale == 0.0:
+            break
+    else:
+        _log.info(
+            "no perturbation puts every joint's mismatch in %s; the nearest is taken", mismatch
+        )
+    return best
+
+
+def torque_mismatch(model: Robot, plant: Robot) -> Float1D:
+    """Return the RMS torque error of a model on the default path over the RMS torque, (n,)."""
+    path = default_path(plant)
+    reference = path(np.linspace(0.0, path.duration, 500))
+    state = (reference.q, reference.dq, reference.ddq)
+    true = joint_torque(plant, *state)
+    error = joint_torque(model, *state) - true
+    size = np.sqrt((true**2).mean(axis=0))
+    floor = max(1e-12 * float(size.max()), np.finfo(float).tiny)
+    return np.asarray(np.sqrt((error**2).mean(axis=0)) / np.maximum(size, floor))
+
+
+def require_same_robot(nominal: Robot, plant: Robot, name: str) -> Robot:
+    """Return the nominal model if it has the joints and the geometry of the plant.
+
+    Raises
+    ------
+    OptionError
+        If not; the text says `name`.
+    """
+    same = nominal.joint_names == plant.joint_names
+    if not same or np.abs(nominal.geometry - plant.geometry).max() > SAME_GEOMETRY:
+        raise OptionError(
+            f"the nominal robot {name} has other joints or another geometry than '{plant.name}'; "
+            "give a model of the same robot"
+        )
+    return nominal
