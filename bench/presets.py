@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from robotid_sim.study.robots import nominal_robot
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
@@ -29,7 +30,6 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.study.config import load_config
 from robotid_sim.study.excitation import basis_of, designs
-from robotid_sim.study.robots import nominal_robot
 from robotid_sim.study.stages import sensors_of, simulate
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms, true_rows
 

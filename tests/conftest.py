@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from exact import Exact
 from robots import ROBOTS, urdf_path
+from studies import study
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.control.computed_torque import ComputedTorque
@@ -19,7 +20,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import load_config
-from robotid_sim.study.study import Study, run_study
+from robotid_sim.study.study import Study
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 
@@ -100,7 +101,7 @@ class Experiment:
 def quick_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
     """A quick study of irb140, and the folder of its files."""
     folder = tmp_path_factory.mktemp("irb140")
-    return run_study("irb140", load_config(None).quick(), folder), folder
+    return study("irb140", load_config(None).quick(), folder), folder
 
 
 @pytest.fixture(scope="session")

@@ -21,13 +21,8 @@ from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import (
-    build_basis,
-    build_criterion,
-    build_design,
-    build_nominal,
-    build_robot,
-)
+from robotid_sim.study.build import build_basis, build_nominal, build_robot
+from robotid_sim.study.build_design import build_criterion, build_design
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import (
     Designs,

@@ -75,9 +75,9 @@ def design_report(
         sections.append(_explained(explanation))
     return Page(
         title=f"Excitation of {nominal.name}",
-        finding=f"The design takes {CRITERIA.name_of(plan.criterion)} from {number(design.value_before)} "
-        f"(best random draw) to {number(design.value_after)}; {basis.rank - weak} of "
-        f"{basis.rank} base parameters can be expected to 10 % or better.",
+        finding=f"The design takes {CRITERIA.name_of(plan.criterion)} from "
+        f"{number(design.value_before)} (best random draw) to {number(design.value_after)}; "
+        f"{basis.rank - weak} of {basis.rank} base parameters can be expected to 10 % or better.",
         facts=_design_facts(path, assessed, basis),
         sections=(
             *sections,

@@ -44,7 +44,7 @@ def study_report(study: Study, command: str) -> Page:
         settings=study.setup.settings,
         versions=result.versions,
     )
-    units = study.setup.cell.plant.joint_units
+    units = study.plant.joint_units
     gap = None if study.loop is None else study.loop.gap_left(units)
     with one_blas_thread():
         sections = _study_sections(study)
@@ -55,7 +55,7 @@ def study_report(study: Study, command: str) -> Page:
         facts=_facts(result, gap),
         sections=(
             *sections,
-            assumptions(study.setup.cell.plant, result.assumptions, "true"),
+            assumptions(study.plant, result.assumptions, "true"),
             _timings(result),
             reproduction(recipe),
         ),
@@ -64,7 +64,7 @@ def study_report(study: Study, command: str) -> Page:
 
 def _study_sections(study: Study) -> list[Section]:
     result, fit, log = study.result, study.fit, study.log
-    nominal, basis, path = study.setup.nominal, fit.basis, result.trajectory
+    nominal, basis, path = study.nominal, fit.basis, result.trajectory
     before = basis.of(nominal.parameters())
     sections = [
         Section(title="Verdict", tables=(check_table(result.verdict.checks),)),
@@ -85,7 +85,7 @@ def _study_sections(study: Study) -> list[Section]:
             basis,
             before,
             joint_units=nominal.joint_units,
-            true=basis.of(study.setup.cell.plant.parameters()),
+            true=basis.of(study.plant.parameters()),
             bound=_bound(log, nominal, basis),
             estimator_rows=_scored_estimators(result),
         ),
@@ -97,7 +97,7 @@ def _study_sections(study: Study) -> list[Section]:
         pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
         sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
     if study.loop is not None:
-        sections.append(loop_section(study.loop, study.setup.cell.plant))
+        sections.append(loop_section(study.loop, study.plant))
     return sections
 
 

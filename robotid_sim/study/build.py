@@ -1,32 +1,20 @@
-"""From a configuration to built values: the only place where names become objects."""
+"""From a configuration to built values: names become objects here and in `build_design`."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine.proximity import CUTOFF
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.excitation import CRITERIA, FAMILIES
-from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
-from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.optimal import GradientSearch
-from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.space import ExcitationFamily
-from robotid_sim.excitation.swarm_design import SwarmSearch
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
-from robotid_sim.experiment.rollout import GRID_TOLERANCE
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import Sensor
@@ -34,14 +22,17 @@ from robotid_sim.model.catalog import load_robot, published_parameters, with_pub
 from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.preprocess.misfit import CONSIDERED
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.streams import Streams
+from robotid_sim.study.build_design import (
+    build_design,
+    build_unseen,
+    require_period,
+    require_whole_steps,
+)
 from robotid_sim.study.config import (
     ControlConfig,
-    DesignConfig,
     EstimationConfig,
     ExperimentConfig,
     NominalConfig,
@@ -50,37 +41,26 @@ from robotid_sim.study.config import (
     StudyConfig,
 )
 from robotid_sim.study.nominal import perturbed_nominal, require_same_robot
-from robotid_sim.study.prior import prior_of_files
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.quintic import APPROACH_STEP
 from robotid_sim.validation.closed_loop import Comparison, task_runs
-
-GRADIENT, DRAWS = "slsqp", "random"
-"""Solvers that are no optimizers of `robotid_sim.optim`."""
-
-WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
-
-MOST_CLEARANCE = 0.8 * CUTOFF
-"""Largest clearance [m]: the solver needs some distance beyond it."""
 
 PUBLISHED = "published:"
 """Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
 
 
 @one_blas_thread()
-def build_setup(plant: Robot, config: StudyConfig) -> Setup:
+def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) -> Setup:
     """Return the built values of a virtual study.
 
     Everything that would only fail after minutes of work fails here.
 
     Parameters
     ----------
-    plant : Robot
-        The truth; it ends up in the `cell` alone.
-    config : StudyConfig
+    robot : str, Path or Robot
+        The plant: a catalog name, a URDF, or a robot; it ends up in the `cell` alone.
+    config : StudyConfig, optional
         Names and options.
 
     Raises
@@ -90,6 +70,8 @@ def build_setup(plant: Robot, config: StudyConfig) -> Setup:
     PathError
         If a path of the closed loop is not within reach.
     """
+    config = config or StudyConfig()
+    plant = robot if isinstance(robot, Robot) else build_robot(robot, config.robot)
     streams = Streams(config.seed)
     sensors = build_sensors(config)
     friction = build_friction_law(config.experiment)
@@ -97,9 +79,9 @@ def build_setup(plant: Robot, config: StudyConfig) -> Setup:
     nominal = build_nominal(plant, config)
     basis = build_basis(nominal, config)
     cell = build_cell(plant, nominal, config, sensors=sensors, friction=friction)
-    _require_period(nominal, basis, config)
+    require_period(nominal, basis, config, build_rows(config.preprocess))
     excitation = build_design(nominal, basis, config)
-    _require_whole_steps(excitation.family.period, config.experiment.rate)
+    require_whole_steps(excitation.family.period, config.experiment.rate)
     comparison = build_comparison(config.control) if config.control.enabled else None
     models: dict[str, Robot | None] = {}
     if comparison is not None:
@@ -246,122 +228,6 @@ def build_preprocessor(config: PreprocessConfig) -> Preprocessor:
     return PREPROCESSORS.build(config.name, **config.options, rows=rows)
 
 
-@one_blas_thread()
-def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> DesignPlan:
-    """Return the excitation to design, with the prior of the files that exist already.
-
-    Raises
-    ------
-    UnknownNameError, OptionError
-        If a name, an option or a size is refused.
-    """
-    design, rate = config.design, config.experiment.rate
-    family = build_family(design)
-    if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
-        most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
-        raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
-    clearance = design.constraints.clearance or 0.0
-    if clearance > MOST_CLEARANCE:
-        raise OptionError(
-            f"design.constraints.clearance of {clearance:g} m is too large: distances are measured "
-            f"up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
-        )
-    plan = DesignPlan(
-        family=family,
-        criterion=build_criterion(design),
-        search=_search(design),
-        constraints=_constraints(nominal, design),
-        clearance=design.constraints.clearance,
-        floor=design.constraints.floor,
-        start=_per_joint(nominal, "start", design.constraints.start),
-        noise_std=_per_joint(nominal, "noise_std", design.noise_std),
-        prior_names=tuple(str(path) for path in design.prior),
-        count=design.count,
-        jointly=design.jointly,
-        rate=rate,
-    )
-    prior = prior_of_files(design.prior, nominal, basis, plan)
-    return plan if prior is None else replace(plan, prior=prior)
-
-
-def _search(design: DesignConfig) -> GradientSearch | SwarmSearch:
-    if design.solver in (GRADIENT, DRAWS):
-        starts = 0 if design.solver == DRAWS else design.starts
-        return GradientSearch(
-            candidates=design.candidates, starts=starts, iterations=design.iterations
-        )
-    OPTIMIZERS[design.solver]
-    if design.count > 1:
-        raise OptionError(
-            f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"
-        )
-    return SwarmSearch(
-        method=design.solver,
-        population=design.population,
-        generations=design.generations,
-        handling=design.handling,
-    )
-
-
-def _constraints(nominal: Robot, design: DesignConfig) -> tuple[MotionConstraint, ...]:
-    given = design.constraints
-    constraints: list[MotionConstraint] = []
-    if given.uncertainty > 0.0:
-        constraints.append(TorqueLimit(nominal, design.torque_ratio, given.uncertainty))
-    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in given.boxes]
-    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in given.planes]
-    return tuple(constraints)
-
-
-def _per_joint(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
-    if values is None:
-        return None
-    if len(values) != nominal.dof:
-        raise OptionError(
-            f"design.{name} has {len(values)} numbers for {nominal.dof} joints of '{nominal.name}'"
-        )
-    return np.array(values)
-
-
-def build_family(design: DesignConfig) -> ExcitationFamily:
-    """Return the family of an excitation with its limits."""
-    options: dict[str, Any] = {
-        name: getattr(design, name) for name in ("period", "periods", "margin", "torque_ratio")
-    }
-    if design.family in WITH_HARMONICS:
-        options["harmonics"] = design.harmonics
-    if design.family == "fourier":
-        options["amplitude"] = design.amplitude
-    if design.constraints.jerk is not None:
-        options["jerk"] = design.constraints.jerk
-    return FAMILIES.build(design.family, **{**options, **design.options})
-
-
-def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
-    """Return the criterion of a design, or another one with its defaults."""
-    if name is not None and name != design.criterion:
-        return CRITERIA.build(name)
-    return CRITERIA.build(design.criterion, **design.criterion_options)
-
-
-def build_unseen(nominal: Robot, config: StudyConfig) -> FourierTrajectory:
-    """Return the trajectory of one period on which a model is tried; it is not optimized.
-
-    It is a Fourier series, whatever the family of the excitation.
-    """
-    design = config.design
-    options = FourierOptions(
-        period=design.period,
-        periods=1,
-        margin=design.margin,
-        torque_ratio=design.torque_ratio,
-        amplitude=design.amplitude,
-    )
-    if design.family == "fourier":
-        options = replace(options, harmonics=design.harmonics)
-    return random_feasible(nominal, Streams(config.seed)("unseen design"), options)
-
-
 def build_comparison(config: ControlConfig) -> Comparison:
     """Return the closed loop of a study."""
     return Comparison(
@@ -410,26 +276,3 @@ def build_models(
                 f"({', '.join(estimators)}) and {PUBLISHED}SET"
             )
     return models
-
-
-def _require_whole_steps(period: float, rate: float) -> None:
-    for name, time in (("period", period), ("approach", APPROACH_STEP)):
-        samples = time * rate
-        if abs(samples - round(samples)) > GRID_TOLERANCE:
-            raise OptionError(
-                f"a rate of {rate:g} Hz does not divide the {name} (multiples of "
-                f"{time:g} s) into whole samples; change the rate"
-            )
-
-
-def _require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> None:
-    """Raise if the excitation is too short for a fit."""
-    dt, family = 1.0 / config.experiment.rate, build_family(config.design)
-    most = max(basis.rank, base_parameters(nominal, CONSIDERED).rank)
-    rows = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs
-    least = build_rows(config.preprocess).shortest_period(dt, family.periods, rows)
-    if not least <= family.period < np.inf:
-        raise OptionError(
-            f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
-            "s, or the rows of the fit are too few"
-        )

@@ -45,8 +45,8 @@ class Setup:
     """The closed loop; None for a study without."""
     models: Mapping[str, Robot | None] = field(default_factory=dict)
     """Models beside the true, nominal and identified one; None for the estimate of that name."""
-    limits: VerdictLimits = VerdictLimits()
-    streams: Streams = Streams(0)
+    limits: VerdictLimits = field(default_factory=VerdictLimits)
+    streams: Streams = field(default_factory=lambda: Streams(0))
     preset: str | None = None
     """Name of the sensor preset, if it is one."""
     settings: str = "{}"

@@ -108,6 +108,16 @@ class Study:
     result: StudyResult
     """What ``result.json`` holds."""
 
+    @property
+    def plant(self) -> Robot:
+        """The truth."""
+        return self.setup.cell.plant
+
+    @property
+    def nominal(self) -> Robot:
+        """What was known before."""
+        return self.setup.nominal
+
 
 def run_study(
     setup: Setup, out: str | Path, *, workers: int = 1, progress: Progress = silent

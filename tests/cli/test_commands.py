@@ -100,8 +100,8 @@ def test_log_of_a_machine_is_identified_from_csv(robotid, study, tmp_path) -> No
     lines = tmp_path / "log.csv"
     save_log(log, lines)
     text = lines.read_text()
-    assert "# seed: 0\n" in text
-    lines.write_text(text.replace("# seed: 0\n", ""))  # a machine's log knows no seed
+    assert "# origin: virtual\n" in text
+    lines.write_text(text.replace("# origin: virtual\n", ""))  # it is of a machine then
     done = robotid(
         "identify", folder / "nominal.urdf", lines, "-o", tmp_path / "e.json",
         "--urdf", tmp_path / "identified.urdf",

@@ -25,7 +25,7 @@ def log(robotid, tmp_path_factory):
     assert robotid("design", ARM, "-o", path, "--config", config).code == 0
     words = ("--trajectory", path, "-o", folder / "log.h5", "--config", config)
     assert robotid("simulate", ARM, *words).code == 0
-    return replace(load_log(folder / "log.h5"), seed=None, truth=None)
+    return replace(load_log(folder / "log.h5"), origin="machine", seed=None, truth=None)
 
 
 @pytest.fixture

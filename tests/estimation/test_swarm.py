@@ -105,6 +105,6 @@ def test_bounds_from_physics_need_the_nominal(exact, arm) -> None:
 
 
 def test_study_on_irb140_comes_within_five_percent_of_least_squares(quick_study) -> None:
-    problem = quick_study[0].found.problem
+    problem = quick_study[0].fit.problem
     for seed in range(3):
         assert fit(problem, "wls-rwpso", seed=seed).criterion_over_optimum <= 1.05

@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.experiment.conditions import CONDITIONS, Setting, compose, conditions
+from robotid_sim.experiment.conditions import CONDITIONS, LoopSize, compose
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.streams import named_stream
+from robotid_sim.study.build import build_conditions
 
 
 @pytest.fixture
-def setting(arm) -> Setting:
-    return Setting(arm, np.array([20.0, 5.0]), 3.0)
+def setting(arm) -> LoopSize:
+    return LoopSize(arm, np.array([20.0, 5.0]), 3.0)
 
 
 def made(name, setting, seed=0, **options):
-    parts = conditions(name, options)
+    parts = build_conditions(name, options)
     return compose(name, parts, setting, named_stream(seed, name))
 
 
@@ -96,9 +97,9 @@ def test_undisturbed_is_the_default(setting):
 
 def test_unknown_conditions_and_options_are_named():
     with pytest.raises(UnknownNameError, match="unknown scenario 'wind'; known: computation-delay"):
-        conditions("payload+wind")
+        build_conditions("payload+wind", {})
     with pytest.raises(OptionError, match="has no option 'kg'; options: mass"):
-        conditions("payload", {"payload": {"kg": 1.0}})
+        build_conditions("payload", {"payload": {"kg": 1.0}})
 
 
 @pytest.mark.parametrize(
@@ -111,4 +112,4 @@ def test_unknown_conditions_and_options_are_named():
 )
 def test_sizes_must_not_be_negative(name, option, value):
     with pytest.raises(OptionError, match=option):
-        conditions(name, {name: {option: value}})
+        build_conditions(name, {name: {option: value}})

@@ -251,7 +251,7 @@ def test_a_log_without_the_newer_channels_has_the_form_that_it_always_had(tmp_pa
     with h5py.File(tmp_path / "log.h5") as file:
         assert set(file) == {"t", "q", "dq", "tau_cmd", "tau_meas", "truth"}
         assert set(file["truth"]) == {"q", "dq", "ddq", "tau"}
-        assert file.attrs["schema"] == "robotid/log/1"
+        assert file.attrs["schema"] == "robotid/log/2"
     save_log(log, tmp_path / "log.csv")
     assert "torque_constant" not in (tmp_path / "log.csv").read_text()
 
@@ -295,3 +295,18 @@ def test_a_log_that_is_no_hdf5_file_says_so(tmp_path):
     path = tmp_path / "log.h5"
     path.write_text("t,q.a\n0,0\n")
     assert "log.h5 is no HDF5 file" in refused(path, FileFormatError)
+
+
+@pytest.mark.parametrize(("seed", "origin"), [(3, "virtual"), (None, "machine")])
+@pytest.mark.parametrize("suffix", [".h5", ".csv"])
+def test_origin_of_the_first_schema_follows_from_its_seed(log, tmp_path, seed, origin, suffix):
+    path = tmp_path / f"log{suffix}"
+    save_log(replace(log, seed=seed, origin="machine"), path)
+    if suffix == ".csv":
+        lines = path.read_text().replace("robotid/log/2", "robotid/log/1").splitlines()
+        path.write_text("\n".join(line for line in lines if "origin" not in line) + "\n")
+    else:
+        with h5py.File(path, "r+") as file:
+            file.attrs["schema"] = "robotid/log/1"
+            del file.attrs["origin"]
+    assert load_log(path).origin == origin

@@ -34,7 +34,7 @@ def marks(chart: Chart, label: str) -> list:
 
 def test_excitation_shows_the_use_of_the_limits_that_the_design_states(study) -> None:
     chart = excitation(study.trajectory, study.nominal)
-    found = assess(study.nominal, study.found.basis, study.trajectory)
+    found = assess(study.nominal, study.fit.basis, study.trajectory)
     stated = (found.position_ratio, found.velocity_ratio, found.acceleration_ratio)
     for panel, ratio in zip(chart.panels, (*stated, found.torque_ratio), strict=True):
         largest = max(np.abs(mark.y[mark.x >= 0.0]).max() for mark in panel.marks)
@@ -69,7 +69,7 @@ def test_tool_path_of_a_motion_without_approach_has_none(study) -> None:
 
 def test_torque_filters_zoom_at_a_reversal(study) -> None:
     log = study.log
-    motion = study.found.preprocessor(log, study.nominal)
+    motion = study.fit.preprocessor(log, study.nominal)
     chart = torque_filters(log, motion, {"half": 0.5 * log.tau_meas})
     assert len(chart.panels) == 2 * log.dof
     for j in range(log.dof):
@@ -88,19 +88,19 @@ def test_torque_filters_zoom_at_a_reversal(study) -> None:
 
 def test_torque_filters_of_a_log_without_truth_show_none(study) -> None:
     log = replace(study.log, truth=None)
-    chart = torque_filters(log, study.found.preprocessor(log, study.nominal), {})
+    chart = torque_filters(log, study.fit.preprocessor(log, study.nominal), {})
     assert list(chart.legend()) == ["measured"]
 
 
 def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
     found, before = predictions(
-        study.found.chosen.beta,
+        study.fit.chosen.beta,
         study.unseen,
         study.nominal,
-        study.found.basis,
-        study.found.preprocessor,
+        study.fit.basis,
+        study.fit.preprocessor,
     )
-    chart = prediction(found, before, study.found.chosen.noise_std, "unseen")
+    chart = prediction(found, before, study.fit.chosen.noise_std, "unseen")
     for j in range(study.plant.dof):
         residual = next(m for m in chart.panels[2 * j + 1].marks if isinstance(m, Line))
         assert np.sqrt((residual.y**2).mean()) == pytest.approx(found.torque_rms[j])
@@ -112,7 +112,7 @@ def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
 
 
 def test_base_parameters_are_scaled_by_the_bound(study) -> None:
-    estimate, basis = study.found.chosen, study.found.basis
+    estimate, basis = study.fit.chosen, study.fit.basis
     true, nominal = (basis.of(r.parameters()) for r in (study.plant, study.nominal))
     bound = 2.0 * estimate.std
     chart = base_parameters(estimate, nominal, true, bound)
@@ -124,14 +124,14 @@ def test_base_parameters_are_scaled_by_the_bound(study) -> None:
 
 
 def test_base_parameters_without_truth_stand_about_the_estimate(study) -> None:
-    estimate = study.found.chosen
+    estimate = study.fit.chosen
     chart = base_parameters(estimate, np.zeros(len(estimate.names)), None, None)
     assert not marks(chart, "consistent, 95 % interval")[0].x.any()
     assert "estimate" in chart.panels[0].x_label
 
 
 def test_correlation_has_a_unit_diagonal_and_names_the_strongest_pair(study) -> None:
-    chart = correlation(study.found.chosen)
+    chart = correlation(study.fit.chosen)
     matrix = chart.panels[0]
     assert isinstance(matrix, Matrix)
     np.testing.assert_allclose(np.diag(matrix.values), 1.0)

@@ -14,7 +14,7 @@ def study(quick_study):
 
 
 def test_finding_states_gap_error_and_known_parameters(study) -> None:
-    basis, chosen = study.found.basis, study.found.chosen
+    basis, chosen = study.fit.basis, study.fit.chosen
     text = finding(study.result, chosen, basis, 0.04)
     assert text.startswith("Identification closed 96 % of the tracking gap")
     assert text.endswith(".")
@@ -24,7 +24,7 @@ def test_finding_states_gap_error_and_known_parameters(study) -> None:
 
 
 def test_finding_without_a_loop_has_no_gap(study) -> None:
-    text = finding(study.result, study.found.chosen, study.found.basis, None)
+    text = finding(study.result, study.fit.chosen, study.fit.basis, None)
     assert "gap" not in text
     assert "predicts unseen torques" in text
 
@@ -34,13 +34,13 @@ def test_failed_verdict_comes_first(study) -> None:
     checks[3] = checks[3].model_copy(update={"passed": False, "value": 0.02})
     judged = study.result.verdict.model_copy(update={"passed": False, "checks": checks})
     result = study.result.model_copy(update={"verdict": judged})
-    text = finding(result, study.found.chosen, study.found.basis, 0.04)
+    text = finding(result, study.fit.chosen, study.fit.basis, 0.04)
     assert text.startswith("Failed: model error on the unseen motion")
     assert "0.02, limit 0.003" in text
 
 
 def test_joint_with_uncertain_parameters_is_noise_limited(study) -> None:
-    chosen, basis = study.found.chosen, study.found.basis
+    chosen, basis = study.fit.chosen, study.fit.basis
     last = [k for k, name in enumerate(chosen.names) if "6" in name]
     cov = chosen.cov.copy()
     cov[last, last] = (10.0 * chosen.beta[last]) ** 2

@@ -128,7 +128,7 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     assert "robotid run irb140 --quick --out x" in shown
     for name, version in study.result.versions.items():
         assert f"{name} {version}" in shown
-    for grouping in study.found.basis.groupings:
+    for grouping in study.fit.basis.groupings:
         assert grouping in shown
     cells = {cell.text_content() for cell in tree.cssselect("#timings td")}
     assert set(study.result.timings) <= cells

@@ -35,8 +35,8 @@ def test_a_check_of_a_band_shows_both_ends() -> None:
 
 
 def test_the_page_counts_badly_and_well_known_parameters_alike(study) -> None:
-    chosen, basis = study.found.chosen, study.found.basis
-    section = trust_section(study.found)
+    chosen, basis = study.fit.chosen, study.fit.basis
+    section = trust_section(study.fit)
     known = int(limits_of_noise(chosen, basis).split()[0])
     bad = int(section.notes[0].split()[0])
     assert known + bad == len(chosen.names)
@@ -61,7 +61,7 @@ def test_limits_and_drives_have_units(study, kinds, units) -> None:
 
 
 def test_a_log_of_which_nothing_is_known_is_not_called_unseen(study) -> None:
-    found = study.found
+    found = study.fit
     made = predictions(found.chosen.beta, study.log, study.nominal, found.basis, found.preprocessor)
     chart = prediction(*made, found.chosen.noise_std, "given")
     assert chart.title == "Prediction of a log"

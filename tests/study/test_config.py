@@ -3,9 +3,9 @@
 import pytest
 
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
+from robotid_sim.study.build import build_sensors
+from robotid_sim.study.build_design import build_family
 from robotid_sim.study.config import StudyConfig, load_config
-from robotid_sim.study.excitation import family_of
-from robotid_sim.study.stages import sensors_of
 
 
 def write(tmp_path, text: str):
@@ -27,7 +27,7 @@ def test_overrides_are_stronger_than_the_file_and_keep_its_other_keys(tmp_path) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("sed = 1", ["unknown key 'sed'", "seed, robot"]),
+        ("sed = 1", ["unknown key 'sed'", "seed, plugins, robot"]),
         ("[design]\nfoo = 1", ["unknown key 'design.foo'", "candidates"]),
         ("[robot.payload]\nmas = 1.0", ["robot.payload.mas", "mass"]),
         ("seed = -1", ["'seed'", "greater than or equal to 0"]),
@@ -63,13 +63,13 @@ def test_quick_is_smaller_and_changes_nothing_else() -> None:
 
 def test_listed_sensors_replace_the_default_set_in_their_order() -> None:
     config = load_config(None, {"sensors": {"torque-delay": {"delay": 0.01}, "torque-noise": {}}})
-    assert [type(s).__name__ for s in sensors_of(config)] == ["TorqueDelay", "TorqueNoise"]
+    assert [type(s).__name__ for s in build_sensors(config)] == ["TorqueDelay", "TorqueNoise"]
 
 
 def test_unknown_family_is_refused() -> None:
     config = load_config(None, {"design": {"family": "spline"}})
     with pytest.raises(UnknownNameError, match="unknown excitation family 'spline'"):
-        family_of(config)
+        build_family(config.design)
 
 
 def test_a_box_may_be_open_but_its_sides_are_numbers(tmp_path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from studies import designed, simulated
 
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import (
@@ -17,18 +18,10 @@ from robotid_sim.excitation.constraints import TorqueLimit
 from robotid_sim.kinematics.forward import tip_position
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.study.build import build_basis, build_nominal
+from robotid_sim.study.build_design import build_criterion, build_design, build_unseen
 from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import (
-    basis_of,
-    check_design,
-    compared_designs,
-    designs,
-    explanation,
-    prior_of,
-    unseen_trajectory,
-)
-from robotid_sim.study.robots import nominal_robot
-from robotid_sim.study.stages import simulate
+from robotid_sim.study.excitation import designs_by_criteria, explanation
 from robotid_sim.trajectory.reference import run_time
 
 SMALL = {"candidates": 6, "iterations": 4, "period": 5.0, "periods": 2}
@@ -51,11 +44,11 @@ def dense(trajectory, count=3000):
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "cartesian-fourier"])
 def test_every_family_is_designed_and_simulated(arm, family):
     config = configured(family=family)
-    found = designs(arm, config)
+    found = designed(arm, config)
     (design,) = found.designs
     assert design.value_after <= design.value_before
     assert design.violated == ()
-    log = simulate(arm, design.trajectory, config)
+    log = simulated(arm, design.trajectory, config)
     assert log.truth is not None
     assert np.abs(log.truth.q - design.trajectory(log.t).q).max() < 0.1
 
@@ -64,31 +57,31 @@ def test_a_cartesian_path_is_designed_for_the_joints_that_it_moves(irb140):
     arm = load_robot("irb140", tip="link_3")
     point = {"point": [0.2, 0.1, 0.3]}
     config = configured(family="cartesian-fourier", harmonics=3, options=point)
-    (design,) = designs(arm, config).designs
+    (design,) = designed(arm, config).designs
     assert design.violated == ()
     reference = dense(design.trajectory)
     assert (np.abs(reference.dq) <= arm.limits.velocity).all()
     assert np.isfinite(design.value_after)
     assert design.value_after < design.value_before
     with pytest.raises(RankDeficientError, match="moves too few joints"):
-        designs(irb140, configured(family="cartesian-fourier", harmonics=3))
+        designed(irb140, configured(family="cartesian-fourier", harmonics=3))
 
 
 @pytest.mark.parametrize("solver", ["random", "mupso", "ga", "de"])
 def test_every_solver_keeps_the_limits(arm, solver):
     config = configured(solver=solver, population=6, generations=3)
-    (design,) = designs(arm, config).designs
+    (design,) = designed(arm, config).designs
     reference = dense(design.trajectory)
     assert design.violated == ()
     assert (np.abs(reference.dq) <= arm.limits.velocity).all()
-    again = designs(arm, config).designs[0]
+    again = designed(arm, config).designs[0]
     assert again.value_after == design.value_after
 
 
 def test_a_penalty_may_leave_limits_and_says_so(arm):
     weak = replace(arm, joints=tuple(replace(j, effort=0.5 * j.effort) for j in arm.joints))
     config = configured(solver="ga", handling="penalty", population=6, generations=2)
-    (design,) = designs(weak, config).designs
+    (design,) = designed(weak, config).designs
     for violation in design.violated:
         assert "torque of joint" in str(violation)
     assert "limits by penalty" in design.message
@@ -96,7 +89,7 @@ def test_a_penalty_may_leave_limits_and_says_so(arm):
 
 def test_the_start_pose_is_kept(arm):
     pose = arm.home + 0.2
-    found = designs(arm, configured({"start": list(pose)}))
+    found = designed(arm, configured({"start": list(pose)}))
     np.testing.assert_allclose(found.trajectories[0](np.zeros(1)).q[0], pose, atol=1e-9)
 
 
@@ -104,27 +97,27 @@ def test_the_tip_stays_in_its_box(irb140):
     box = {"lower": [0.2, -0.5, 0.3], "upper": [0.9, 0.5, 1.1]}
     plane = {"normal": [1.0, 0.0, 1.0], "offset": 1.7}
     config = configured({"boxes": [box], "planes": [plane]}, candidates=20, iterations=15)
-    (design,) = designs(irb140, config).designs
+    (design,) = designed(irb140, config).designs
     assert design.violated == ()
     tip = tip_position(irb140, dense(design.trajectory).q)
     assert (tip >= np.array(box["lower"]) - 1e-6).all()
     assert (tip <= np.array(box["upper"]) + 1e-6).all()
     assert (tip[:, 0] + tip[:, 2]).max() <= 1.7 + 1e-6
-    free = tip_position(irb140, dense(designs(irb140, configured()).trajectories[0]).q)
+    free = tip_position(irb140, dense(designed(irb140, configured()).trajectories[0]).q)
     assert (free < np.array(box["lower"])).any()
 
 
 @pytest.mark.slow
 def test_links_keep_their_distance_as_the_engine_confirms(irb140):
     box = {"lower": [0.2, -0.6, 0.2], "upper": [0.9, 0.6, 1.2]}
-    wanted = {"boxes": [box], "clearance": 0.02, "floor": 0.0}
-    config = load_config(None, {"design": {"candidates": 40, "constraints": wanted}})
-    (design,) = designs(irb140, config).designs
+    space = {"boxes": [box], "clearance": 0.02, "floor": 0.0}
+    config = load_config(None, {"design": {"candidates": 40, "constraints": space}})
+    (design,) = designed(irb140, config).designs
     assert design.violated == ()
     assert design.value_after < design.value_before - 10.0
     path = design.trajectory
     t = np.linspace(path.start, run_time(path), 800)
-    nominal = nominal_robot(irb140, config)
+    nominal = build_nominal(irb140, config)
     with Proximity(nominal, floor=0.0) as proximity:
         distance, _ = proximity.along(path(t).q)
         at_home, _ = proximity(nominal.home)
@@ -137,10 +130,10 @@ def test_robust_torque_leaves_room(arm):
     excess = []
     for uncertainty in (0.0, 0.3):
         config = configured({"uncertainty": uncertainty}, **tight)
-        (design,) = designs(arm, config).designs
+        (design,) = designed(arm, config).designs
         assert design.violated == ()
         reference = dense(design.trajectory)
-        robust = TorqueLimit(nominal_robot(arm, config), 0.3, 0.3)
+        robust = TorqueLimit(build_nominal(arm, config), 0.3, 0.3)
         excess.append(robust.excess((reference.q, reference.dq, reference.ddq)).max())
     assert excess[0] > 0.1
     assert excess[1] <= 0.0
@@ -148,41 +141,46 @@ def test_robust_torque_leaves_room(arm):
 
 def test_prior_data_of_trajectory_and_log_change_the_design(arm, tmp_path):
     config = configured()
-    first = designs(arm, config).trajectories[0]
+    first = designed(arm, config).trajectories[0]
     first.save(tmp_path / "first.json")
-    save_log(simulate(arm, first, config), tmp_path / "first.h5")
-    nominal = nominal_robot(arm, config)
+    save_log(simulated(arm, first, config), tmp_path / "first.h5")
+    nominal = build_nominal(arm, config)
+    basis = build_basis(nominal, config)
     planned, measured = (
-        prior_of(nominal, configured(prior=[str(tmp_path / name)]))
+        build_design(nominal, basis, configured(prior=[str(tmp_path / name)])).prior
         for name in ("first.json", "first.h5")
     )
     assert planned.determined
     assert measured.determined
-    after = designs(arm, configured(prior=[str(tmp_path / "first.json")])).trajectories[0]
+    after = designed(arm, configured(prior=[str(tmp_path / "first.json")])).trajectories[0]
     assert np.abs(dense(after).q - dense(first).q).max() > 0.1
 
 
 def test_several_trajectories_add_up(arm):
-    found = designs(arm, configured(count=2))
+    found = designed(arm, configured(count=2))
     assert len(found.trajectories) == 2
     assert found.sequence.log_dets[1] > found.sequence.log_dets[0]
     with pytest.raises(OptionError, match="designs one trajectory, not 2"):
-        designs(arm, configured(count=2, solver="pso"))
+        designed(arm, configured(count=2, solver="pso"))
 
 
 def test_criteria_side_by_side_and_explanation(arm):
     config = configured()
-    others = compared_designs(arm, config, ("d-optimality", "condition-number"))
-    assert list(others) == ["d-optimality", "condition-number"]
-    nominal = nominal_robot(arm, config)
-    found = designs(arm, config)
-    told = explanation(nominal, basis_of(nominal, config), found.trajectories, config)
-    assert len(told.parameters) == basis_of(nominal, config).rank
-    assert any("Share of the information" in text for text in told.sentences())
+    nominal = build_nominal(arm, config)
+    basis = build_basis(nominal, config)
+    plan = build_design(nominal, basis, config)
+    names = ("d-optimality", "condition-number")
+    criteria = {name: build_criterion(config.design, name) for name in names}
+    rngs = {name: np.random.default_rng(0) for name in names}
+    others = designs_by_criteria(nominal, basis, plan, rngs, criteria)
+    assert tuple(others) == names
+    reasons = explanation(nominal, basis, designed(arm, config).trajectories, plan)
+    assert len(reasons.parameters) == basis.rank
+    assert any("Share of the information" in text for text in reasons.sentences())
 
 
 def test_the_unseen_motion_is_a_series_whatever_the_family(arm):
-    unseen = unseen_trajectory(arm, configured(family="b-spline"))
+    unseen = build_unseen(arm, configured(family="b-spline"))
     assert unseen.period == 5.0
     assert unseen.duration == 5.0
 
@@ -209,10 +207,6 @@ def test_the_unseen_motion_is_a_series_whatever_the_family(arm):
 def test_what_cannot_be_done_is_said_in_one_line(arm, constraints, design, error, words):
     config = configured(constraints, **design)
 
-    def designed():
-        check_design(arm, config)
-        designs(arm, config)
-
     with pytest.raises(error, match=words) as caught:
-        designed()
+        designed(arm, config)
     assert "\n" not in str(caught.value)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from studies import study
 
 from robotid_sim.estimation.friction_fit import with_eps
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.study.config import load_config
-from robotid_sim.study.study import run_study
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def studied(wrong, eps, folder):
             "control": {"enabled": False},
         },
     )
-    return run_study("irb140", config, folder)
+    return study("irb140", config, folder)
 
 
 @pytest.mark.slow
@@ -42,10 +42,10 @@ def test_twice_the_velocity_fails_the_residual_check_and_is_named(wrong, tmp_pat
 
 @pytest.mark.slow
 def test_estimated_velocities_are_those_of_the_plant_and_the_check_passes(irb140, wrong, tmp_path):
-    study = studied(wrong, "estimate", tmp_path)
-    error = study.found.nominal.eps / irb140.eps - 1.0
+    whole = studied(wrong, "estimate", tmp_path)
+    error = whole.fit.nominal.eps / irb140.eps - 1.0
     assert np.sqrt((error**2).mean()) < 0.06
-    check = next(c for c in study.result.verdict.checks if c.name == "residual_over_expected_noise")
+    check = next(c for c in whole.result.verdict.checks if c.name == "residual_over_expected_noise")
     assert check.passed
     assert check.message == ""
-    np.testing.assert_array_equal(study.found.lift.robot.eps, study.found.nominal.eps)
+    np.testing.assert_array_equal(whole.fit.lift.robot.eps, whole.fit.nominal.eps)

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from studies import comparison, loop_of
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.model.catalog import published_parameters, published_robot
-from robotid_sim.study.models import compared_models, require_models
-from robotid_sim.validation.closed_loop import LoopPlan, closed_loop
+from robotid_sim.study.build import build_models
+from robotid_sim.study.config import ControlConfig
+from robotid_sim.study.stages import compared_models, refits_of
 
 BRIEF = {"evaluations": 2000}
 
@@ -19,26 +21,15 @@ def models(quick_study):
     study, _ = quick_study
 
     def make(*names, runs=1, estimators=()):
-        config = study.config.with_estimators(estimators)
-        control = config.control.model_copy(update={"models": names, "runs": runs})
-        config = config.model_copy(update={"control": control})
-        found, rng = study.found, np.random.default_rng(0)
-        extra = [
-            estimator.fit(found.problem, rng)
-            for estimator in (ESTIMATORS.build(name, **BRIEF) for name in estimators)
-        ]
-        options = {name: BRIEF for name in estimators}
-        estimation = config.estimation.model_copy(update={"options": options})
-        config = config.model_copy(update={"estimation": estimation})
-        return compared_models(
-            study.plant,
-            study.nominal,
-            found.lift.robot,
-            [*found.estimates, *extra],
-            found.basis,
-            config,
-            found.problem,
-        )
+        fit, rng = study.fit, np.random.default_rng(0)
+        built = {name: ESTIMATORS.build(name, **BRIEF) for name in estimators}
+        extra = [estimator.fit(fit.problem, rng) for estimator in built.values()]
+        every = {**study.setup.fit.estimators, **built}
+        others = build_models(study.plant, ControlConfig(models=names), tuple(every))
+        refits = refits_of(fit.problem, every, others, runs, np.random.default_rng(1))
+        estimates = [*fit.estimates, *extra]
+        robot, basis = fit.lift.robot, fit.basis
+        return compared_models(robot, estimates, study.nominal, basis, others, refits)
 
     return make
 
@@ -51,8 +42,8 @@ def motion(robot, seed=0):
 def test_an_estimate_is_taken_as_it_is(quick_study, models):
     study, _ = quick_study
     model = models("ols")["ols"]
-    ols = next(e for e in study.found.estimates if e.estimator == "ols")
-    np.testing.assert_allclose(study.found.basis.of(model.parameters()), ols.beta, atol=1e-9)
+    ols = next(e for e in study.fit.estimates if e.estimator == "ols")
+    np.testing.assert_allclose(study.fit.basis.of(model.parameters()), ols.beta, atol=1e-9)
 
 
 def test_a_published_set_is_in_the_first_links_and_nowhere_else(quick_study, models):
@@ -91,10 +82,11 @@ def test_identified_is_always_there_and_a_swarm_fits_anew_for_every_run(models):
 def test_models_that_cannot_be_made_are_named(quick_study):
     study, _ = quick_study
     with pytest.raises(OptionError, match="cannot compare the model 'kalman'"):
-        require_models(study.plant, ["kalman"], ["wls"])
+        build_models(study.plant, ControlConfig(models=("kalman",)), ("wls",))
     with pytest.raises(UnknownNameError, match="no published set 'table-9'"):
-        require_models(study.plant, ["published:table-9"], ["wls"])
-    require_models(study.plant, ["wls", "published:table-2"], ["wls"])
+        build_models(study.plant, ControlConfig(models=("published:table-9",)), ("wls",))
+    names = ("wls", "published:table-2")
+    assert tuple(build_models(study.plant, ControlConfig(models=names), ("wls",))) == names
 
 
 @pytest.mark.slow
@@ -103,9 +95,8 @@ def test_published_estimates_of_the_quantum_swarm_are_nearer_to_the_reference(ir
     """Table 3 of Fazilat, Zioui (2025) as formal controller models, plant = reference."""
     sets = {"qpso": "table-3-qpso", "pso": "table-3-pso"}
     models = {name: published_robot("irb140", key) for name, key in sets.items()}
-    plan = LoopPlan(baselines=(), tasks={"circle": {}})
-    rng = np.random.default_rng(0)
-    loop = closed_loop(irb140, irb140, models, rng, plan, workers=2)
+    plan = comparison(baselines=(), tasks={"circle": {}})
+    loop = loop_of(irb140, irb140, models, 0, plan, workers=2)
     for scenario in ("undisturbed", "sinusoidal"):
         true = loop.find("true", scenario, task)
         torque, energy = {}, {}

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import FURTHER, ROBOTS, urdf_path
+from studies import study
 
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import FileFormatError
@@ -15,11 +16,10 @@ from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Truth
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
+from robotid_sim.study.build import build_nominal, build_setup
 from robotid_sim.study.config import load_config
 from robotid_sim.study.result import StudyResult
-from robotid_sim.study.robots import nominal_robot
 from robotid_sim.study.stages import identify
-from robotid_sim.study.study import run_study
 
 VERDICT = [
     *("limits_respected", "rank_full", "consistent_urdf_reloaded", "model_error_unseen"),
@@ -33,8 +33,8 @@ NO_CONTROL = {"enabled": False}
 @pytest.fixture
 def quick_irb140(quick_study):
     """A quick study of irb140: its result and folder."""
-    study, folder = quick_study
-    return study.result, folder
+    whole, folder = quick_study
+    return whole.result, folder
 
 
 def check(result: StudyResult, name: str):
@@ -101,15 +101,17 @@ def test_identified_robot_is_closer_to_the_plant_than_the_nominal(quick_irb140) 
     assert error[0] < error[1]
 
 
-def test_truth_of_a_log_changes_no_estimate(quick_irb140) -> None:
-    _, folder = quick_irb140
-    plant = Robot.from_urdf(urdf_path("irb140"))
-    config = load_config(None).quick()
+def identified(log, nominal, setup):
+    return identify(log, nominal, setup.basis, setup.fit, np.random.default_rng(0))
+
+
+def test_truth_of_a_log_changes_no_estimate(quick_study) -> None:
+    whole, folder = quick_study
     log = load_log(folder / "log.h5")
     true = log.truth
     shifted = Truth(true.q + 1.0, true.dq + 1.0, true.ddq - 1.0, 2.0 * true.tau)
     results = [
-        identify(plant, changed, config)
+        identified(changed, whole.nominal, whole.setup)
         for changed in (log, replace(log, truth=None), replace(log, truth=shifted))
     ]
     for other in results[1:]:
@@ -117,13 +119,15 @@ def test_truth_of_a_log_changes_no_estimate(quick_irb140) -> None:
         assert (other.lift.robot.parameters() == results[0].lift.robot.parameters()).all()
 
 
-def test_plant_changes_no_estimate_when_the_nominal_is_given(quick_irb140) -> None:
+def test_plant_changes_no_setup_when_the_nominal_is_given(quick_irb140) -> None:
     _, folder = quick_irb140
     plant = Robot.from_urdf(urdf_path("irb140"))
-    config = load_config(None, {"nominal": {"file": str(folder / "nominal.urdf")}}).quick()
+    overrides = {"nominal": {"file": str(folder / "nominal.urdf")}, "control": NO_CONTROL}
+    config = load_config(None, overrides).quick()
     log = load_log(folder / "log.h5")
     other = plant.with_payload(3.0).with_parameters(1.3 * plant.parameters())
-    first, second = (identify(robot, log, config) for robot in (plant, other))
+    setups = [build_setup(robot, config) for robot in (plant, other)]
+    first, second = (identified(log, setup.nominal, setup) for setup in setups)
     assert (first.chosen.beta == second.chosen.beta).all()
     assert (first.lift.robot.parameters() == second.lift.robot.parameters()).all()
 
@@ -139,7 +143,7 @@ def without_clocks(folder) -> dict:
 @pytest.mark.slow
 def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
     arm, folder = urdf_path("2r"), tmp_path / "here"
-    run_study(arm, load_config(None).quick(), folder)
+    study(arm, load_config(None).quick(), folder)
     command = [sys.executable, "-m", "robotid_sim", "run", str(arm), "--quick", "--out", "out"]
     subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, timeout=300)
     assert without_clocks(tmp_path / "out") == without_clocks(folder)
@@ -150,7 +154,7 @@ def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
-    result = run_study(urdf_path(name), load_config(None), tmp_path).result
+    result = study(urdf_path(name), load_config(None), tmp_path).result
     assert result.verdict.passed, result.verdict
     if name in ("irb140", "iiwa"):
         assert check(result, "model_error_unseen").value <= 0.0015
@@ -160,7 +164,7 @@ def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
 @pytest.mark.parametrize("name", FURTHER)
 def test_default_study_passes_on_arms_of_others(name, tmp_path) -> None:
     config = load_config(None, {"robot": {"repair": True}})
-    result = run_study(urdf_path(name), config, tmp_path).result
+    result = study(urdf_path(name), config, tmp_path).result
     assert result.verdict.passed, result.verdict
 
 
@@ -185,7 +189,7 @@ BREAKERS = {
 def test_each_check_of_the_verdict_can_fail(cause, tmp_path) -> None:
     overrides, name = BREAKERS[cause]
     overrides = {**overrides, "control": NO_CONTROL}
-    result = run_study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path).result
+    result = study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path).result
     assert not check(result, name).passed
     assert not result.verdict.passed
 
@@ -194,12 +198,12 @@ def test_wrong_friction_law_breaks_model_error_and_residual(tmp_path) -> None:
     plant = Robot.from_urdf(urdf_path("2r"))
     folder = tmp_path / "wrong"
     folder.mkdir()
-    write_urdf(nominal_robot(plant, load_config(None)), folder / "nominal.urdf")
+    write_urdf(build_nominal(plant, load_config(None)), folder / "nominal.urdf")
     text = (folder / "nominal.urdf").read_text()
     assert text.count('eps="0.03"') == 2
     (folder / "nominal.urdf").write_text(text.replace('eps="0.03"', 'eps="0.15"'))
     overrides = {"nominal": {"file": str(folder / "nominal.urdf")}, "control": NO_CONTROL}
     config = load_config(None, overrides).quick()
-    result = run_study(urdf_path("2r"), config, tmp_path / "out").result
+    result = study(urdf_path("2r"), config, tmp_path / "out").result
     assert not check(result, "model_error_unseen").passed
     assert not check(result, "residual_over_expected_noise").passed

@@ -1,12 +1,11 @@
 """The closed loop: a nearly right model tracks nearly as well as the right one."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
+from studies import comparison, loop_of
 
-from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ModelController
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -14,21 +13,21 @@ from robotid_sim.errors import OptionError, SimulationDiverged, UnknownNameError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
 from robotid_sim.tasks.path import fastest_lap, tracking_path
-from robotid_sim.validation.closed_loop import DISTURBANCE, LoopPlan, closed_loop
+from robotid_sim.validation.closed_loop import DISTURBANCE, Comparison
 
 MODELS = ("true", "nominal", "identified")
 IDENTIFIED = 1e-3
 """Error of the parameters of an identified model; the pipeline's is of this order."""
 
-SHORT = LoopPlan(slow_lap=4.0)
+SHORT = comparison(slow_lap=4.0)
 
 
 def compare(plant, seed=0, plan=SHORT, **options):
     """Return the closed loop of a plant, a nominal and a model that is 0.1 % wrong."""
     nominal = perturb(plant, np.random.default_rng(1000 + seed))
     found = perturb(plant, np.random.default_rng(2000 + seed), scale=IDENTIFIED)
-    rng = np.random.default_rng(seed)
-    return closed_loop(plant, nominal, {"identified": found}, rng, plan, **options), nominal, found
+    models = {"identified": found}
+    return loop_of(plant, nominal, models, seed, plan, **options), nominal, found
 
 
 def assert_acceptance(plant, loop):
@@ -64,7 +63,7 @@ def test_a_nearly_right_model_closes_the_gap(arm, small):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_nearly_right_model_closes_the_gap_on_six_and_seven_joints(request, name, seed):
     plant = request.getfixturevalue(name)
-    loop, _, _ = compare(plant, seed, LoopPlan(baselines=()), workers=2)
+    loop, _, _ = compare(plant, seed, comparison(baselines=()), workers=2)
     assert loop.laps == ("circle-fast", "circle-slow")
     assert_acceptance(plant, loop)
 
@@ -76,14 +75,14 @@ def test_all_runs_are_there_once(small):
     assert small[0].laps == laps
     assert small[0].models == MODELS
     assert small[0].scenarios == ("undisturbed", "sinusoidal")
-    wanted = {
+    expected = {
         *(("sliding-mode", m, s, task) for m in MODELS for s in ("undisturbed", "sinusoidal")
           for task in (*laps, "joint-step")),
         *((c, "identified", s, laps[0]) for c in ("computed-torque", "gravity-pd")
           for s in ("undisturbed", "sinusoidal")),
     }  # fmt: skip
-    assert keys == wanted
-    assert len(runs) == len(wanted)
+    assert keys == expected
+    assert len(runs) == len(expected)
 
 
 def test_only_steps_have_step_metrics(arm, small):
@@ -162,7 +161,11 @@ def test_radians_and_metres_are_never_averaged(small):
 
 # ------------------------------------------------------------- scenarios, models, runs
 
-BRIEF = LoopPlan(slow_lap=None, baselines=(), tasks={"joint-step": {"seconds": 0.5}})
+BRIEF = {"slow_lap": None, "baselines": (), "tasks": {"joint-step": {"seconds": 0.5}}}
+
+
+def brief(**options):
+    return comparison(**BRIEF, **options)
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +173,8 @@ def repeated(arm):
     """Three runs of a step, with a model that differs by run and one that does not."""
     nominal = perturb(arm, np.random.default_rng(1000))
     drawn = [perturb(arm, np.random.default_rng(k), scale=0.1) for k in range(3)]
-    plan = replace(BRIEF, runs=3, scenarios=("payload", "feedback"))
-    return closed_loop(arm, nominal, {"drawn": drawn}, np.random.default_rng(0), plan), drawn
+    plan = brief(runs=3, scenarios=("payload", "feedback"))
+    return loop_of(arm, nominal, {"drawn": drawn}, 0, plan), drawn
 
 
 def test_only_what_is_drawn_is_repeated(repeated):
@@ -199,9 +202,8 @@ def test_every_run_has_its_own_model_and_noise(repeated):
 
 
 def test_adding_a_scenario_or_a_controller_changes_no_other_run(arm):
-    alone, _, _ = compare(arm, plan=replace(BRIEF, scenarios=("sinusoidal",)))
-    more = replace(
-        BRIEF,
+    alone, _, _ = compare(arm, plan=brief(scenarios=("sinusoidal",)))
+    more = brief(
         scenarios=("feedback", "sinusoidal", "friction"),
         controllers=("sliding-mode", "computed-torque"),
     )
@@ -213,7 +215,7 @@ def test_adding_a_scenario_or_a_controller_changes_no_other_run(arm):
 
 
 def test_undisturbed_runs_can_be_left_out_and_traces_kept_whole(arm):
-    plan = replace(BRIEF, scenarios=("sinusoidal",))
+    plan = brief(scenarios=("sinusoidal",))
     every, _, _ = compare(arm, plan=plan)
     fewer, _, _ = compare(arm, plan=replace(plan, undisturbed=False, trace_samples=10**6))
     assert {run.model for run in fewer.runs if run.scenario == "undisturbed"} == {"true"}
@@ -221,12 +223,12 @@ def test_undisturbed_runs_can_be_left_out_and_traces_kept_whole(arm):
     for run in fewer.runs:
         same = every.find(run.model, run.scenario, run.task)
         assert same.rms_error.tobytes() == run.rms_error.tobytes()
-        assert np.diff(run.trace.t).max() == pytest.approx(1.0 / plan.rate)
+        assert np.diff(run.trace.t).max() == pytest.approx(1e-3)
 
 
 def test_payload_raises_the_error_of_the_true_model(arm):
     heavy = {"payload": {"mass": 1.0}}
-    plan = replace(BRIEF, scenarios=("payload",), conditions=heavy)
+    plan = brief(scenarios=("payload",), conditions=heavy)
     loop, _, _ = compare(arm, plan=plan)
     quiet, loaded = (loop.find("true", s, "joint-step") for s in ("undisturbed", "payload"))
     assert (loaded.step.steady_state_error, 0.01) > (quiet.step.steady_state_error, 0.0)
@@ -236,14 +238,13 @@ def test_payload_raises_the_error_of_the_true_model(arm):
 @pytest.mark.slow
 def test_workers_change_nothing_but_the_time(arm):
     shares = {1: [], 2: []}
-    plan = LoopPlan(
-        slow_lap=9.0, rate=250.0, runs=2, scenarios=("undisturbed", "feedback+impulsive")
-    )
+    plan = comparison(slow_lap=9.0, runs=2, scenarios=("undisturbed", "feedback+impulsive"))
     loops = [
         compare(
             arm,
             0,
             plan,
+            rate=250.0,
             workers=workers,
             progress=lambda stage, share, seen=seen: seen.append((stage, share)),
         )[0]
@@ -286,16 +287,12 @@ class Broken(ModelController):
         return tau
 
 
-@pytest.fixture
-def broken(monkeypatch):
-    """Register the law as the second controller."""
-    known = {name: CONTROLLERS[name] for name in CONTROLLERS}
-    monkeypatch.setattr(CONTROLLERS, "_entries", {**known, "broken": Broken})
+BROKEN = {"broken": Broken.from_gains}
 
 
-@pytest.mark.usefixtures("broken")
 def test_a_run_that_fails_is_named_with_its_log_and_the_others_go_on(arm):
-    plan = replace(BRIEF, controllers=("sliding-mode", "broken"))
+    plan = brief()
+    plan = replace(plan, controllers={**plan.controllers, **BROKEN})
     loop, _, _ = compare(arm, plan=plan)
     assert {run.controller for run in loop.runs} == {"sliding-mode"}
     assert len(loop.failures) == 6
@@ -309,10 +306,9 @@ def test_a_run_that_fails_is_named_with_its_log_and_the_others_go_on(arm):
     assert failure.log.t[-1] == pytest.approx(0.05)
 
 
-@pytest.mark.usefixtures("broken")
 def test_nothing_is_compared_if_the_loop_with_the_true_model_fails(arm):
     with pytest.raises(SimulationDiverged, match="broken with the true model") as caught:
-        compare(arm, plan=replace(BRIEF, controllers=("broken",)))
+        compare(arm, plan=replace(brief(), controllers=BROKEN))
     assert isinstance(caught.value.log, Log)
 
 
@@ -320,9 +316,9 @@ def test_a_model_that_is_no_robot_fails_alone(arm):
     phi = arm.parameters()
     phi[[4, 6, 9, 14, 16, 19]] = -1.0
     impossible = arm.with_parameters(phi, formal=True)
-    plan = replace(BRIEF, scenarios=("feedback",))
+    plan = brief(scenarios=("feedback",))
     nominal = perturb(arm, np.random.default_rng(1000))
-    loop = closed_loop(arm, nominal, {"bad": impossible}, np.random.default_rng(0), plan)
+    loop = loop_of(arm, nominal, {"bad": impossible}, 0, plan)
     assert {failure.model for failure in loop.failures} == {"bad"}
     assert any("positive definite" in failure.message for failure in loop.failures)
 
@@ -330,9 +326,6 @@ def test_a_model_that_is_no_robot_fails_alone(arm):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"runs": 0}, OptionError, "runs must be at least 1"),
-        ({"controllers": ()}, OptionError, "at least one of its controllers"),
-        ({"tasks": {}}, OptionError, "at least one of its tasks"),
         ({"controllers": ("pdd",)}, UnknownNameError, "unknown controller 'pdd'"),
         ({"baselines": ("pdd",)}, UnknownNameError, "unknown controller 'pdd'"),
         ({"scenarios": ("wind",)}, UnknownNameError, "unknown scenario 'wind'"),
@@ -340,17 +333,29 @@ def test_a_model_that_is_no_robot_fails_alone(arm):
 )
 def test_a_plan_that_cannot_run_is_refused_before_anything_runs(options, error, words):
     with pytest.raises(error, match=words):
-        LoopPlan(**options)
+        comparison(**options)
 
 
-def test_unknown_tasks_and_their_options_are_named(arm):
-    run = partial(closed_loop, arm, arm, {}, np.random.default_rng(0))
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"runs": 0}, "runs must be at least 1"),
+        ({"controllers": {}}, "at least one of its controllers"),
+        ({"tasks": {}}, "at least one of its tasks"),
+    ],
+)
+def test_a_comparison_of_nothing_is_refused(options, words):
+    with pytest.raises(OptionError, match=words):
+        Comparison(**options)
+
+
+def test_unknown_tasks_and_their_options_are_named():
     with pytest.raises(UnknownNameError, match="unknown task 'square'"):
-        run(LoopPlan(tasks={"square": {}}))
+        comparison(tasks={"square": {}})
     with pytest.raises(OptionError, match="has no option 'radius'"):
-        run(LoopPlan(tasks={"circle": {"radius": 0.1}}))
+        comparison(tasks={"circle": {"radius": 0.1}})
 
 
 def test_too_slow_a_lap_to_fit_its_ramps_is_refused(arm):
     with pytest.raises(OptionError, match="too short"):
-        compare(arm, plan=LoopPlan(slow_lap=1.5))
+        compare(arm, plan=Comparison(slow_lap=1.5))

@@ -3,25 +3,25 @@
 import numpy as np
 import pytest
 from robots import urdf_path
+from studies import comparison, loop_of
 
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.validation.closed_loop import LoopPlan, closed_loop
 
 ARMS = ("irb140", "irb120", "rs010n", "rocr6", "twolink", "iiwa", "panda")
-LAPS = LoopPlan(baselines=(), slow_lap=None, tasks={"circle": {}, "figure-eight": {}})
+LAPS = comparison(baselines=(), slow_lap=None, tasks={"circle": {}, "figure-eight": {}})
 
 
-def loop_of(name, plan, seed=0):
+def nominal_loop(name, plan, seed=0):
     plant = Robot.from_urdf(urdf_path(name))
     nominal = perturb(plant, np.random.default_rng(1000 + seed))
-    return closed_loop(plant, nominal, {}, np.random.default_rng(seed), plan, workers=2)
+    return loop_of(plant, nominal, {}, seed, plan, workers=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_circle_and_figure_eight_are_tracked_without_tuning(name):
-    loop = loop_of(name, LAPS)
+    loop = nominal_loop(name, LAPS)
     assert loop.laps == ("circle-fast", "figure-eight-fast")
     assert loop.failures == ()
     for lap in loop.laps:
@@ -35,10 +35,10 @@ def test_circle_and_figure_eight_are_tracked_without_tuning(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_observer_keeps_peak_torques_near_those_of_the_clean_loop(seed):
-    plan = LoopPlan(
+    plan = comparison(
         baselines=(), slow_lap=None, tasks={"circle": {}}, scenarios=("feedback",), runs=2
     )
-    loop = loop_of("irb140", plan, seed)
+    loop = nominal_loop("irb140", plan, seed)
     for model in ("true", "nominal"):
         clean = loop.find(model, "undisturbed", "circle-fast")
         noisy = [r for r in loop.runs if (r.model, r.scenario) == (model, "feedback")]
@@ -51,11 +51,11 @@ def test_the_observer_keeps_peak_torques_near_those_of_the_clean_loop(seed):
 @pytest.mark.slow
 def test_every_scenario_runs_on_a_redundant_arm():
     scenarios = ("constant", "impulsive", "payload", "friction", "dropped-samples", "feedback")
-    plan = LoopPlan(
+    plan = comparison(
         baselines=(), slow_lap=None, tasks={"pick-and-place": {}, "task-step": {}},
         scenarios=(*scenarios, "computation-delay", "payload+sinusoidal+feedback"),
     )  # fmt: skip
-    loop = loop_of("iiwa", plan)
+    loop = nominal_loop("iiwa", plan)
     assert loop.failures == ()
     for run in loop.runs:
         if run.step is None:

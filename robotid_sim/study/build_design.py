@@ -1,0 +1,182 @@
+"""From a configuration to the excitation that a study designs."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.proximity import CUTOFF
+from robotid_sim.errors import OptionError
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
+from robotid_sim.excitation.criteria import Criterion
+from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import GradientSearch
+from robotid_sim.excitation.plan import DesignPlan
+from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.excitation.swarm_design import SwarmSearch
+from robotid_sim.experiment.rollout import GRID_TOLERANCE
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.preprocess.misfit import CONSIDERED
+from robotid_sim.preprocess.preprocessor import Rows
+from robotid_sim.streams import Streams
+from robotid_sim.study.config import (
+    DesignConfig,
+    StudyConfig,
+)
+from robotid_sim.study.prior import prior_of_files
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.quintic import APPROACH_STEP
+
+GRADIENT, DRAWS = "slsqp", "random"
+"""Solvers that are no optimizers of `robotid_sim.optim`."""
+
+WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
+
+MOST_CLEARANCE = 0.8 * CUTOFF
+"""Largest clearance [m]: the solver needs some distance beyond it."""
+
+
+@one_blas_thread()
+def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> DesignPlan:
+    """Return the excitation to design, with the prior of the files that exist already.
+
+    Raises
+    ------
+    UnknownNameError, OptionError
+        If a name, an option or a size is refused.
+    """
+    design, rate = config.design, config.experiment.rate
+    family = build_family(design)
+    if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
+        most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
+        raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
+    clearance = design.constraints.clearance or 0.0
+    if clearance > MOST_CLEARANCE:
+        raise OptionError(
+            f"design.constraints.clearance of {clearance:g} m is too large: distances are measured "
+            f"up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
+        )
+    plan = DesignPlan(
+        family=family,
+        criterion=build_criterion(design),
+        search=_search(design),
+        constraints=_constraints(nominal, design),
+        clearance=design.constraints.clearance,
+        floor=design.constraints.floor,
+        start=_per_joint(nominal, "start", design.constraints.start),
+        noise_std=_per_joint(nominal, "noise_std", design.noise_std),
+        prior_names=tuple(str(path) for path in design.prior),
+        count=design.count,
+        jointly=design.jointly,
+        rate=rate,
+    )
+    prior = prior_of_files(design.prior, nominal, basis, plan)
+    return plan if prior is None else replace(plan, prior=prior)
+
+
+def _search(design: DesignConfig) -> GradientSearch | SwarmSearch:
+    if design.solver in (GRADIENT, DRAWS):
+        starts = 0 if design.solver == DRAWS else design.starts
+        return GradientSearch(
+            candidates=design.candidates, starts=starts, iterations=design.iterations
+        )
+    OPTIMIZERS[design.solver]
+    if design.count > 1:
+        raise OptionError(
+            f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"
+        )
+    return SwarmSearch(
+        method=design.solver,
+        population=design.population,
+        generations=design.generations,
+        handling=design.handling,
+    )
+
+
+def _constraints(nominal: Robot, design: DesignConfig) -> tuple[MotionConstraint, ...]:
+    given = design.constraints
+    constraints: list[MotionConstraint] = []
+    if given.uncertainty > 0.0:
+        constraints.append(TorqueLimit(nominal, design.torque_ratio, given.uncertainty))
+    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in given.boxes]
+    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in given.planes]
+    return tuple(constraints)
+
+
+def _per_joint(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
+    if values is None:
+        return None
+    if len(values) != nominal.dof:
+        raise OptionError(
+            f"design.{name} has {len(values)} numbers for {nominal.dof} joints of '{nominal.name}'"
+        )
+    return np.array(values)
+
+
+def build_family(design: DesignConfig) -> ExcitationFamily:
+    """Return the family of an excitation with its limits."""
+    options: dict[str, Any] = {
+        name: getattr(design, name) for name in ("period", "periods", "margin", "torque_ratio")
+    }
+    if design.family in WITH_HARMONICS:
+        options["harmonics"] = design.harmonics
+    if design.family == "fourier":
+        options["amplitude"] = design.amplitude
+    if design.constraints.jerk is not None:
+        options["jerk"] = design.constraints.jerk
+    return FAMILIES.build(design.family, **{**options, **design.options})
+
+
+def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
+    """Return the criterion of a design, or another one with its defaults."""
+    if name is not None and name != design.criterion:
+        return CRITERIA.build(name)
+    return CRITERIA.build(design.criterion, **design.criterion_options)
+
+
+def build_unseen(nominal: Robot, config: StudyConfig) -> FourierTrajectory:
+    """Return the trajectory of one period on which a model is tried; it is not optimized.
+
+    It is a Fourier series, whatever the family of the excitation.
+    """
+    design = config.design
+    options = FourierOptions(
+        period=design.period,
+        periods=1,
+        margin=design.margin,
+        torque_ratio=design.torque_ratio,
+        amplitude=design.amplitude,
+    )
+    if design.family == "fourier":
+        options = replace(options, harmonics=design.harmonics)
+    return random_feasible(nominal, Streams(config.seed)("unseen design"), options)
+
+
+def require_whole_steps(period: float, rate: float) -> None:
+    """Raise unless a control rate divides the period and the approach."""
+    for name, time in (("period", period), ("approach", APPROACH_STEP)):
+        samples = time * rate
+        if abs(samples - round(samples)) > GRID_TOLERANCE:
+            raise OptionError(
+                f"a rate of {rate:g} Hz does not divide the {name} (multiples of "
+                f"{time:g} s) into whole samples; change the rate"
+            )
+
+
+def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, rows: Rows) -> None:
+    """Raise if the excitation is too short for a fit."""
+    dt, family = 1.0 / config.experiment.rate, build_family(config.design)
+    most = max(basis.rank, base_parameters(nominal, CONSIDERED).rank)
+    needed = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs
+    least = rows.shortest_period(dt, family.periods, needed)
+    if not least <= family.period < np.inf:
+        raise OptionError(
+            f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
+            "s, or the rows of the fit are too few"
+        )
