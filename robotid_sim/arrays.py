@@ -12,6 +12,7 @@ Float = NDArray[np.floating[Any]]
 Float1D = NDArray[np.floating[Any]]
 Float2D = NDArray[np.floating[Any]]
 Bool1D = NDArray[np.bool_]
+Bool2D = NDArray[np.bool_]
 Int1D = NDArray[np.intp]
 
 

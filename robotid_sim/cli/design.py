@@ -11,8 +11,6 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.cli import options, output
 from robotid_sim.cli.view import show_motion
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.engine.display import require_display
-from robotid_sim.engine.playback import Playback
 from robotid_sim.excitation.design import assess
 from robotid_sim.excitation.explain import Explanation
 from robotid_sim.excitation.optimal import DesignResult
@@ -33,6 +31,8 @@ from robotid_sim.study.robots import nominal_robot, read_robot
 from robotid_sim.study.study import versions
 from robotid_sim.trajectory import export_csv
 from robotid_sim.trajectory.reference import Excitation, run_time
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.display import require_display
 
 INTERRUPTED = 130
 """Exit code at Ctrl-C."""
@@ -124,7 +124,7 @@ def design(
     else:
         _print_design(found, content, told)
     if view:
-        show_motion(Playback.of_trajectory(model, found.trajectories[0], out.stem))
+        show_motion(Animation.of_trajectory(model, found.trajectories[0], out.stem))
     if found.interrupted:
         return INTERRUPTED
     return 1 if any(one.violated for one in found.designs) else 0

@@ -9,11 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.engine import viewer
-from robotid_sim.engine.camera import DIRECTIONS
-from robotid_sim.engine.display import require_display
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.view import DEFAULT_LAYERS, LAYERS, RENDERERS, View
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement import load_log
 from robotid_sim.model.robot import Robot
@@ -23,6 +18,11 @@ from robotid_sim.study.robots import read_robot
 from robotid_sim.study.stages import Progress as ProgressCallback
 from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory import load_trajectory
+from robotid_sim.viewer import viewer
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.camera import DIRECTIONS
+from robotid_sim.viewer.display import require_display
+from robotid_sim.viewer.view_settings import DEFAULT_LAYERS, LAYERS, RENDERERS, ViewSettings
 
 WINDOW, PICTURE = "1280x800", "640x480"
 
@@ -73,7 +73,7 @@ def view(
 
     The window plays, pauses and scrubs; its keys are shown in it.
     """
-    chosen = View(
+    chosen = ViewSettings(
         **dict(zip(("width", "height"), _size(size, windowed=record is None), strict=True)),
         camera=camera,
         layers=_layers(show, masses=result is not None),
@@ -93,7 +93,7 @@ def view(
         elif log or result is not None:
             playbacks = read_logs(plant, log or [Path(str(result)) / "log.h5"])
         else:
-            playbacks = [Playback.sweep(plant)]
+            playbacks = [Animation.sweep(plant)]
         found: dict[str, Any] = {
             "robot": plant.name,
             "shown": [playback.name for playback in playbacks],
@@ -115,35 +115,37 @@ def view(
 
 def recorder() -> ModuleType:
     """Return the module that records; it loads Pillow, which no other command needs."""
-    return importlib.import_module("robotid_sim.engine.recorder")
+    return importlib.import_module("robotid_sim.viewer.recorder")
 
 
-def show_motion(playbacks: Playback | Sequence[Playback], *, models: Models | None = None) -> None:
+def show_motion(
+    playbacks: Animation | Sequence[Animation], *, models: Models | None = None
+) -> None:
     """Show a motion in a window until it is closed; with models also their masses.
 
     For the commands with ``--view``, which ask `require_display` before their work.
     """
     layers = DEFAULT_LAYERS | ({"inertia"} if models else set())
     width, height = _size(None, windowed=True)
-    viewer.show(playbacks, View(width=width, height=height, layers=layers), models=models)
+    viewer.show(playbacks, ViewSettings(width=width, height=height, layers=layers), models=models)
 
 
 def simulated(
     plant: Robot, trajectory: Path, study: StudyConfig, progress: ProgressCallback
-) -> Playback:
+) -> Animation:
     """Return the virtual experiment on a trajectory file."""
     path = load_trajectory(trajectory, plant)
-    return Playback.of_log(plant, simulate(plant, path, study, progress=progress), trajectory.stem)
+    return Animation.of_log(plant, simulate(plant, path, study, progress=progress), trajectory.stem)
 
 
-def read_logs(plant: Robot, paths: Sequence[Path]) -> list[Playback]:
+def read_logs(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
     """Return one or two logs to be shown."""
     if len(paths) > 2:
         raise OptionError(f"at most two logs can be shown, got {len(paths)}")
     stems = [path.stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     pairs = zip(paths, names, strict=True)
-    return [Playback.of_log(plant, load_log(path), name) for path, name in pairs]
+    return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
 
 
 def read_models(plant: Robot, folder: Path, study: StudyConfig) -> dict[str, Robot]:

@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.figure import base_shapes
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import Shape
 from robotid_sim.model.robot import Robot
 

@@ -17,6 +17,7 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.model import inertia, parameters
+from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.geometry import Shape
 from robotid_sim.model.primitives import MAKERS
 from robotid_sim.model.robot import Robot
@@ -163,7 +164,7 @@ def inertia_from_geometry(
     FileFormatError
         If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
     """
-    wanted = [(name, False, shapes) for name, shapes in fixed_shapes(robot) if shapes]
+    wanted = [(name, False, shapes) for name, _, shapes in fixed_links(robot) if shapes]
     wanted += [(link.name, True, link.shapes) for link in robot.links]
     made = [
         link_solid(shapes, f"link '{name}'", convex_hull=convex_hull, collision=collision)
@@ -183,21 +184,8 @@ def inertia_from_geometry(
     base = {link.name: link.phi for link in links if not link.movable}
     document = robot.document
     if document is not None:
-        document = replace(document, xml=_with_inertials(document, base, fixed_shapes(robot)))
+        document = replace(document, xml=_with_inertials(document, base, fixed_links(robot)))
     return CadInertia(replace(robot.with_parameters(full), document=document), tuple(links))
-
-
-def fixed_shapes(robot: Robot) -> list[tuple[str, tuple[Shape, ...]]]:
-    """Return the links that do not move, each with its shapes in its own frame."""
-    if robot.document is None:
-        return []
-    found, stack = [], [robot.document.root]
-    while stack:
-        name = stack.pop()
-        found.append((name, robot.document.links[name].shapes))
-        below = robot.document.joints_below(name)
-        stack += [joint.child for joint in below if joint.name not in robot.joint_names]
-    return found
 
 
 def _shape_solid(shape: Shape) -> Solid:
@@ -209,11 +197,13 @@ def _shape_solid(shape: Shape) -> Solid:
 
 
 def _with_inertials(
-    document: UrdfDocument, base: dict[str, Float1D], fixed: list[tuple[str, tuple[Shape, ...]]]
+    document: UrdfDocument,
+    base: dict[str, Float1D],
+    fixed: list[tuple[str, Float2D, tuple[Shape, ...]]],
 ) -> bytes:
     """Return the text of a URDF with other inertials of the links that do not move."""
     root = parse_xml(document.xml, document.path)
-    names = {name for name, _ in fixed}
+    names = {name for name, *_ in fixed}
     for element in root.findall("link"):
         name = element.get("name", "")
         if name not in names:

@@ -10,14 +10,14 @@ from PIL import Image
 from robots import DATA, urdf_path
 
 from robotid_sim.cli import view as command
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.view import View
 from robotid_sim.files import write_json
 from robotid_sim.measurement import Log, save_log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory import FourierTrajectory
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.view_settings import ViewSettings
 
 ARM = DATA / "2r.urdf"
 SMALL = ("--size", "200x150", "--renderer", "software")
@@ -125,7 +125,7 @@ def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch
 
 
 def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
-    seen: list[View] = []
+    seen: list[ViewSettings] = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append(view))
     assert robotid("view", ARM, "--show", "frames, torque", "--camera", "top").code == 0
     assert robotid("view", ARM, "--show", "none", "--size", "800x600").code == 0
@@ -138,7 +138,7 @@ def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
 def test_other_commands_show_what_they_made(monkeypatch, robot) -> None:
     seen = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append((view, words)))
-    sweep = Playback.sweep(robot)
+    sweep = Animation.sweep(robot)
     command.show_motion(sweep)
     command.show_motion(sweep, models={"true": robot, "nominal": robot})
     assert "inertia" not in seen[0][0].layers

@@ -8,14 +8,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from robotid_sim.engine import palette
-from robotid_sim.engine.film import Film
-from robotid_sim.engine.hud import Panel, short_names
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.recorder import record, require_recordable
-from robotid_sim.engine.renderer import Renderer, egl_device, is_graphics_card
-from robotid_sim.engine.scene import Puppet
-from robotid_sim.engine.view import View
 from robotid_sim.errors import (
     FileFormatError,
     MissingExtraError,
@@ -24,8 +16,16 @@ from robotid_sim.errors import (
     UnknownNameError,
 )
 from robotid_sim.model.perturb import perturb
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.compositor import Compositor
+from robotid_sim.viewer.joint_panel import JointPanel, short_names
+from robotid_sim.viewer.posed_robot import PosedRobot
+from robotid_sim.viewer.recorder import record, require_recordable
+from robotid_sim.viewer.renderer import Renderer, egl_device, is_graphics_card
+from robotid_sim.viewer.view_settings import ViewSettings
 
-SMALL = View(width=320, height=240, layers=frozenset(), renderer="software")
+SMALL = ViewSettings(width=320, height=240, layers=frozenset(), renderer="software")
 
 
 def pixels(picture: Image.Image) -> np.ndarray:
@@ -38,12 +38,12 @@ def colored(picture: Image.Image, color: tuple[int, int, int], within: int = 24)
 
 
 @pytest.fixture(scope="module")
-def sweep(irb140) -> Playback:
-    return Playback.sweep(irb140)
+def sweep(irb140) -> Animation:
+    return Animation.sweep(irb140)
 
 
 @pytest.fixture(scope="module")
-def short(sweep) -> Playback:
+def short(sweep) -> Animation:
     """A third of a second in the middle of the sweep of joint 2."""
     part = slice(1100, 1121)
     assert sweep.tau is not None
@@ -51,7 +51,7 @@ def short(sweep) -> Playback:
 
 
 def test_every_robot_is_in_its_picture(robot, tmp_path) -> None:
-    made = record(Playback.sweep(robot), tmp_path / "a.png", SMALL)
+    made = record(Animation.sweep(robot), tmp_path / "a.png", SMALL)
     assert (made.frames, made.renderer) == (1, "software")
     shown = pixels(Image.open(tmp_path / "a.png"))
     assert shown.shape == (240, 320, 3)
@@ -63,7 +63,7 @@ def test_every_robot_is_in_its_picture(robot, tmp_path) -> None:
 
 
 def test_the_arm_is_orange_and_moves(sweep) -> None:
-    with Film([sweep], SMALL) as film:
+    with Compositor([sweep], SMALL) as film:
         one, two = (film.frame(t) for t in (5.0, 20.0))
     orange = [
         (pixels(f)[..., 0] - pixels(f)[..., 2] > 100) & (pixels(f)[..., 0] > 120)
@@ -75,13 +75,13 @@ def test_the_arm_is_orange_and_moves(sweep) -> None:
 
 def test_the_path_is_drawn_where_it_projects(sweep) -> None:
     view = replace(SMALL, width=640, height=480, layers=frozenset({"path"}))
-    with Film([sweep], view) as film:
+    with Compositor([sweep], view) as film:
         frame = film.frame(20.0)
         uv, _ = film.camera.project(sweep.tool_path())
         bare = film.backdrop
     behind = uv[sweep.t < 19.9][::5]
     row, column = behind[:, 1].astype(int), behind[:, 0].astype(int)
-    strong = colored(frame, palette.PATH, 60)
+    strong = colored(frame, colors.PATH, 60)
     near = np.max([strong[row + i, column + j] for i in (-1, 0, 1) for j in (-1, 0, 1)], axis=0)
     assert near.mean() > 0.8  # the rest is behind the arm
     ahead = uv[sweep.t > 20.1][::5]
@@ -90,21 +90,21 @@ def test_the_path_is_drawn_where_it_projects(sweep) -> None:
     assert apart.sum() > 50
     change = np.abs(pixels(frame) - pixels(bare)).max(axis=-1)[row, column]
     assert np.median(change) > 10
-    assert colored(frame, palette.PATH, 40)[row, column].mean() < 0.1  # the tool's mark
+    assert colored(frame, colors.PATH, 40)[row, column].mean() < 0.1  # the tool's mark
 
 
 def test_the_tool_is_at_the_end_of_the_path(sweep) -> None:
     view = replace(SMALL, layers=frozenset({"path"}))
-    with Film([sweep], view) as film:
+    with Compositor([sweep], view) as film:
         frame = film.frame(12.0)
         uv, _ = film.camera.project(sweep.tool_path()[np.searchsorted(sweep.t, 12.0)])
     u, v = (round(float(value)) for value in uv)
-    assert colored(frame, palette.PATH)[v - 2 : v + 3, u - 2 : u + 3].any()
+    assert colored(frame, colors.PATH)[v - 2 : v + 3, u - 2 : u + 3].any()
 
 
 def test_a_window_of_a_picture_is_that_part_of_it(sweep) -> None:
-    with Film([sweep], SMALL) as film, Renderer("software") as renderer:
-        puppet = Puppet(renderer.client, sweep.robot, film.parts)
+    with Compositor([sweep], SMALL) as film, Renderer("software") as renderer:
+        puppet = PosedRobot(renderer.client, sweep.robot, film.parts)
         puppet.pose(sweep.q[0])
         light = np.array([0.3, -0.5, 0.8])
         whole = renderer.shoot(film.camera, light, 2.0)
@@ -120,11 +120,11 @@ def test_a_window_of_a_picture_is_that_part_of_it(sweep) -> None:
 
 
 def test_frames_do_not_depend_on_those_before(sweep) -> None:
-    with Film([sweep], SMALL) as film:
+    with Compositor([sweep], SMALL) as film:
         film.frame(1.0)
         film.frame(3.0)
         later = pixels(film.frame(15.0))
-    with Film([sweep], SMALL) as film:
+    with Compositor([sweep], SMALL) as film:
         alone = pixels(film.frame(15.0))
     assert (np.abs(later - alone).max(axis=-1) > 8).mean() < 1e-3
 
@@ -138,14 +138,14 @@ def test_layers_show_what_they_promise(sweep, irb140) -> None:
 
     def shown(*layers: str) -> Image.Image:
         view = replace(SMALL, width=640, height=480, layers=frozenset(layers))
-        with Film([sweep], view, models) as film:
+        with Compositor([sweep], view, models) as film:
             return film.frame(24.0)
 
     plain = shown()
     masses = shown("inertia")
     for name in ("nominal", "identified"):
-        assert colored(masses, palette.MODELS[name], 40).sum() > 50
-    assert not colored(plain, palette.MODELS["identified"], 40).any()
+        assert colored(masses, colors.MODELS[name], 40).sum() > 50
+    assert not colored(plain, colors.MODELS["identified"], 40).any()
     frames = pixels(shown("frames"))
     for channel in (0, 1, 2):
         others = frames[..., [c for c in (0, 1, 2) if c != channel]].max(axis=-1)
@@ -158,9 +158,9 @@ def test_layers_show_what_they_promise(sweep, irb140) -> None:
 
 def test_a_second_playback_is_a_ghost(sweep) -> None:
     other = replace(sweep, name="other", q=np.clip(sweep.q + 0.4, -1.5, 1.5))
-    with Film([sweep, other], SMALL) as film:
+    with Compositor([sweep, other], SMALL) as film:
         ghost = film.frame(5.0)
-    with Film([sweep], SMALL) as film:
+    with Compositor([sweep], SMALL) as film:
         alone = film.frame(5.0)
     pink = [(pixels(p)[..., 0] - pixels(p)[..., 1] > 12).sum() for p in (ghost, alone)]
     assert pink[0] > pink[1] + 300
@@ -212,7 +212,7 @@ def test_an_mp4_has_its_frames(short, tmp_path) -> None:
 def test_what_cannot_be_recorded_is_refused_at_once(
     short, tmp_path, monkeypatch, name, options, error, words
 ) -> None:
-    monkeypatch.setattr("robotid_sim.engine.recorder.Film", None)  # no work may begin
+    monkeypatch.setattr("robotid_sim.viewer.recorder.Compositor", None)  # no work may begin
     with pytest.raises(error, match=words):
         record(short, tmp_path / name, SMALL, **options)
     assert list(tmp_path.iterdir()) == []
@@ -241,7 +241,7 @@ def test_an_mp4_needs_even_sides(tmp_path) -> None:
 )
 def test_views_are_checked(options) -> None:
     with pytest.raises((OptionError, UnknownNameError)):
-        View(**options)
+        ViewSettings(**options)
 
 
 def test_a_missing_encoder_names_the_install_command(tmp_path, monkeypatch) -> None:
@@ -287,11 +287,11 @@ def test_only_a_graphics_card_is_chosen_by_itself(device, card) -> None:
 
 
 def test_warmth_goes_from_gray_to_red() -> None:
-    assert np.ptp(palette.warm(0.0)) < 10
-    red = palette.warm(1.0)
+    assert np.ptp(colors.warm(0.0)) < 10
+    red = colors.warm(1.0)
     assert red[0] - max(red[1:]) > 120
-    assert palette.warm(-2.0) == red
-    light = [sum(palette.warm(share)) for share in np.linspace(0.0, 1.0, 20)]
+    assert colors.warm(-2.0) == red
+    light = [sum(colors.warm(share)) for share in np.linspace(0.0, 1.0, 20)]
     assert light == sorted(light, reverse=True)
 
 
@@ -311,8 +311,8 @@ def test_joint_names_fit_the_panel(names, short) -> None:
 
 def test_the_panel_marks_limits_that_are_exceeded(arm) -> None:
     q = np.zeros((2, 2))
-    calm = Playback("x", arm, np.array([0.0, 1.0]), q, q, q)
+    calm = Animation("x", arm, np.array([0.0, 1.0]), q, q, q)
     wild = replace(calm, tau=2.0 * np.tile(arm.limits.effort, (2, 1)))
-    red = [colored(Panel(p).draw(p.at(0.0)), palette.LIMIT).sum() for p in (calm, wild)]
+    red = [colored(JointPanel(p).draw(p.at(0.0)), colors.LIMIT).sum() for p in (calm, wild)]
     assert red[0] == 0
     assert red[1] > 50

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robotid_sim.engine.figure import Color
 from robotid_sim.palette import rgb
+from robotid_sim.viewer.robot_visuals import Color
 
 Rgb = tuple[int, int, int]
 

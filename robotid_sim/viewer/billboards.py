@@ -12,11 +12,11 @@ from PIL import Image, ImageDraw
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.engine import palette
-from robotid_sim.engine.palette import Rgb
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.engine.scene import ELSEWHERE
-from robotid_sim.engine.scenery import Floor
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.environment import Floor
+from robotid_sim.viewer.posed_robot import ELSEWHERE
 
 with captured_output():  # prints its build time
     import pybullet
@@ -46,7 +46,7 @@ def brightness(cosine: float) -> float:
     return 0.75 + 0.25 * cosine
 
 
-class WindowView:
+class WindowCamera:
     """The window's camera at this moment.
 
     Parameters
@@ -74,7 +74,7 @@ class WindowView:
         self.target = np.array(found[11])
 
     @classmethod
-    def read(cls, client: int) -> "WindowView | None":
+    def read(cls, client: int) -> "WindowCamera | None":
         """Return the camera of a window, or None if it has none.
 
         That is so before it has drawn its first frame and while it closes: what PyBullet then
@@ -87,7 +87,7 @@ class WindowView:
         turned = view.axes @ view.axes.T
         return view if np.allclose(turned, np.eye(3), atol=1e-3) else None
 
-    def moved(self, other: "WindowView") -> bool:
+    def moved(self, other: "WindowCamera") -> bool:
         """Return whether the camera or the window changed."""
         return (self.width, self.height) != (other.width, other.height) or bool(
             np.abs(np.r_[self.eye - other.eye, (self.axes - other.axes).ravel()]).max() > 1e-7
@@ -101,7 +101,7 @@ def look(client: int, distance: float, yaw: float, pitch: float, target: Float1D
     )
 
 
-class Card:
+class Billboard:
     """A picture of fixed size in pixels.
 
     Parameters
@@ -137,7 +137,7 @@ class Card:
             self._texture, picture.tobytes(), *self.size, physicsClientId=self._client
         )
 
-    def place(self, view: WindowView, left: float, top: float, shrink: float = 1.0) -> None:
+    def place(self, view: WindowCamera, left: float, top: float, shrink: float = 1.0) -> None:
         """Stand in front of the camera with the corner at a place in the window [pixels]."""
         # The window's field of view is 90 degrees: what is half its height away fills it.
         local = np.array([left - 0.5 * view.width, 0.5 * view.height - top, -0.5 * view.height])
@@ -207,7 +207,7 @@ def _floor_picture(floor: Floor, half: float, pixels: int = 1024) -> Image.Image
             if strength[k] > 0.02:
                 mix = [
                     round(strength[k] * g + (1.0 - strength[k]) * s)
-                    for g, s in zip(palette.GRID, SKY, strict=True)
+                    for g, s in zip(colors.GRID, SKY, strict=True)
                 ]
                 ends = (place[k : k + 2] * pixels).ravel().tolist()
                 pen.line(ends, fill=(mix[0], mix[1], mix[2]), width=1)

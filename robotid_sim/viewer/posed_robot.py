@@ -9,11 +9,11 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.engine.figure import Color, Part
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model.geometry import rpy_from_rotation
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.robot_visuals import Color, VisualPart
 
 with captured_output():  # prints its build time
     import pybullet
@@ -32,7 +32,7 @@ def direct_client() -> Iterator[int]:
         pybullet.disconnect(physicsClientId=client)
 
 
-class Puppet:
+class PosedRobot:
     """Parts on the bodies of a robot, in a client.
 
     Parameters
@@ -41,7 +41,7 @@ class Puppet:
         PyBullet client.
     robot : Robot
         Its kinematics; the user's file is never loaded, a private text is written from it.
-    parts : sequence of Part
+    parts : sequence of VisualPart
         What hangs on its bodies.
     merged : bool
         Make one link of all parts of a body. Bullet's window gives a link one color only, and
@@ -54,7 +54,7 @@ class Puppet:
     """
 
     def __init__(
-        self, client: int, robot: Robot, parts: Sequence[Part], *, merged: bool = False
+        self, client: int, robot: Robot, parts: Sequence[VisualPart], *, merged: bool = False
     ) -> None:
         self.robot = robot
         self.parts = tuple(parts)
@@ -125,7 +125,7 @@ class Puppet:
         return self._groups[self.links.index(link)][0].body
 
 
-def _urdf(robot: Robot, groups: Sequence[Sequence[Part]], folder: Path) -> str:
+def _urdf(robot: Robot, groups: Sequence[Sequence[VisualPart]], folder: Path) -> str:
     """Return a URDF without limits, a link per group of parts; save its meshes in `folder`."""
     text = ['<robot name="puppet"><link name="base"/>']
     parent = "base"
@@ -150,7 +150,7 @@ def _urdf(robot: Robot, groups: Sequence[Sequence[Part]], folder: Path) -> str:
     return "\n".join([*text, "</robot>"])  # Bullet breaks lines of more than 8191 characters
 
 
-def _visual(part: Part, material: str, folder: Path, files: dict[int, Path]) -> str:
+def _visual(part: VisualPart, material: str, folder: Path, files: dict[int, Path]) -> str:
     if isinstance(part.mesh, Path):
         file = part.mesh
     else:

@@ -3,10 +3,10 @@
 import pytest
 from virtual_display import virtual_display
 
-from robotid_sim.engine import display
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.viewer import show
 from robotid_sim.errors import OptionError
+from robotid_sim.viewer import display
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.viewer import show
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_the_error_names_the_way_around_in_one_line() -> None:
 @pytest.mark.usefixtures("no_name")
 def test_the_viewer_asks_before_it_starts_anything(arm) -> None:
     with pytest.raises(OptionError, match="--record FILE"):
-        show(Playback.sweep(arm))
+        show(Animation.sweep(arm))
 
 
 def test_a_child_that_hangs_is_no_display(monkeypatch) -> None:

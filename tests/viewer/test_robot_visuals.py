@@ -8,32 +8,38 @@ import pytest
 from robots import DATA
 
 from robotid_sim.dynamics.kinematics import link_poses
-from robotid_sim.engine import extent, meshes
-from robotid_sim.engine.ellipsoid import inertia_ellipsoid
-from robotid_sim.engine.extent import drawable, motion_points, surface_points, with_masses
-from robotid_sim.engine.figure import base_shapes, frame_parts, inertia_parts, reach, robot_parts
-from robotid_sim.engine.scene import ELSEWHERE, Puppet, direct_client
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model import inertia
+from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import rotation_from_rpy
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import bounds, primitive_meshes
+from robotid_sim.viewer.bounds import drawable, motion_points, surface_points, with_masses
+from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
+from robotid_sim.viewer.posed_robot import ELSEWHERE, PosedRobot, direct_client
+from robotid_sim.viewer.robot_visuals import (
+    frame_parts,
+    inertia_parts,
+    reach,
+    robot_parts,
+)
 
 ENGINE = 1e-6
 """PyBullet reads the numbers of a URDF in single precision [m]."""
 
 VOLUMES = {
-    "box": (meshes.box(0.3, 0.2, 0.5), 0.03),
-    "cylinder": (meshes.cylinder(0.2, 0.5), np.pi * 0.02),
-    "flat cylinder": (meshes.cylinder(0.2, 0.01), np.pi * 0.0004),
-    "sphere": (meshes.sphere(0.3), np.pi * 4.0 / 3.0 * 0.027),
-    "capsule": (meshes.capsule(0.2, 0.5), np.pi * (0.02 + 4.0 / 3.0 * 0.008)),
+    "box": (primitive_meshes.box(0.3, 0.2, 0.5), 0.03),
+    "cylinder": (primitive_meshes.cylinder(0.2, 0.5), np.pi * 0.02),
+    "flat cylinder": (primitive_meshes.cylinder(0.2, 0.01), np.pi * 0.0004),
+    "sphere": (primitive_meshes.sphere(0.3), np.pi * 4.0 / 3.0 * 0.027),
+    "capsule": (primitive_meshes.capsule(0.2, 0.5), np.pi * (0.02 + 4.0 / 3.0 * 0.008)),
 }
 
 
 @pytest.mark.parametrize("name", VOLUMES)
 def test_meshes_enclose_the_volume_of_their_body(name) -> None:
     mesh, volume = VOLUMES[name]
-    assert meshes.volume(mesh) == pytest.approx(volume, rel=0.02)  # chords, bevels
+    assert primitive_meshes.volume(mesh) == pytest.approx(volume, rel=0.02)  # chords, bevels
 
 
 @pytest.mark.parametrize("name", VOLUMES)
@@ -81,7 +87,7 @@ def test_bodies_without_extent_have_flat_ellipsoids_and_without_mass_none() -> N
 def test_poses_in_the_engine_are_those_of_our_kinematics(robot) -> None:
     rng = np.random.default_rng(0)
     with direct_client() as client:
-        puppet = Puppet(client, robot, robot_parts(robot))
+        puppet = PosedRobot(client, robot, robot_parts(robot))
         for _ in range(3):
             q = rng.uniform(robot.limits.lower, robot.limits.upper)
             puppet.pose(q)
@@ -105,7 +111,7 @@ def test_visual_shapes_are_preferred_to_collision_shapes(tmp_path) -> None:
         robot = _robot(text.replace('<link name="upper">', shapes), tmp_path)
         parts = [part for part in robot_parts(robot) if part.body == 0]
         assert len(parts) == 1
-        assert meshes.volume(parts[0].mesh) == pytest.approx(volume, rel=0.05)
+        assert primitive_meshes.volume(parts[0].mesh) == pytest.approx(volume, rel=0.05)
 
 
 def _robot(text: str, folder: Path) -> Robot:
@@ -144,7 +150,7 @@ def test_bars_stand_in_where_bullet_itself_refuses_a_mesh(arm, monkeypatch) -> N
         monkeypatch.undo()
         raise RobotIdError("no")
 
-    monkeypatch.setattr(extent, "surface_points", refuse)
+    monkeypatch.setattr(bounds, "surface_points", refuse)
     parts, surface = drawable(arm)
     assert {part.body for part in parts} == {-1, 0, 1}
     assert set(surface) >= {0, 1}
@@ -154,7 +160,7 @@ def test_a_refused_mesh_is_an_error_with_the_robots_name(arm, tmp_path) -> None:
     part = robot_parts(arm)[0]
     missing = type(part)(part.body, part.T_body_part, tmp_path / "none.stl")
     with direct_client() as client, pytest.raises(RobotIdError, match="2r"):
-        Puppet(client, arm, [missing])
+        PosedRobot(client, arm, [missing])
 
 
 def test_the_base_is_drawn_too(irb140, iiwa) -> None:
@@ -165,7 +171,7 @@ def test_the_base_is_drawn_too(irb140, iiwa) -> None:
 
 def test_a_hidden_puppet_stands_elsewhere(arm) -> None:
     with direct_client() as client:
-        puppet = Puppet(client, arm, robot_parts(arm))
+        puppet = PosedRobot(client, arm, robot_parts(arm))
         puppet.pose(arm.home)
         puppet.show(visible=False)
         assert puppet.body_poses()[0, 2, 3] == pytest.approx(ELSEWHERE[2])
@@ -175,7 +181,7 @@ def test_a_hidden_puppet_stands_elsewhere(arm) -> None:
 
 def test_merged_parts_are_one_link_per_body(irb140) -> None:
     with direct_client() as client:
-        merged = Puppet(client, irb140, robot_parts(irb140), merged=True)
+        merged = PosedRobot(client, irb140, robot_parts(irb140), merged=True)
         assert sorted(merged.body_of_link(link) for link in merged.links) == list(range(-1, 6))
 
 
@@ -206,14 +212,14 @@ def test_overlays_hang_on_the_bodies(irb140) -> None:
         np.testing.assert_allclose(part.T_body_part[:3, 3], mass[1:4] / mass[0])
     assert 1.0 < reach(irb140) < 1.5
     with direct_client() as client:
-        Puppet(client, irb140, [*frames, *masses])
+        PosedRobot(client, irb140, [*frames, *masses])
 
 
 def test_robots_with_long_names_and_many_parts_load(tmp_path) -> None:
     folder = tmp_path / 'a folder "quoted" & long' / ("x" * 100)
     folder.mkdir(parents=True)
-    meshes.box(0.1, 0.1, 0.1).save(folder / "box.obj")
+    primitive_meshes.box(0.1, 0.1, 0.1).save(folder / "box.obj")
     many = MESH.format("box.obj") + MESH.format("box.obj").partition(">")[2] * 60
     robot = _robot((DATA / "2r.urdf").read_text().replace('<link name="upper">', many), folder)
     with direct_client() as client:
-        Puppet(client, robot, robot_parts(robot))
+        PosedRobot(client, robot, robot_parts(robot))

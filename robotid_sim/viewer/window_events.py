@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robotid_sim.engine.cards import WindowView, look
-from robotid_sim.engine.player import Player
 from robotid_sim.engine.quiet import captured_output
+from robotid_sim.viewer.billboards import WindowCamera, look
+from robotid_sim.viewer.playback_controls import PlaybackControls
 
 with captured_output():  # prints its build time
     import pybullet
@@ -39,21 +39,24 @@ def key_name(code: int) -> str | None:
     return chr(code).lower() if ord(" ") < code < 127 else None
 
 
-class Inputs:
+class WindowEvents:
     """Reads the window's events.
 
     Parameters
     ----------
     client : int
         PyBullet client with a window.
-    player : Player
+    player : PlaybackControls
         What the keys drive.
     share_at : callable
         The share of the motion at a place in the window [pixels]; None off the time line.
     """
 
     def __init__(
-        self, client: int, player: Player, share_at: Callable[[float, float], float | None]
+        self,
+        client: int,
+        player: PlaybackControls,
+        share_at: Callable[[float, float], float | None],
     ) -> None:
         self._client, self._player, self._share_at = client, player, share_at
         self._held: dict[int, float] = {}
@@ -99,7 +102,7 @@ class Inputs:
         self._mouse = (x, y)
 
     def _drag(self, dx: float, dy: float) -> None:
-        view = WindowView.read(self._client)
+        view = WindowCamera.read(self._client)
         if view is None:
             return
         if self._dragging == "turn":

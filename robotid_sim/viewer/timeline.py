@@ -2,9 +2,9 @@
 
 from PIL import Image, ImageDraw
 
-from robotid_sim.engine import palette
-from robotid_sim.engine.hud import font
-from robotid_sim.engine.player import KEYS, Player
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.joint_panel import font
+from robotid_sim.viewer.playback_controls import KEYS, PlaybackControls
 
 OVERSAMPLING = 2
 HEIGHT = 58
@@ -21,18 +21,18 @@ ARROWS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 """Keys that are drawn, for the font has no arrows, and where they point."""
 
 
-class Strip:
+class Timeline:
     """Draws the strip.
 
     Parameters
     ----------
-    player : Player
+    player : PlaybackControls
         Whose state it shows.
     scale : float
         Pixels per unit.
     """
 
-    def __init__(self, player: Player, scale: float = 1.0) -> None:
+    def __init__(self, player: PlaybackControls, scale: float = 1.0) -> None:
         self._player = player
         self._unit = scale * OVERSAMPLING
         self._letters = font(100)
@@ -54,19 +54,19 @@ class Strip:
     def draw(self) -> Image.Image:
         """Return the strip as the player is now."""
         size = (self.size[0] * OVERSAMPLING, self.size[1] * OVERSAMPLING)
-        picture = Image.new("RGB", size, palette.PANEL)
+        picture = Image.new("RGB", size, colors.PANEL)
         pen = ImageDraw.Draw(picture)
         u, player = self._unit, self._player
         edge = (0, 0, size[0] - 1, size[1] - 1)
-        pen.rectangle(edge, outline=palette.TRACK, width=OVERSAMPLING)
+        pen.rectangle(edge, outline=colors.TRACK, width=OVERSAMPLING)
         left, right = SIDE, self.units - SIDE
         at = left + player.share * (right - left)
-        for end, color in ((right, palette.TRACK), (at, palette.PATH)):
+        for end, color in ((right, colors.TRACK), (at, colors.PATH)):
             box = (left * u, LINE_TOP * u, end * u, LINE_BOTTOM * u)
             pen.rounded_rectangle(box, radius=3 * u, fill=color)
         middle = 0.5 * (LINE_TOP + LINE_BOTTOM)
         knob = ((at - 6) * u, (middle - 6) * u, (at + 6) * u, (middle + 6) * u)
-        pen.ellipse(knob, fill=palette.PATH, outline=palette.PANEL, width=round(1.5 * u))
+        pen.ellipse(knob, fill=colors.PATH, outline=colors.PANEL, width=round(1.5 * u))
         x = float(SIDE)
         for group in KEYS:
             x = self._draw_group(pen, x, group) + 12.0
@@ -78,11 +78,11 @@ class Strip:
         for key in group[:-1]:
             width, active = self._cap_width(key), self._player.is_on(key)
             box = (x * u, CAPS * u, (x + width) * u, (CAPS + CAP) * u)
-            fill = palette.PATH if active else palette.PANEL
+            fill = colors.PATH if active else colors.PANEL
             pen.rounded_rectangle(
-                box, radius=3 * u, fill=fill, outline=palette.GRID, width=round(0.7 * u)
+                box, radius=3 * u, fill=fill, outline=colors.GRID, width=round(0.7 * u)
             )
-            color = palette.PANEL if active else palette.INK
+            color = colors.PANEL if active else colors.INK
             middle = (x + 0.5 * width, CAPS + 0.5 * CAP)
             if key in ARROWS:
                 self._arrow(pen, middle, key)
@@ -90,7 +90,7 @@ class Strip:
                 label = key.upper() if len(key) == 1 else key
                 self._text(pen, middle, label, color, anchor="mm")
             x += width + 3.0
-        self._text(pen, (x + 1.0, CAPS + 0.5 * CAP), group[-1], palette.MUTED, anchor="lm")
+        self._text(pen, (x + 1.0, CAPS + 0.5 * CAP), group[-1], colors.MUTED, anchor="lm")
         return x + 1.0 + self._length(group[-1])
 
     def _arrow(self, pen: ImageDraw.ImageDraw, at: tuple[float, float], key: str) -> None:
@@ -101,14 +101,14 @@ class Strip:
             [(at[k] - 2.6 * along[k] + side * 3.4 * across[k]) * self._unit for k in (0, 1)]
             for side in (1, -1)
         ]
-        pen.polygon([*tip, *ends[0], *ends[1]], fill=palette.INK)
+        pen.polygon([*tip, *ends[0], *ends[1]], fill=colors.INK)
 
     def _text(
         self,
         pen: ImageDraw.ImageDraw,
         at: tuple[float, float],
         text: str,
-        color: palette.Rgb,
+        color: colors.Rgb,
         anchor: str,
     ) -> None:
         u = self._unit

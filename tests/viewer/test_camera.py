@@ -4,8 +4,8 @@ import numpy as np
 import pybullet
 import pytest
 
-from robotid_sim.engine.camera import DIRECTIONS, Camera, Margins
 from robotid_sim.errors import UnknownNameError
+from robotid_sim.viewer.camera import DIRECTIONS, Camera, Margins
 
 
 @pytest.fixture

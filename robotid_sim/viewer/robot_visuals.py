@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.engine import meshes
-from robotid_sim.engine.ellipsoid import inertia_ellipsoid
-from robotid_sim.engine.meshes import Mesh
+from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import Shape, transform
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import primitive_meshes
+from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
+from robotid_sim.viewer.primitive_meshes import Mesh
 
 Color = tuple[float, float, float, float]
 
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class VisualPart:
     """A colored mesh fixed to a body."""
 
     body: int
@@ -43,7 +44,7 @@ class Part:
     rgba: Color = PLAIN
 
 
-def robot_parts(robot: Robot, *, files: bool = True) -> list[Part]:
+def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
     """Return what of a robot is drawn: its visual shapes, or collision shapes where it has none.
 
     A body of which no shape can be drawn gets bars between its joints if it lost a mesh file, or if
@@ -59,7 +60,7 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[Part]:
     shapes = {-1: base_shapes(robot), **{k: link.shapes for k, link in enumerate(robot.links)}}
     drawn = {body: _drawn(body, of, files=files) for body, of in shapes.items()}
     bare = not any(drawn.values())
-    parts: list[Part] = []
+    parts: list[VisualPart] = []
     for body, found in drawn.items():
         if not found and (bare or shapes[body]):
             found = list(stand_in(robot, body))
@@ -67,30 +68,10 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[Part]:
     return parts
 
 
-def base_shapes(robot: Robot) -> tuple[Shape, ...]:
-    """Return the shapes of everything that does not move, placed in the root frame."""
-    document = robot.document
-    if document is None:
-        return ()
-    found: list[Shape] = []
-    stack = [(document.root, np.eye(4))]
-    while stack:
-        name, T = stack.pop()
-        for shape in document.links[name].shapes:
-            placed = T @ shape.T_body_shape
-            found.append(
-                Shape(shape.kind, shape.size, placed, shape.mesh, shape.rgba, shape.collision)
-            )
-        for joint in document.joints_below(name):
-            if joint.name not in robot.joint_names:
-                stack.append((joint.child, T @ joint.T_parent_joint))
-    return tuple(found)
-
-
-def inertia_parts(robot: Robot, color: Color, *, dot: float) -> list[Part]:
+def inertia_parts(robot: Robot, color: Color, *, dot: float) -> list[VisualPart]:
     """Return a robot's inertia ellipsoids, translucent, and dots of radius `dot` at the COMs."""
     parts = []
-    ball, round_dot = meshes.sphere(1.0), meshes.sphere(dot)
+    ball, round_dot = primitive_meshes.sphere(1.0), primitive_meshes.sphere(dot)
     opacity = 0.05 + 0.15 * max(color[:3])  # dark colors cover what is behind them most
     for body, link in enumerate(robot.links):
         found = inertia_ellipsoid(link.phi)
@@ -99,21 +80,21 @@ def inertia_parts(robot: Robot, color: Color, *, dot: float) -> list[Part]:
         axes = np.maximum(found.semi_axes, 0.2 * dot)  # a point mass has none
         T = transform(found.rotation, found.center)
         scale = (float(axes[0]), float(axes[1]), float(axes[2]))
-        parts.append(Part(body, T, ball, scale, (*color[:3], opacity)))
-        parts.append(Part(body, T, round_dot, rgba=color))
+        parts.append(VisualPart(body, T, ball, scale, (*color[:3], opacity)))
+        parts.append(VisualPart(body, T, round_dot, rgba=color))
     return parts
 
 
-def frame_parts(robot: Robot, size: float) -> list[Part]:
+def frame_parts(robot: Robot, size: float) -> list[VisualPart]:
     """Return the axes of every link frame and of the tip as thin bars of length `size`."""
-    rod = meshes.cylinder(0.035 * size, size)
+    rod = primitive_meshes.cylinder(0.035 * size, size)
     frames = [(body, np.eye(4)) for body in range(robot.dof)]
     frames.append((robot.dof - 1, np.asarray(robot.T_last_tip)))
     parts = []
     for body, T in frames:
         for axis, color in zip(np.eye(3), AXIS_COLORS, strict=True):
-            along, _ = meshes.segment(np.zeros(3), size * axis)
-            parts.append(Part(body, T @ along, rod, rgba=color))
+            along, _ = primitive_meshes.segment(np.zeros(3), size * axis)
+            parts.append(VisualPart(body, T @ along, rod, rgba=color))
     return parts
 
 
@@ -122,7 +103,7 @@ def reach(robot: Robot) -> float:
     return float(sum(np.linalg.norm(end - start) for start, end in _bars(robot))) or 1.0
 
 
-def stand_in(robot: Robot, body: int) -> Iterator[Part]:
+def stand_in(robot: Robot, body: int) -> Iterator[VisualPart]:
     """Yield bars from a body's joint to the next one, and the joint itself.
 
     A revolute joint is a drum about its axis; a prismatic one a rail on the body before it, as long
@@ -132,18 +113,20 @@ def stand_in(robot: Robot, body: int) -> Iterator[Part]:
     color = SHELLS[(body + 1) % 2]
     if body >= 0:
         joint = robot.joints[body]
-        drum = meshes.cylinder(1.35 * thick, 2.9 * thick)
-        block = meshes.box(3.2 * thick, 3.2 * thick, 2.4 * thick)
-        along, _ = meshes.segment(-joint.axis, joint.axis)
+        drum = primitive_meshes.cylinder(1.35 * thick, 2.9 * thick)
+        block = primitive_meshes.box(3.2 * thick, 3.2 * thick, 2.4 * thick)
+        along, _ = primitive_meshes.segment(-joint.axis, joint.axis)
         mesh = block if joint.prismatic else drum
-        yield Part(body, along, mesh, rgba=JOINT_COLOR)
+        yield VisualPart(body, along, mesh, rgba=JOINT_COLOR)
     else:
         foot = transform(np.eye(3), np.array([0.0, 0.0, 0.4 * thick]))
-        yield Part(body, foot, meshes.cylinder(2.4 * thick, 0.8 * thick), rgba=JOINT_COLOR)
+        yield VisualPart(
+            body, foot, primitive_meshes.cylinder(2.4 * thick, 0.8 * thick), rgba=JOINT_COLOR
+        )
     start, end = _bars(robot)[body + 1]
     if np.linalg.norm(end - start) > 1e-6:
-        frame, length = meshes.segment(start, end)
-        yield Part(body, frame, meshes.capsule(thick, length), rgba=color)
+        frame, length = primitive_meshes.segment(start, end)
+        yield VisualPart(body, frame, primitive_meshes.capsule(thick, length), rgba=color)
     if body + 1 < robot.dof and robot.joints[body + 1].prismatic:
         yield _rail(robot.joints[body + 1], body, 0.9 * thick)
 
@@ -163,17 +146,17 @@ def _bars(robot: Robot) -> list[tuple[Float1D, Float1D]]:
     return bars
 
 
-def _rail(joint: Joint, body: int, thick: float) -> Part:
+def _rail(joint: Joint, body: int, thick: float) -> VisualPart:
     """Return the rail of a prismatic joint on the body that carries it."""
     T = joint.T_parent_joint
     axis = T[:3, :3] @ joint.axis
     start, end = (T[:3, 3] + axis * value for value in (joint.lower, joint.upper))
-    frame, length = meshes.segment(start, end)
-    rail = meshes.box(thick, thick, length + 3.0 * thick)
-    return Part(body, frame, rail, rgba=SHELLS[(body + 1) % 2])
+    frame, length = primitive_meshes.segment(start, end)
+    rail = primitive_meshes.box(thick, thick, length + 3.0 * thick)
+    return VisualPart(body, frame, rail, rgba=SHELLS[(body + 1) % 2])
 
 
-def _drawn(body: int, shapes: tuple[Shape, ...], *, files: bool) -> list[Part]:
+def _drawn(body: int, shapes: tuple[Shape, ...], *, files: bool) -> list[VisualPart]:
     """Return parts of the visual shapes that can be drawn, else of the collision shapes."""
     for collision in (False, True):
         wanted = [shape for shape in shapes if shape.collision is collision]
@@ -183,23 +166,23 @@ def _drawn(body: int, shapes: tuple[Shape, ...], *, files: bool) -> list[Part]:
     return []
 
 
-def _part(body: int, shape: Shape, *, files: bool) -> Part | None:
+def _part(body: int, shape: Shape, *, files: bool) -> VisualPart | None:
     uncolored = shape.rgba == PLAIN or shape.collision
     rgba = SHELLS[(body + 1) % 2] if uncolored else shape.rgba
     if shape.kind == "mesh":
         path = shape.mesh
         if not files or path is None:
             return None
-        if path.suffix.lower() not in MESH_FORMATS or not meshes.has_triangles(path):
+        if path.suffix.lower() not in MESH_FORMATS or not primitive_meshes.has_triangles(path):
             _log.warning("mesh %s is missing or not readable; it is not drawn", path)
             return None
-        return Part(body, shape.T_body_shape, path, shape.size, rgba)
+        return VisualPart(body, shape.T_body_shape, path, shape.size, rgba)
     makers: dict[str, Callable[..., Mesh]] = {
-        "box": meshes.box,
-        "cylinder": meshes.cylinder,
-        "sphere": meshes.sphere,
-        "capsule": meshes.capsule,
+        "box": primitive_meshes.box,
+        "cylinder": primitive_meshes.cylinder,
+        "sphere": primitive_meshes.sphere,
+        "capsule": primitive_meshes.capsule,
     }
     if shape.kind not in makers or not all(size > 0.0 for size in shape.size):
         return None
-    return Part(body, shape.T_body_shape, makers[shape.kind](*shape.size), rgba=rgba)
+    return VisualPart(body, shape.T_body_shape, makers[shape.kind](*shape.size), rgba=rgba)

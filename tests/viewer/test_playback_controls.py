@@ -2,16 +2,23 @@
 
 import pytest
 
-from robotid_sim.engine.camera import DIRECTIONS
-from robotid_sim.engine.player import KEYS, LEAP, SPEEDS, STEP, SWITCHES, Player
-from robotid_sim.engine.view import LAYERS
 from robotid_sim.errors import OptionError
+from robotid_sim.viewer.camera import DIRECTIONS
+from robotid_sim.viewer.playback_controls import (
+    KEYS,
+    LEAP,
+    SPEEDS,
+    STEP,
+    SWITCHES,
+    PlaybackControls,
+)
+from robotid_sim.viewer.view_settings import LAYERS
 
 
 @pytest.fixture
-def player() -> Player:
+def player() -> PlaybackControls:
     """A motion with an approach: times -2 to 8 s."""
-    return Player(-2.0, 8.0)
+    return PlaybackControls(-2.0, 8.0)
 
 
 def test_plays_from_the_start_at_normal_speed(player) -> None:
@@ -85,7 +92,7 @@ def test_speed_goes_up_and_down_within_bounds(player, faster, slower) -> None:
 
 
 def test_an_odd_speed_goes_to_the_next_usual_one() -> None:
-    player = Player(0.0, 1.0, speed=0.7)
+    player = PlaybackControls(0.0, 1.0, speed=0.7)
     player.press("+")
     assert player.speed == 1.0
 
@@ -140,7 +147,7 @@ def test_unknown_keys_do_nothing(player) -> None:
 def test_every_key_of_the_help_does_something() -> None:
     for group in KEYS:
         for key in group[:-1]:
-            player = Player(0.0, 10.0)
+            player = PlaybackControls(0.0, 10.0)
             player.seek(0.5)
             player.press("+")
             player.new_view = False
@@ -156,6 +163,6 @@ def test_time_does_not_run_backwards(player) -> None:
 
 def test_a_motion_without_duration_is_refused() -> None:
     with pytest.raises(OptionError, match="no duration"):
-        Player(1.0, 1.0)
+        PlaybackControls(1.0, 1.0)
     with pytest.raises(OptionError, match="speed"):
-        Player(0.0, 1.0, speed=0.0)
+        PlaybackControls(0.0, 1.0, speed=0.0)

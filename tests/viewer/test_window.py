@@ -15,11 +15,11 @@ from PIL import Image
 from robots import DATA
 from virtual_display import difference, screenshot, virtual_display, wait_for, xdotool
 
-from robotid_sim.engine import palette
-from robotid_sim.engine.cards import WindowView, cover
-from robotid_sim.engine.inputs import Inputs, key_name
-from robotid_sim.engine.player import KEYS, SWITCHES, Player
-from robotid_sim.engine.strip import Strip
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.billboards import WindowCamera, cover
+from robotid_sim.viewer.playback_controls import KEYS, SWITCHES, PlaybackControls
+from robotid_sim.viewer.timeline import Timeline
+from robotid_sim.viewer.window_events import WindowEvents, key_name
 
 ARM = (400, 40, 1240, 690)
 """Where the robot is in the window: beside the panel, above the time line."""
@@ -37,8 +37,8 @@ class Keys:
     """A player, and presses as PyBullet reports them."""
 
     def __init__(self) -> None:
-        self.player = Player(0.0, 10.0)
-        self.inputs = Inputs(0, self.player, lambda x, y: None)
+        self.player = PlaybackControls(0.0, 10.0)
+        self.inputs = WindowEvents(0, self.player, lambda x, y: None)
 
     def take(self, code: int, state: int, now: float = 0.0) -> None:
         self.inputs.take_keys({code: state} if state else {}, now)
@@ -59,9 +59,9 @@ def test_a_window_that_draws_nothing_yet_or_any_more_has_no_camera(monkeypatch) 
 
     for matrix, seen in ((np.eye(4), True), (np.zeros((4, 4)), False), (np.eye(4) * np.nan, False)):
         monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", reported(matrix.ravel()))
-        assert (WindowView.read(0) is not None) == seen
+        assert (WindowCamera.read(0) is not None) == seen
     monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", lambda physicsClientId: None)
-    assert WindowView.read(0) is None
+    assert WindowCamera.read(0) is None
 
 
 def test_a_texture_arrives_though_pybullet_loses_commands(monkeypatch, tmp_path) -> None:
@@ -122,7 +122,7 @@ def test_a_held_arrow_repeats_after_a_while_and_a_held_letter_never() -> None:
 
 
 def test_the_time_line_is_where_it_is_drawn() -> None:
-    strip = Strip(Player(0.0, 10.0))
+    strip = Timeline(PlaybackControls(0.0, 10.0))
     line = 17.0 / 58.0
     assert strip.share_at(0.5, line) == pytest.approx(0.5)
     assert strip.share_at(0.0, line) == strip.share_at(0.005, line) == 0.0
@@ -136,7 +136,7 @@ def test_the_time_line_is_where_it_is_drawn() -> None:
 def has_knob(picture: Image.Image) -> bool:
     """Return whether the time line is there, which is the last to be drawn."""
     strip = np.asarray(picture.crop(STRIP), dtype=int)
-    return bool((np.abs(strip - palette.PATH).max(axis=-1) < 30).sum() > 50)
+    return bool((np.abs(strip - colors.PATH).max(axis=-1) < 30).sum() > 50)
 
 
 @contextmanager

@@ -8,12 +8,12 @@ from scipy.spatial import ConvexHull, QhullError
 
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
 from robotid_sim.dynamics.kinematics import link_poses
-from robotid_sim.engine.camera import Camera
-from robotid_sim.engine.ellipsoid import Ellipsoid, inertia_ellipsoid
-from robotid_sim.engine.figure import AXIS_COLORS
-from robotid_sim.engine.palette import Rgb
-from robotid_sim.engine.renderer import Shot
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.camera import Camera
+from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.inertia_ellipsoid import Ellipsoid, inertia_ellipsoid
+from robotid_sim.viewer.renderer import RenderedImage
+from robotid_sim.viewer.robot_visuals import AXIS_COLORS
 
 OVERSAMPLING = 2
 AHEAD, HIDDEN = 0.35, 0.28
@@ -66,14 +66,14 @@ class Canvas:
         picture.paste(sheet, (0, 0), sheet)
 
 
-class PathMark:
+class PathOverlay:
     """The tool path: strong behind the tool, faint ahead of it, fainter behind the robot."""
 
     def __init__(self, camera: Camera, times: Float1D, path: Float2D, color: Rgb) -> None:
         self._times, self._path, self._color = times, path, color
         self._uv, self._depth = camera.project(path)
 
-    def draw(self, canvas: Canvas, shot: Shot, time: float) -> None:
+    def draw(self, canvas: Canvas, shot: RenderedImage, time: float) -> None:
         """Draw the path at a time; `shot` is the robot in front of it."""
         hidden = self._depth * (1.0 - BIAS) > shot.depth_at(self._uv)
         now = int(np.clip(np.searchsorted(self._times, time), 1, self._times.size - 1))

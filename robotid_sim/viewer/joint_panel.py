@@ -7,15 +7,15 @@ from functools import cache
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from robotid_sim.engine import palette
-from robotid_sim.engine.palette import Rgb
-from robotid_sim.engine.playback import (
-    Playback,
-    Sample,
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.animation import (
+    Animation,
+    JointState,
     position_share,
     torque_share,
     velocity_share,
 )
+from robotid_sim.viewer.colors import Rgb
 
 WIDTH = 206
 """Width of the panel [units]; a unit is a pixel of a picture 480 pixels high."""
@@ -51,12 +51,12 @@ def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
     return [t if len(t) <= longest else f"{t[:head]}..{t[-tail:]}" for t in texts]
 
 
-class Panel:
+class JointPanel:
     """Draws the panel of one playback.
 
     Parameters
     ----------
-    playback : Playback
+    playback : Animation
         What is shown; decides the columns.
     scale : float
         Pixels per unit.
@@ -65,7 +65,7 @@ class Panel:
     """
 
     def __init__(
-        self, playback: Playback, scale: float = 1.0, notes: Sequence[tuple[str, Rgb]] = ()
+        self, playback: Animation, scale: float = 1.0, notes: Sequence[tuple[str, Rgb]] = ()
     ) -> None:
         self.playback = playback
         self._unit = scale * OVERSAMPLING
@@ -82,13 +82,13 @@ class Panel:
         )
         self._base = self._empty()
 
-    def draw(self, sample: Sample, state: str = "") -> Image.Image:
+    def draw(self, sample: JointState, state: str = "") -> Image.Image:
         """Return the panel at a sample; `state` is a word about the playing."""
         picture = self._base.copy()
         pen = ImageDraw.Draw(picture)
-        self._text(pen, (12, 25), f"t = {sample.t:.2f} s", 12.5, palette.INK)
+        self._text(pen, (12, 25), f"t = {sample.t:.2f} s", 12.5, colors.INK)
         if state:
-            self._text(pen, (WIDTH - 12, 26), state, 10.5, palette.MUTED, anchor="ra")
+            self._text(pen, (WIDTH - 12, 26), state, 10.5, colors.MUTED, anchor="ra")
         robot = self.playback.robot
         shares = [position_share(robot, sample.q), velocity_share(robot, sample.dq)]
         if sample.tau is not None:
@@ -100,27 +100,27 @@ class Panel:
 
     def _empty(self) -> Image.Image:
         size = (self.size[0] * OVERSAMPLING, self.size[1] * OVERSAMPLING)
-        picture = Image.new("RGB", size, palette.PANEL)
+        picture = Image.new("RGB", size, colors.PANEL)
         pen = ImageDraw.Draw(picture)
         edge = (0, 0, size[0] - 1, size[1] - 1)
-        pen.rectangle(edge, outline=palette.TRACK, width=OVERSAMPLING)
+        pen.rectangle(edge, outline=colors.TRACK, width=OVERSAMPLING)
         robot = self.playback.robot
         title = plain(robot.name)
         if title != plain(self.playback.name):
             title = f"{title}: {plain(self.playback.name)}"
-        self._text(pen, (12, 8), title[:32], 12.5, palette.INK)
+        self._text(pen, (12, 8), title[:32], 12.5, colors.INK)
         for column, name in enumerate(self._columns):
             left, right = self._track(column)
-            self._text(pen, (0.5 * (left + right), 45), name, 9.5, palette.MUTED, anchor="ma")
+            self._text(pen, (0.5 * (left + right), 45), name, 9.5, colors.MUTED, anchor="ma")
         for joint, name in enumerate(self._names):
             middle = HEAD + ROW * (joint + 0.5)
-            self._text(pen, (12, middle), name, 10.5, palette.INK, anchor="lm")
+            self._text(pen, (12, middle), name, 10.5, colors.INK, anchor="lm")
             for column in range(len(self._columns)):
-                self._box(pen, *self._track(column), middle - 3.5, middle + 3.5, palette.TRACK)
+                self._box(pen, *self._track(column), middle - 3.5, middle + 3.5, colors.TRACK)
         for k, (text, color) in enumerate(self._notes):
             y = HEAD + ROW * robot.dof + 12 + 15 * k
             self._box(pen, 12, 24, y - 2.5, y + 2.5, color)
-            self._text(pen, (30, y), plain(text), 10.5, palette.INK, anchor="lm")
+            self._text(pen, (30, y), plain(text), 10.5, colors.INK, anchor="lm")
         return picture
 
     def _bar(self, pen: ImageDraw.ImageDraw, joint: int, column: int, share: float) -> None:
@@ -130,15 +130,15 @@ class Panel:
         zero = 0.5 * (left + right)
         over = abs(share) > 1.0
         if column == 0:
-            color = palette.LIMIT if over else palette.POSITION
-            self._box(pen, zero - 0.5, zero + 0.5, middle - 3.5, middle + 3.5, palette.GRID)
+            color = colors.LIMIT if over else colors.POSITION
+            self._box(pen, zero - 0.5, zero + 0.5, middle - 3.5, middle + 3.5, colors.GRID)
             self._box(pen, at - 2.0, at + 2.0, middle - 5.0, middle + 5.0, color)
             return
-        color = palette.VELOCITY if column == 1 else palette.warm(share)
-        color = palette.LIMIT if over else color
+        color = colors.VELOCITY if column == 1 else colors.warm(share)
+        color = colors.LIMIT if over else color
         low, high = min(zero, at), max(zero, at)
         self._box(pen, low, high, middle - 3.5, middle + 3.5, color)
-        self._box(pen, zero - 0.5, zero + 0.5, middle - 3.5, middle + 3.5, palette.MUTED)
+        self._box(pen, zero - 0.5, zero + 0.5, middle - 3.5, middle + 3.5, colors.MUTED)
 
     def _track(self, column: int) -> tuple[float, float]:
         """Return left and right end of a column's bars [units]."""

@@ -6,9 +6,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.engine import palette
-from robotid_sim.engine.camera import Camera, axes_of
-from robotid_sim.engine.renderer import Shot
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.camera import Camera, axes_of
+from robotid_sim.viewer.renderer import RenderedImage
 
 OVERSAMPLING = 2
 """Of lines."""
@@ -102,19 +102,19 @@ def light_camera(light: Float1D, points: Float2D) -> Camera:
 
 def backdrop(camera: Camera, floor: Floor) -> Image.Image:
     """Return the background: a gradient, and the grid on the floor."""
-    top, bottom = (np.array(color, dtype=float) for color in palette.SKY)
+    top, bottom = (np.array(color, dtype=float) for color in colors.SKY)
     share = np.linspace(0.0, 1.0, camera.height)[:, None, None] ** 1.5
     sky = np.broadcast_to(top + (bottom - top) * share, (camera.height, camera.width, 3))
     picture = Image.fromarray(sky.round().astype(np.uint8)).convert("RGBA")
     big = camera.sized(camera.width * OVERSAMPLING, camera.height * OVERSAMPLING)
-    lines = Image.new("RGBA", (big.width, big.height), (*palette.GRID, 0))
+    lines = Image.new("RGBA", (big.width, big.height), (*colors.GRID, 0))
     pen = ImageDraw.Draw(lines)
     for points in floor.lines():
         uv, depth = big.project(points)
         alpha = (170.0 * floor.strength(points)).astype(int)
         seen = (alpha > 2) & (depth > 0.0) & (np.abs(uv).max(axis=1) < 1e5)
         for k in np.flatnonzero(seen[:-1] & seen[1:]):
-            color = (*palette.GRID, int(alpha[k]))
+            color = (*colors.GRID, int(alpha[k]))
             pen.line((*uv[k], *uv[k + 1]), fill=color, width=OVERSAMPLING)
     return Image.alpha_composite(picture, lines.reduce(OVERSAMPLING)).convert("RGB")
 
@@ -139,7 +139,7 @@ class Shadow:
         self._cells = (cell[..., 1] * light.width + cell[..., 0])[inside]
         self._size = (camera.width, camera.height)
 
-    def cast(self, picture: Image.Image, silhouette: Shot) -> None:
+    def cast(self, picture: Image.Image, silhouette: RenderedImage) -> None:
         """Darken the picture where the shadow falls."""
         seen = np.where(np.isfinite(silhouette.depth), 255.0 * SHADOW, 0.0).astype(np.uint8)
         soft = np.asarray(Image.fromarray(seen).filter(ImageFilter.GaussianBlur(SOFTNESS)))

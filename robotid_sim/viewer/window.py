@@ -16,21 +16,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from robotid_sim.engine import palette
-from robotid_sim.engine.camera import Camera, Margins
-from robotid_sim.engine.cards import LIGHT, SKY, Card, WindowView, look
-from robotid_sim.engine.display import exit_at_once
-from robotid_sim.engine.hud import Panel
-from robotid_sim.engine.inputs import Inputs
-from robotid_sim.engine.palette import Rgb
-from robotid_sim.engine.playback import Playback, Sample
-from robotid_sim.engine.player import Player
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.engine.stage import Stage
-from robotid_sim.engine.strip import Strip
-from robotid_sim.engine.view import View
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.animation import Animation, JointState
+from robotid_sim.viewer.billboards import LIGHT, SKY, Billboard, WindowCamera, look
+from robotid_sim.viewer.camera import Camera, Margins
+from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.display import exit_at_once
+from robotid_sim.viewer.joint_panel import JointPanel
+from robotid_sim.viewer.playback_controls import PlaybackControls
+from robotid_sim.viewer.timeline import Timeline
+from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.window_content import WindowContent
+from robotid_sim.viewer.window_events import WindowEvents
 
 with captured_output():  # prints its build time
     import pybullet
@@ -51,30 +51,30 @@ EDGE = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Show:
+class ViewerInput:
     """Everything that the window needs to know."""
 
-    playbacks: tuple[Playback, ...]
+    playbacks: tuple[Animation, ...]
     models: Mapping[str, Robot]
-    view: View
+    view: ViewSettings
     speed: float = 1.0
     loop: bool = False
 
 
-class Window:
+class ViewerWindow:
     """The window and everything in it.
 
     Parameters
     ----------
-    show : Show
+    show : ViewerInput
         What is shown.
     folder : Path
         For textures, as long as the window is open.
     """
 
-    def __init__(self, show: Show, folder: Path) -> None:
+    def __init__(self, show: ViewerInput, folder: Path) -> None:
         first = show.playbacks[0]
-        self._player = Player(
+        self._player = PlaybackControls(
             first.start,
             first.end,
             layers=show.view.layers,
@@ -83,9 +83,9 @@ class Window:
             loop=show.loop,
         )
         sky = zip(("red", "green", "blue"), SKY, strict=True)
-        colors = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
+        background = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
         size = f"--width={show.view.width} --height={show.view.height}"
-        self._client = pybullet.connect(pybullet.GUI, options=f"{size} {colors}")
+        self._client = pybullet.connect(pybullet.GUI, options=f"{size} {background}")
         exit_at_once()  # again, for the display's libraries have asked for clean-up by now
         for flag in (
             pybullet.COV_ENABLE_GUI,
@@ -97,24 +97,24 @@ class Window:
         pybullet.configureDebugVisualizer(
             lightPosition=[10.0 * value for value in LIGHT], physicsClientId=self._client
         )
-        self._stage = Stage(
+        self._stage = WindowContent(
             self._client,
             show.playbacks,
             show.models,
             folder,
             masses="inertia" in show.view.layers,
         )
-        self._panel = Panel(first, UNIT, _legend(show))
-        self._strip = Strip(self._player, UNIT)
-        self._panel_card = Card(self._client, self._panel.draw(first.at(first.start)), folder)
-        self._strip_card = Card(self._client, self._strip.draw(), folder)
-        self._placed: tuple[WindowView, bool] | None = None
+        self._panel = JointPanel(first, UNIT, _legend(show))
+        self._strip = Timeline(self._player, UNIT)
+        self._panel_card = Billboard(self._client, self._panel.draw(first.at(first.start)), folder)
+        self._strip_card = Billboard(self._client, self._strip.draw(), folder)
+        self._placed: tuple[WindowCamera, bool] | None = None
         self._strip_box = (0.0, 0.0, 1.0, 1.0)
         self._updated = 0.0
         self._panel_shown: tuple[object, ...] | None = None
         self._strip_shown: tuple[object, ...] | None = None
         self._updates = deque([self._update_panel, self._update_strip, *self._stage.updates()])
-        self._inputs = Inputs(self._client, self._player, self._share_at)
+        self._inputs = WindowEvents(self._client, self._player, self._share_at)
         self._tick()
         self._configure(pybullet.COV_ENABLE_RENDERING, 1)
 
@@ -137,7 +137,7 @@ class Window:
         player = self._player
         sample = self._stage.playback.at(player.time)
         self._stage.pose(sample, player.layers)
-        view = WindowView.read(self._client)
+        view = WindowCamera.read(self._client)
         if view is not None:
             if player.new_view:
                 view = self._take_view(view) or view
@@ -152,7 +152,7 @@ class Window:
                 self._updated = now
                 break  # one at a time, for each takes the window a frame
 
-    def _update_panel(self, sample: Sample, layers: set[str]) -> bool:
+    def _update_panel(self, sample: JointState, layers: set[str]) -> bool:
         shown = (sample.t, self._player.state)
         if shown == self._panel_shown or "panel" not in layers:
             return False
@@ -160,7 +160,7 @@ class Window:
         self._panel_card.update(self._panel.draw(sample, self._player.state))
         return True
 
-    def _update_strip(self, _: Sample, layers: set[str]) -> bool:
+    def _update_strip(self, _: JointState, layers: set[str]) -> bool:
         player = self._player
         pixel = round(player.share * self._strip.size[0])
         shown = (pixel, player.loop, player.camera, frozenset(layers))
@@ -170,7 +170,7 @@ class Window:
         self._strip_card.update(self._strip.draw())
         return True
 
-    def _take_view(self, view: WindowView) -> WindowView | None:
+    def _take_view(self, view: WindowCamera) -> WindowCamera | None:
         """Look from the player's direction, so that the whole motion is in the free space."""
         below = (self._strip.size[1] + 2.0 * EDGE) / view.height
         aside = (self._panel.size[0] + 2.0 * EDGE) / view.width
@@ -184,9 +184,9 @@ class Window:
             margins=margins,
         )
         look(self._client, camera.distance, camera.yaw, camera.pitch, camera.target)
-        return WindowView.read(self._client)
+        return WindowCamera.read(self._client)
 
-    def _place_cards(self, view: WindowView) -> None:
+    def _place_cards(self, view: WindowCamera) -> None:
         """Keep the cards in their corners of the window while the camera moves."""
         on = "panel" in self._player.layers
         if self._placed is not None and not view.moved(self._placed[0]) and on == self._placed[1]:
@@ -223,7 +223,7 @@ def main() -> None:
     show = pickle.load(sys.stdin.buffer)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            window = Window(show, Path(folder))
+            window = ViewerWindow(show, Path(folder))
             print(OPENED, file=words, flush=True)
             with contextlib.suppress(pybullet.error):  # the window was closed between two calls
                 window.run()
@@ -233,12 +233,12 @@ def main() -> None:
         print(CLOSED, file=words, flush=True)
 
 
-def _legend(show: Show) -> list[tuple[str, Rgb]]:
+def _legend(show: ViewerInput) -> list[tuple[str, Rgb]]:
     notes = []
     if len(show.playbacks) > 1:
-        colors = (palette.PATH, palette.GHOST)
-        notes += [(p.name, c) for p, c in zip(show.playbacks, colors, strict=False)]
+        marks = (colors.PATH, colors.GHOST)
+        notes += [(p.name, c) for p, c in zip(show.playbacks, marks, strict=False)]
     if len(show.models) > 1:
         names = enumerate(show.models)
-        notes += [(name, palette.model_color(name, k)) for k, name in names]
+        notes += [(name, colors.model_color(name, k)) for k, name in names]
     return notes

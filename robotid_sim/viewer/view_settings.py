@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from robotid_sim.engine.camera import direction
 from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.viewer.camera import direction
 
 LAYERS = ("panel", "path", "frames", "inertia", "torque")
 """What can be shown beside the robot."""
@@ -16,7 +16,7 @@ SMALLEST, LARGEST = 16, 4096  # [pixels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ViewSettings:
     """How a playback is shown."""
 
     width: int = 640

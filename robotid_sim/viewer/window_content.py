@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from robotid_sim.engine import palette
-from robotid_sim.engine.cards import SKY, add_floor
-from robotid_sim.engine.extent import drawable, motion_points, with_masses
-from robotid_sim.engine.figure import Part, frame_parts, inertia_parts, reach
-from robotid_sim.engine.palette import Rgb
-from robotid_sim.engine.playback import Playback, Sample, torque_share
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.engine.scene import Puppet
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.animation import Animation, JointState, torque_share
+from robotid_sim.viewer.billboards import SKY, add_floor
+from robotid_sim.viewer.bounds import drawable, motion_points, with_masses
+from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.posed_robot import PosedRobot
+from robotid_sim.viewer.robot_visuals import VisualPart, frame_parts, inertia_parts, reach
 
 with captured_output():  # prints its build time
     import pybullet
@@ -37,14 +37,14 @@ TONES = 24
 POSES = 120
 
 
-class Stage:
+class WindowContent:
     """Everything in the window but the cards.
 
     Parameters
     ----------
     client : int
         PyBullet client with a window.
-    playbacks : sequence of Playback
+    playbacks : sequence of Animation
         The motion, and optionally one more as a ghost.
     models : mapping of str to Robot
         Whose masses are shown.
@@ -57,7 +57,7 @@ class Stage:
     def __init__(
         self,
         client: int,
-        playbacks: Sequence[Playback],
+        playbacks: Sequence[Animation],
         models: Mapping[str, Robot],
         folder: Path,
         *,
@@ -71,44 +71,44 @@ class Stage:
         if masses:
             surface = with_masses(surface, models.values())
         self.points = motion_points(robot, surface, np.vstack(poses))
-        self._puppets = {"robot": Puppet(client, robot, parts)}
+        self._puppets = {"robot": PosedRobot(client, robot, parts)}
         self._makers = self._wardrobe(playbacks, models)
         self._ghost_motion = playbacks[1] if len(playbacks) > 1 else None
         self._models = tuple(models)
         self._posed: tuple[float, list[str]] | None = None
         self._paths = [
             _PathPoints(client, p, color)
-            for p, color in zip(playbacks, (palette.PATH, palette.GHOST), strict=False)
+            for p, color in zip(playbacks, (colors.PATH, colors.GHOST), strict=False)
         ]
         self._tones = [0] * (robot.dof + 1)
         self._next_body = 0
         add_floor(client, self.points, folder)
 
     def _wardrobe(
-        self, playbacks: Sequence[Playback], models: Mapping[str, Robot]
-    ) -> dict[str, Callable[[], Puppet]]:
+        self, playbacks: Sequence[Animation], models: Mapping[str, Robot]
+    ) -> dict[str, Callable[[], PosedRobot]]:
         """Return what makes each puppet when it is first seen; loading takes a moment."""
         client, robot = self._client, playbacks[0].robot
         parts, size = self._puppets["robot"].parts, reach(robot)
         moving = [part for part in parts if part.body >= 0]
-        cold, pale = palette.warm(0.0), palette.GHOST
+        cold, pale = colors.warm(0.0), colors.GHOST
 
-        def masses(name: str, index: int) -> Puppet:
-            color = palette.rgba(palette.model_color(name, index))
+        def masses(name: str, index: int) -> PosedRobot:
+            color = colors.rgba(colors.model_color(name, index))
             found = inertia_parts(models[name], color, dot=0.014 * size)
-            return Puppet(client, models[name], found)
+            return PosedRobot(client, models[name], found)
 
         return {
-            "torque": lambda: Puppet(client, robot, _tinted(parts, cold, 1.0), merged=True),
-            "faded": lambda: Puppet(client, robot, _tinted(parts, None, FADED)),
-            "ghost": lambda: Puppet(
+            "torque": lambda: PosedRobot(client, robot, _tinted(parts, cold, 1.0), merged=True),
+            "faded": lambda: PosedRobot(client, robot, _tinted(parts, None, FADED)),
+            "ghost": lambda: PosedRobot(
                 client, robot, _tinted(moving, pale, GHOST_OPACITY), merged=True
             ),
-            "frames": lambda: Puppet(client, robot, frame_parts(robot, 0.12 * size)),
+            "frames": lambda: PosedRobot(client, robot, frame_parts(robot, 0.12 * size)),
             **{f"masses of {name}": partial(masses, name, k) for k, name in enumerate(models)},
         }
 
-    def pose(self, sample: Sample, layers: set[str]) -> None:
+    def pose(self, sample: JointState, layers: set[str]) -> None:
         """Move everything to a sample, and show or hide what is switched."""
         shown = self._shown(sample, layers)
         if (sample.t, shown) == self._posed:
@@ -124,7 +124,7 @@ class Stage:
             elif puppet.visible:
                 puppet.pose(sample.q)
 
-    def _shown(self, sample: Sample, layers: set[str]) -> list[str]:
+    def _shown(self, sample: JointState, layers: set[str]) -> list[str]:
         """Return the names of the puppets that are to be seen."""
         masses = "inertia" in layers
         if "torque" in layers and sample.tau is not None:
@@ -136,19 +136,19 @@ class Stage:
         names += ["frames"] * ("frames" in layers) + ["ghost"] * (self._ghost_motion is not None)
         return names
 
-    def updates(self) -> list[Callable[[Sample, set[str]], bool]]:
+    def updates(self) -> list[Callable[[JointState, set[str]], bool]]:
         """Return the functions that bring colors up to date.
 
         Each takes the sample and the layers shown, gives the window at most one command for which
         it waits, and returns whether it did.
         """
 
-        def follow(path: _PathPoints) -> Callable[[Sample, set[str]], bool]:
+        def follow(path: _PathPoints) -> Callable[[JointState, set[str]], bool]:
             return lambda sample, layers: path.update(sample.t, visible="path" in layers)
 
         return [self._color_next_body, *(follow(path) for path in self._paths)]
 
-    def _color_next_body(self, sample: Sample, layers: set[str]) -> bool:
+    def _color_next_body(self, sample: JointState, layers: set[str]) -> bool:
         if "torque" not in self._puppets or sample.tau is None or "torque" not in layers:
             return False
         shares = torque_share(self.playback.robot, sample.tau)
@@ -159,7 +159,7 @@ class Stage:
             if tone != self._tones[self._next_body]:
                 self._tones[self._next_body] = tone
                 body = self._next_body if self._next_body < len(shares) else -1
-                self._puppets["torque"].paint({body: palette.rgba(palette.warm(tone / TONES))})
+                self._puppets["torque"].paint({body: colors.rgba(colors.warm(tone / TONES))})
                 return True
         return False
 
@@ -167,7 +167,7 @@ class Stage:
 class _PathPoints:
     """The tool path as points close together: the one line drawing that takes one command."""
 
-    def __init__(self, client: int, playback: Playback, color: Rgb) -> None:
+    def __init__(self, client: int, playback: Animation, color: Rgb) -> None:
         path, times = playback.tool_path(), playback.t
         along = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))]
         count = along[-1] / (PATH_STEP * reach(playback.robot))
@@ -208,12 +208,12 @@ class _PathPoints:
         return int(item)
 
 
-def _tinted(parts: Sequence[Part], color: Rgb | None, opacity: float) -> list[Part]:
+def _tinted(parts: Sequence[VisualPart], color: Rgb | None, opacity: float) -> list[VisualPart]:
     """Return the parts in one color, or their own, and translucent."""
     return [
         replace(
             part,
-            rgba=(*part.rgba[:3], opacity) if color is None else palette.rgba(color, opacity),
+            rgba=(*part.rgba[:3], opacity) if color is None else colors.rgba(color, opacity),
         )
         for part in parts
     ]

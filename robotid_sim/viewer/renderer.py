@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.engine.camera import Camera
+from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
 from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import OptionError
+from robotid_sim.viewer.camera import Camera
 
 with captured_output():  # prints its build time
     import pybullet
@@ -31,21 +31,18 @@ AMBIENT = {"software": 0.42, "egl": 0.15}
 DIFFUSE, SPECULAR = 0.62, 0.06
 
 
-Window = tuple[int, int, int, int]
+PixelBox = tuple[int, int, int, int]
 """Part of a picture [pixels]: left, top, right, bottom."""
 
 
-Bool2D = NDArray[np.bool_]
-
-
-class Shot(NamedTuple):
+class RenderedImage(NamedTuple):
     """A window of a picture at a multiple of its resolution."""
 
     pixels: NDArray[np.uint8]
     """Red, green, blue, alpha, shape (height, width, 4)."""
     depth: Float2D
     """Distance along the view [m], infinite behind all bodies, shape (height, width)."""
-    window: Window
+    window: PixelBox
     scale: float
     """Pixels here per pixel of the picture."""
 
@@ -86,8 +83,8 @@ class Renderer(Closing):
                 _load_egl(self.client)  # before any body, else pictures miss that body
 
     def shoot(
-        self, camera: Camera, light: Float1D, scale: float = 1.0, window: Window | None = None
-    ) -> Shot:
+        self, camera: Camera, light: Float1D, scale: float = 1.0, window: PixelBox | None = None
+    ) -> RenderedImage:
         """Return what a camera sees in a window of its picture.
 
         Parameters
@@ -123,7 +120,7 @@ class Renderer(Closing):
             )
         found = np.asarray(pixels, dtype=np.uint8).reshape(height, width, 4)
         depth = camera.depth(np.reshape(buffer, (height, width)))
-        return Shot(found, depth, (left, top, right, bottom), scale)
+        return RenderedImage(found, depth, (left, top, right, bottom), scale)
 
     def close(self) -> None:
         """Disconnect from the engine."""

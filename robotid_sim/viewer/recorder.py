@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from robotid_sim.engine.film import Film
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.view import View
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.compositor import Compositor
+from robotid_sim.viewer.view_settings import ViewSettings
 
 FORMATS = (".png", ".gif", ".mp4")
 
@@ -41,7 +41,9 @@ class Recording:
     """``software`` or ``egl``."""
 
 
-def require_recordable(path: str | Path, view: View, fps: float = 30.0, speed: float = 1.0) -> None:
+def require_recordable(
+    path: str | Path, view: ViewSettings, fps: float = 30.0, speed: float = 1.0
+) -> None:
     """Raise unless a recording to `path` can be made; to be asked before work that takes long.
 
     Raises
@@ -73,9 +75,9 @@ def require_recordable(path: str | Path, view: View, fps: float = 30.0, speed: f
 
 
 def record(
-    playbacks: Playback | Sequence[Playback],
+    playbacks: Animation | Sequence[Animation],
     path: str | Path,
-    view: View | None = None,
+    view: ViewSettings | None = None,
     *,
     models: Mapping[str, Robot] | None = None,
     fps: float = 30.0,
@@ -87,11 +89,11 @@ def record(
 
     Parameters
     ----------
-    playbacks : Playback or sequence of Playback
+    playbacks : Animation or sequence of Animation
         The motion; a second one is shown as a ghost.
     path : str or Path
         The file; its suffix decides the format.
-    view : View, optional
+    view : ViewSettings, optional
         Size, camera, layers, renderer.
     models : mapping of str to Robot, optional
         Models whose masses the layer ``inertia`` shows.
@@ -109,8 +111,8 @@ def record(
     OptionError, MissingExtraError, FileFormatError
         As `require_recordable`, before any work; or if the time lies outside the motion.
     """
-    view = view or View()
-    shown = [playbacks] if isinstance(playbacks, Playback) else list(playbacks)
+    view = view or ViewSettings()
+    shown = [playbacks] if isinstance(playbacks, Animation) else list(playbacks)
     require_recordable(path, view, fps, speed)
     first = shown[0]
     if time is not None and Path(path).suffix.lower() != ".png":
@@ -122,7 +124,7 @@ def record(
     suffix = Path(path).suffix.lower()
     if suffix == ".png" and view.renderer == "auto":
         view = replace(view, renderer="software")  # for one picture, asking takes too long
-    with Film(shown, view, models) as film, atomic_path(path) as temporary:
+    with Compositor(shown, view, models) as film, atomic_path(path) as temporary:
         if suffix == ".png":
             moment = 0.5 * (first.start + first.end) if time is None else time
             film.frame(moment, SHARP).save(temporary, optimize=True)

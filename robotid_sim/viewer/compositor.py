@@ -7,20 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.engine import marks, palette
-from robotid_sim.engine.camera import Camera, Margins
+from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.extent import drawable, motion_points, with_masses
-from robotid_sim.engine.figure import reach
-from robotid_sim.engine.hud import Panel
-from robotid_sim.engine.palette import Rgb
-from robotid_sim.engine.playback import Playback, Sample, torque_share
-from robotid_sim.engine.renderer import Bool2D, Renderer, Shot, Window
-from robotid_sim.engine.scene import Puppet
-from robotid_sim.engine.scenery import Floor, Shadow, backdrop, light_camera, light_for
-from robotid_sim.engine.view import View
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import colors, overlays
+from robotid_sim.viewer.animation import Animation, JointState, torque_share
+from robotid_sim.viewer.bounds import drawable, motion_points, with_masses
+from robotid_sim.viewer.camera import Camera, Margins
+from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.environment import Floor, Shadow, backdrop, light_camera, light_for
+from robotid_sim.viewer.joint_panel import JointPanel
+from robotid_sim.viewer.posed_robot import PosedRobot
+from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
+from robotid_sim.viewer.robot_visuals import reach
+from robotid_sim.viewer.view_settings import ViewSettings
 
 POSES = 120
 """Poses of a motion that the camera is fitted to."""
@@ -34,10 +34,12 @@ PATCH = 24
 class _Actor:
     """A puppet in front of the camera, and the part of the picture that it filled last."""
 
-    puppet: Puppet
-    window: Window | None = None
+    puppet: PosedRobot
+    window: PixelBox | None = None
 
-    def shot(self, renderer: Renderer, camera: Camera, light: Float1D, scale: float) -> Shot:
+    def shot(
+        self, renderer: Renderer, camera: Camera, light: Float1D, scale: float
+    ) -> RenderedImage:
         """Return the puppet's picture, rendered no larger than need be.
 
         Rendering time goes with the area. The window of the last picture is used again, with some
@@ -51,14 +53,14 @@ class _Actor:
         return found
 
 
-class Film(Closing):
+class Compositor(Closing):
     """Takes frames of a playback without a display; use it in a ``with`` block.
 
     Parameters
     ----------
-    playbacks : sequence of Playback
+    playbacks : sequence of Animation
         The motion, and optionally a second one that is shown as a ghost.
-    view : View
+    view : ViewSettings
         How it is shown.
     models : mapping of str to Robot
         Models whose masses the layer ``inertia`` shows; by default the robot of the motion.
@@ -66,14 +68,14 @@ class Film(Closing):
 
     def __init__(
         self,
-        playbacks: Sequence[Playback],
-        view: View,
+        playbacks: Sequence[Animation],
+        view: ViewSettings,
         models: Mapping[str, Robot] | None = None,
     ) -> None:
         self.playback, robot = playbacks[0], playbacks[0].robot
         self.view = view
         self._models = dict(models or {"model": robot})
-        self._colors = {n: palette.model_color(n, k) for k, n in enumerate(self._models)}
+        self._colors = {n: colors.model_color(n, k) for k, n in enumerate(self._models)}
         self.parts, surface = drawable(robot)
         if "inertia" in view.layers:
             surface = with_masses(surface, self._models.values())
@@ -81,7 +83,7 @@ class Film(Closing):
         points = motion_points(robot, surface, np.vstack(seen))
         unit = min(view.height / 480.0, view.width / 560.0)
         self._unit = unit
-        self._panel = Panel(self.playback, unit, self._notes(playbacks))
+        self._panel = JointPanel(self.playback, unit, self._notes(playbacks))
         taken = (0, 0) if "panel" not in view.layers else self._panel.size
         self.camera = beside(points, view, (taken[0] + 20.0 * unit, taken[1] + 20.0 * unit))
         self._light = light_for(self.camera)
@@ -90,15 +92,18 @@ class Film(Closing):
         self._shadow = Shadow(self.camera, self._light_camera)
         self._frame_size = 0.12 * reach(robot)
         self._paths = [
-            marks.PathMark(self.camera, p.t, p.tool_path(), color)
-            for p, color in zip(playbacks, (palette.PATH, palette.GHOST), strict=False)
+            overlays.PathOverlay(self.camera, p.t, p.tool_path(), color)
+            for p, color in zip(playbacks, (colors.PATH, colors.GHOST), strict=False)
         ]
-        self._ghost: tuple[_Actor, Playback] | None = None
+        self._ghost: tuple[_Actor, Animation] | None = None
         self._renderer = Renderer(view.renderer)
         try:
-            self._robot = _Actor(Puppet(self._renderer.client, robot, self.parts))
+            self._robot = _Actor(PosedRobot(self._renderer.client, robot, self.parts))
             if len(playbacks) > 1:
-                self._ghost = _Actor(Puppet(self._renderer.client, robot, self.parts)), playbacks[1]
+                self._ghost = (
+                    _Actor(PosedRobot(self._renderer.client, robot, self.parts)),
+                    playbacks[1],
+                )
                 self._ghost[0].puppet.show(visible=False)
         except BaseException:
             self.close()
@@ -115,9 +120,9 @@ class Film(Closing):
         self._robot.puppet.pose(sample.q)
         if "torque" in self.view.layers and sample.tau is not None:
             shares = torque_share(self.playback.robot, sample.tau)
-            warm = {k: palette.warm(float(share)) for k, share in enumerate([*shares, 0.0])}
+            warm = {k: colors.warm(float(share)) for k, share in enumerate([*shares, 0.0])}
             warm[-1] = warm.pop(len(shares))  # the base bears no torque of its own
-            self._robot.puppet.paint({k: palette.rgba(color) for k, color in warm.items()})
+            self._robot.puppet.paint({k: colors.rgba(color) for k, color in warm.items()})
         picture = self.backdrop.copy()
         silhouette = self._renderer.shoot(self._light_camera, self._light)
         self._shadow.cast(picture, silhouette)
@@ -137,17 +142,17 @@ class Film(Closing):
         """Disconnect from the engine."""
         self._renderer.close()
 
-    def _notes(self, playbacks: Sequence[Playback]) -> list[tuple[str, Rgb]]:
+    def _notes(self, playbacks: Sequence[Animation]) -> list[tuple[str, Rgb]]:
         notes = []
         if len(playbacks) > 1:
-            colors = (palette.PATH, palette.GHOST)
-            notes += [(p.name, c) for p, c in zip(playbacks, colors, strict=False)]
+            marks = (colors.PATH, colors.GHOST)
+            notes += [(p.name, c) for p, c in zip(playbacks, marks, strict=False)]
         if "inertia" in self.view.layers:
             notes += list(self._colors.items())
         return notes
 
     def _lay_with_ghost(
-        self, picture: Image.Image, shot: Shot, actor: _Actor, q: Float1D, opacity: float
+        self, picture: Image.Image, shot: RenderedImage, actor: _Actor, q: Float1D, opacity: float
     ) -> None:
         self._robot.puppet.show(visible=False)
         actor.puppet.show(visible=True)
@@ -156,40 +161,40 @@ class Film(Closing):
         actor.puppet.show(visible=False)
         self._robot.puppet.show(visible=True)
         gray = ghost.pixels[..., :3].mean(axis=-1, keepdims=True)
-        tint = 0.5 * gray + 0.5 * np.array(palette.GHOST)
+        tint = 0.5 * gray + 0.5 * np.array(colors.GHOST)
         pixels = np.dstack([tint.astype(np.uint8), ghost.pixels[..., 3]])
         rows, columns = np.indices(ghost.depth.shape)
         uv = np.stack([columns, rows], axis=-1) / ghost.scale + ghost.window[:2]
-        front = ghost.depth < shot.depth_at(uv) * (1.0 - marks.BIAS)
+        front = ghost.depth < shot.depth_at(uv) * (1.0 - overlays.BIAS)
         _lay(picture, ghost, pixels, ghost.body & ~front, GHOST_OPACITY)
         _lay(picture, shot, shot.pixels, shot.body, opacity)
         _lay(picture, ghost, pixels, ghost.body & front, GHOST_OPACITY)
 
-    def _draw_marks(self, picture: Image.Image, shot: Shot, sample: Sample) -> None:
+    def _draw_marks(self, picture: Image.Image, shot: RenderedImage, sample: JointState) -> None:
         layers = self.view.layers & {"path", "frames", "inertia"}
         if not layers:
             return
-        canvas = marks.Canvas(self.camera, self._unit)
+        canvas = overlays.Canvas(self.camera, self._unit)
         if "path" in layers:
             for path in reversed(self._paths):
                 path.draw(canvas, shot, sample.t)
         if "inertia" in layers:
-            marks.draw_inertia(canvas, self._models, self._colors, sample.q)
+            overlays.draw_inertia(canvas, self._models, self._colors, sample.q)
         if "frames" in layers:
-            marks.draw_frames(canvas, self.playback.robot, sample.q, self._frame_size)
+            overlays.draw_frames(canvas, self.playback.robot, sample.q, self._frame_size)
         canvas.lay_on(picture)
 
-    def _draw_panel(self, picture: Image.Image, sample: Sample) -> None:
+    def _draw_panel(self, picture: Image.Image, sample: JointState) -> None:
         edge = round(10 * self._unit)
         picture.paste(self._panel.draw(sample), (edge, edge))
         done = (sample.t - self.playback.start) / (self.playback.end - self.playback.start)
         top = picture.height - max(2, round(3 * self._unit))
         pen = ImageDraw.Draw(picture)
-        pen.rectangle((0, top, picture.width, picture.height), fill=palette.TRACK)
-        pen.rectangle((0, top, round(done * picture.width), picture.height), fill=palette.PATH)
+        pen.rectangle((0, top, picture.width, picture.height), fill=colors.TRACK)
+        pen.rectangle((0, top, round(done * picture.width), picture.height), fill=colors.PATH)
 
 
-def beside(points: Float2D, view: View, corner: tuple[float, float]) -> Camera:
+def beside(points: Float2D, view: ViewSettings, corner: tuple[float, float]) -> Camera:
     """Return the nearest camera that keeps points out of the top left corner of its picture."""
     for share in np.linspace(0.0, 1.0, 12):
         margins = Margins(left=0.05 + share * corner[0] / view.width, bottom=0.06)
@@ -201,7 +206,11 @@ def beside(points: Float2D, view: View, corner: tuple[float, float]) -> Camera:
 
 
 def _lay(
-    picture: Image.Image, shot: Shot, pixels: NDArray[np.uint8], where: Bool2D, opacity: float
+    picture: Image.Image,
+    shot: RenderedImage,
+    pixels: NDArray[np.uint8],
+    where: Bool2D,
+    opacity: float,
 ) -> None:
     """Lay the pixels of a shot on a picture, smoothed down to its resolution."""
     left, top, right, bottom = shot.window
@@ -215,14 +224,14 @@ def _lay(
     picture.paste(body.convert("RGB"), (left, top), mask)
 
 
-def _touches(shot: Shot, whole: Window) -> bool:
+def _touches(shot: RenderedImage, whole: PixelBox) -> bool:
     """Return whether the body reaches an edge of the window that is not one of the picture."""
     edges = (shot.body[:, 0], shot.body[0], shot.body[:, -1], shot.body[-1])
     inner = (a != b for a, b in zip(shot.window, whole, strict=True))
     return any(inside and edge.any() for inside, edge in zip(inner, edges, strict=True))
 
 
-def _around(shot: Shot, whole: Window) -> Window | None:
+def _around(shot: RenderedImage, whole: PixelBox) -> PixelBox | None:
     """Return the window around the body of a shot with some room; even, for whole pixels."""
     columns, rows = (np.flatnonzero(shot.body.any(axis=axis)) for axis in (0, 1))
     if not columns.size:

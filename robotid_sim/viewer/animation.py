@@ -21,7 +21,7 @@ SWEEP_SHARE = 0.5
 """Share of the velocity and acceleration limits that a joint sweep uses."""
 
 
-class Sample(NamedTuple):
+class JointState(NamedTuple):
     """The state at one time; arrays of shape (n,), `tau` is None where no torque is known."""
 
     t: float
@@ -31,7 +31,7 @@ class Sample(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Playback:
+class Animation:
     """A motion of a robot, made to be looked at."""
 
     name: str
@@ -131,7 +131,7 @@ class Playback:
         """Last time [s]."""
         return float(self.t[-1])
 
-    def at(self, time: float) -> Sample:
+    def at(self, time: float) -> JointState:
         """Return the state at a time [s], interpolated; before and after, the first or last."""
         t = float(np.clip(time, self.start, self.end))
         k = min(int(np.searchsorted(self.t, t, side="right")) - 1, self.t.size - 2)
@@ -141,7 +141,7 @@ class Playback:
             return np.asarray((1.0 - share) * channel[k] + share * channel[k + 1])
 
         tau = None if self.tau is None else mixed(self.tau)
-        return Sample(t, mixed(self.q), mixed(self.dq), tau)
+        return JointState(t, mixed(self.q), mixed(self.dq), tau)
 
     def tool_path(self) -> Float2D:
         """Return the position of the tip at every sample in the root frame [m], shape (N, 3)."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from robotid_sim.engine.camera import DIRECTIONS
 from robotid_sim.errors import OptionError
+from robotid_sim.viewer.camera import DIRECTIONS
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -36,7 +36,7 @@ KEYS = (
 """Groups of keys, each with the word for what they do: what a viewer shows as help."""
 
 
-class Player:
+class PlaybackControls:
     """Where a viewer is in a motion, and what it shows.
 
     Parameters
@@ -46,7 +46,7 @@ class Player:
     layers : iterable of str
         Layers shown at first.
     camera : str
-        View direction at first.
+        ViewSettings direction at first.
     speed : float
         Seconds of motion per second.
     loop : bool

@@ -7,19 +7,19 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 
-from robotid_sim.engine.display import has_name, no_display
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.view import View
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.display import has_name, no_display
+from robotid_sim.viewer.view_settings import ViewSettings
 
 OPENING, GRACE = 120.0, 5.0
 """Time for the window to open, and for its process to end [s]."""
 
 
 def show(
-    playbacks: Playback | Sequence[Playback],
-    view: View | None = None,
+    playbacks: Animation | Sequence[Animation],
+    view: ViewSettings | None = None,
     *,
     models: Mapping[str, Robot] | None = None,
     speed: float = 1.0,
@@ -31,9 +31,9 @@ def show(
 
     Parameters
     ----------
-    playbacks : Playback or sequence of Playback
+    playbacks : Animation or sequence of Animation
         The motion; a second one is shown as a ghost.
-    view : View, optional
+    view : ViewSettings, optional
         Size of the window; camera and layers at first.
     models : mapping of str to Robot, optional
         Models whose masses can be shown; by default the robot of the motion.
@@ -54,16 +54,16 @@ def show(
     if not has_name():
         raise OptionError(no_display())
     # Imported here, for it loads what only a window needs.
-    from robotid_sim.engine.window import FAILED, OPENED, Show
+    from robotid_sim.viewer.window import FAILED, OPENED, ViewerInput
 
-    shown = (playbacks,) if isinstance(playbacks, Playback) else tuple(playbacks)
-    view = view or View(width=1280, height=800)
-    content = Show(shown, dict(models or {"model": shown[0].robot}), view, speed, loop)
+    shown = (playbacks,) if isinstance(playbacks, Animation) else tuple(playbacks)
+    view = view or ViewSettings(width=1280, height=800)
+    content = ViewerInput(shown, dict(models or {"model": shown[0].robot}), view, speed, loop)
     with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
         pickle.dump(content, letter)
         letter.seek(0)
         child = subprocess.Popen(
-            [sys.executable, "-c", "from robotid_sim.engine.window import main; main()"],
+            [sys.executable, "-c", "from robotid_sim.viewer.window import main; main()"],
             stdin=letter,
             stdout=subprocess.PIPE,
             stderr=complaints,

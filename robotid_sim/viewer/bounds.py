@@ -7,14 +7,14 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D, Int1D
 from robotid_sim.dynamics.kinematics import link_poses, tip_pose
-from robotid_sim.engine.camera import Camera
-from robotid_sim.engine.ellipsoid import inertia_ellipsoid
-from robotid_sim.engine.figure import Part, reach, robot_parts
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.engine.scene import Puppet, direct_client
-from robotid_sim.engine.scenery import far_camera
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.camera import Camera
+from robotid_sim.viewer.environment import far_camera
+from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
+from robotid_sim.viewer.posed_robot import PosedRobot, direct_client
+from robotid_sim.viewer.robot_visuals import VisualPart, reach, robot_parts
 
 with captured_output():  # prints its build time
     import pybullet
@@ -28,7 +28,7 @@ AROUND_BASE = 0.1
 _log = logging.getLogger(__name__)
 
 
-def drawable(robot: Robot) -> tuple[list[Part], dict[int, Float2D]]:
+def drawable(robot: Robot) -> tuple[list[VisualPart], dict[int, Float2D]]:
     """Return the parts of a robot that Bullet can draw, and points on the surface of its bodies.
 
     Where Bullet cannot read a mesh the whole robot is drawn as bars between its joints. The points
@@ -46,7 +46,7 @@ def drawable(robot: Robot) -> tuple[list[Part], dict[int, Float2D]]:
     return parts, found
 
 
-def surface_points(robot: Robot, parts: Sequence[Part]) -> dict[int, Float2D]:
+def surface_points(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float2D]:
     """Return points on the parts of every body in its frame, shape (N, 3) each.
 
     Measured in depth pictures from six sides, so that it holds for every mesh format.
@@ -57,7 +57,7 @@ def surface_points(robot: Robot, parts: Sequence[Part]) -> dict[int, Float2D]:
     half = float(np.ptp(origins, axis=0).max()) + 0.5
     found: dict[int, list[Float2D]] = {}
     with direct_client() as client:
-        puppet = Puppet(client, robot, parts)
+        puppet = PosedRobot(client, robot, parts)
         puppet.pose(robot.home)
         for yaw, pitch in ((0, 0), (90, 0), (180, 0), (270, 0), (0, 90), (0, -90)):
             camera = far_camera(middle, half, yaw, pitch, PROBE_PIXELS)
