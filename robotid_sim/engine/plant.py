@@ -211,13 +211,6 @@ class Plant(Closing):
         noted = {**log.provenance, "friction": self.friction.describe()}
         return replace(log, truth=truth, provenance=noted)
 
-    def engine_torque(self, q: Float1D, dq: Float1D, ddq: Float1D) -> Float1D:
-        """Return PyBullet's own inverse dynamics of the private copy [N m], shape (n,)."""
-        # Lists, not arrays: PyBullet reads an ndarray here as a tuple and crashes.
-        values = [self._checked(v, n).tolist() for v, n in ((q, "q"), (dq, "dq"), (ddq, "ddq"))]
-        tau = pybullet.calculateInverseDynamics(self._body, *values, physicsClientId=self._client)
-        return np.array(tau)
-
     def _checked(self, value: Float1D, name: str) -> Float1D:
         array = np.asarray(value, dtype=float)
         if array.shape != self._shape or not np.isfinite(array).all():
@@ -287,8 +280,8 @@ class Plant(Closing):
             info = pybullet.getDynamicsInfo(body, j, physicsClientId=self._client)
             mass, moments, _ = engine_inertia(link.phi)
             loaded = np.array([info[0], *info[2]])
-            wanted = np.array([mass, *moments])
-            if np.abs(loaded - wanted).max() > 1e-12 * max(1.0, np.abs(wanted).max()):
+            expected = np.array([mass, *moments])
+            if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
                 raise RobotIdError(
                     f"PyBullet changed the inertia of link '{link.name}' at load: {printed}"
                 )

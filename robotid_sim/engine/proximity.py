@@ -155,15 +155,15 @@ class Proximity(Closing):
         first, second = self._candidates[:, 0], self._candidates[:, 1]
         gap = np.linalg.norm(centers[first] - centers[second], axis=1)
         near = gap - self._radii[first] - self._radii[second] < CUTOFF
-        found: dict[int, tuple[Hull, Hull, tuple[Any, ...]]] = {}
+        nearest: dict[int, tuple[Hull, Hull, tuple[Any, ...]]] = {}
         for a, b, k in self._candidates[near].tolist():
-            one, other = self._hulls[a], self._hulls[b]
+            hull, other = self._hulls[a], self._hulls[b]
             for point in pybullet.getClosestPoints(
-                one.body, other.body, distance=CUTOFF, physicsClientId=self._client
+                hull.body, other.body, distance=CUTOFF, physicsClientId=self._client
             ):
-                if k not in found or point[8] < found[k][2][8]:
-                    found[k] = one, other, point
-        return found
+                if k not in nearest or point[8] < nearest[k][2][8]:
+                    nearest[k] = hull, other, point
+        return nearest
 
     def _jacobian(self, T: Float, axes: Float2D, link: int, point: Float1D) -> Float2D:
         """Return the velocity Jacobian of a point of a link, in the root frame, shape (3, n)."""
@@ -188,8 +188,8 @@ class Proximity(Closing):
             )
         still = [h.T_link_hull for h in self._hulls if h.link < 0]
         every = np.concatenate([poses, np.array(still).reshape(-1, 4, 4)])
-        own = np.array([h.center for h in self._hulls])
-        return np.asarray(np.einsum("hij,hj->hi", every[:, :3, :3], own) + every[:, :3, 3])
+        local = np.array([h.center for h in self._hulls])
+        return np.asarray(np.einsum("hij,hj->hi", every[:, :3, :3], local) + every[:, :3, 3])
 
     def _load(self) -> list[Hull]:
         """Return all hulls, those that move first."""
@@ -218,18 +218,18 @@ class Proximity(Closing):
         )
         place = np.eye(4)
         place[2, 3] = height - FLOOR_SIZE
-        return self._made(box, -1, place)
+        return self._placed(box, -1, place)
 
     def _hull(self, shape: Shape, link: int) -> Hull:
         with captured_output() as printed:
-            made = pybullet.createCollisionShape(
+            collision = pybullet.createCollisionShape(
                 **_engine_shape(shape), physicsClientId=self._client
             )
-        if made < 0:
+        if collision < 0:
             raise FileFormatError(f"the engine cannot read {shape.mesh}: {printed.text.strip()}")
-        return self._made(made, link, shape.T_body_shape)
+        return self._placed(collision, link, shape.T_body_shape)
 
-    def _made(self, shape: int, link: int, T: Float2D) -> Hull:
+    def _placed(self, shape: int, link: int, T: Float2D) -> Hull:
         body = int(pybullet.createMultiBody(0, shape, physicsClientId=self._client))
         low, high = map(np.array, pybullet.getAABB(body, physicsClientId=self._client))
         if link < 0:
@@ -249,14 +249,14 @@ class Proximity(Closing):
         still = [h for h, hull in enumerate(self._hulls) if hull.link < 0]
         floor = still[-1:] if self.floor is not None else []
         base = still[: len(still) - len(floor)]
-        wanted = [
+        pairs = [
             (Pair(names[b], names[a]), by_link[b], by_link[a])
             for a in range(n)
             for b in range(a + 2, n)
         ]
-        wanted += [(Pair(names[b], self.robot.base), by_link[b], base) for b in range(1, n)]
-        wanted += [(Pair(names[b], FLOOR), by_link[b], floor) for b in range(1, n)]
-        combined = [(pair, [(a, b) for a in ones for b in others]) for pair, ones, others in wanted]
+        pairs += [(Pair(names[b], self.robot.base), by_link[b], base) for b in range(1, n)]
+        pairs += [(Pair(names[b], FLOOR), by_link[b], floor) for b in range(1, n)]
+        combined = [(pair, [(a, b) for a in ones for b in others]) for pair, ones, others in pairs]
         rows = [(pair, hulls) for pair, hulls in combined if hulls]
         self._candidates = _numbered(rows)
         touching = np.ones(len(rows), dtype=bool)
@@ -264,15 +264,15 @@ class Proximity(Closing):
         limits = self.robot.limits
         for _ in range(PROBES):
             q = rng.uniform(limits.lower, limits.upper)
-            found = self._nearest(kernels.link_poses(self.robot.geometry, q))
-            touching &= [k in found and found[k][2][8] < 0.0 for k in range(len(rows))]
+            nearest = self._nearest(kernels.link_poses(self.robot.geometry, q))
+            touching &= [k in nearest and nearest[k][2][8] < 0.0 for k in range(len(rows))]
         # What is always in the floor is no overlap of hulls: the floor is too high.
-        kept = [
+        possible = [
             (pair, hulls)
             for (pair, hulls), always in zip(rows, touching, strict=True)
             if not always or pair.second == FLOOR
         ]
-        return tuple(pair for pair, _ in kept), _numbered(kept)
+        return tuple(pair for pair, _ in possible), _numbered(possible)
 
 
 def _reopened(robot: Robot, floor: float | None) -> Proximity:

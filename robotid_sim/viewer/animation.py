@@ -49,7 +49,7 @@ class Animation:
     def __post_init__(self) -> None:
         t = readonly(self.t, shape=(None,), name="t")
         if t.size < 2 or not (np.diff(t) > 0.0).all():
-            raise OptionError("a playback needs at least two samples at times that increase")
+            raise OptionError("an animation needs at least two samples at times that increase")
         object.__setattr__(self, "t", t)
         for name in ("q", "dq", "tau"):
             value = getattr(self, name)
@@ -142,6 +142,10 @@ class Animation:
 
         tau = None if self.tau is None else mixed(self.tau)
         return JointState(t, mixed(self.q), mixed(self.dq), tau)
+
+    def share_of(self, time: float) -> float:
+        """Return the share of the motion that is over at a time [s]."""
+        return (time - self.start) / (self.end - self.start)
 
     def tool_path(self) -> Float2D:
         """Return the position of the tip at every sample in the root frame [m], shape (N, 3)."""

@@ -5,19 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from robotid_sim.arrays import Float2D, Int1D
+from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.kinematics import link_poses, tip_pose
-from robotid_sim.engine.quiet import captured_output
+from robotid_sim.engine.client import EngineClient
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.camera import Camera
-from robotid_sim.viewer.environment import far_camera
 from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
-from robotid_sim.viewer.posed_robot import PosedRobot, direct_client
+from robotid_sim.viewer.posed_robot import PosedRobot
+from robotid_sim.viewer.renderer import camera_image
 from robotid_sim.viewer.robot_visuals import VisualPart, reach, robot_parts
-
-with captured_output():  # prints its build time
-    import pybullet
 
 PROBE_PIXELS = 160
 """Width of the pictures that measure the size of a robot."""
@@ -25,7 +23,20 @@ PROBE_PIXELS = 160
 AROUND_BASE = 0.1
 """Share of the reach around the base that is always in the picture."""
 
+POSES = 120
+"""Poses of a motion that the camera is fitted to."""
+
 _log = logging.getLogger(__name__)
+
+
+def visuals_and_bounds(
+    animations: Sequence[Animation], models: Iterable[Robot]
+) -> tuple[list[VisualPart], Float2D]:
+    """Return the parts of the robot, and what its motions sweep with the masses of models."""
+    robot = animations[0].robot
+    parts, surface = drawable(robot)
+    poses = [a.q[:: max(1, a.t.size // POSES)] for a in animations]
+    return parts, motion_points(robot, with_masses(surface, models), np.vstack(poses))
 
 
 def drawable(robot: Robot) -> tuple[list[VisualPart], dict[int, Float2D]]:
@@ -36,14 +47,14 @@ def drawable(robot: Robot) -> tuple[list[VisualPart], dict[int, Float2D]]:
     """
     parts = robot_parts(robot)
     try:
-        found = surface_points(robot, parts)
+        surface = surface_points(robot, parts)
     except RobotIdError as error:
         _log.warning("%s; bars are drawn in place of the meshes", error)
-        found = {}
-    if not found:
+        surface = {}
+    if not surface:
         parts = robot_parts(robot, files=False)
-        found = surface_points(robot, parts)
-    return parts, found
+        surface = surface_points(robot, parts)
+    return parts, surface
 
 
 def surface_points(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float2D]:
@@ -55,32 +66,38 @@ def surface_points(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float
     origins = np.vstack([np.zeros(3), poses[:, :3, 3], tip_pose(robot, robot.home)[:3, 3]])
     middle = 0.5 * (origins.max(axis=0) + origins.min(axis=0))
     half = float(np.ptp(origins, axis=0).max()) + 0.5
-    found: dict[int, list[Float2D]] = {}
-    with direct_client() as client:
-        puppet = PosedRobot(client, robot, parts)
-        puppet.pose(robot.home)
-        for yaw, pitch in ((0, 0), (90, 0), (180, 0), (270, 0), (0, 90), (0, -90)):
-            camera = far_camera(middle, half, yaw, pitch, PROBE_PIXELS)
-            points, link = _depth_picture(client, camera)
-            for k in np.unique(link):
-                found.setdefault(puppet.body_of_link(int(k)), []).append(points[link == k])
     frames = {-1: np.eye(4), **dict(enumerate(poses))}
-    return {
-        body: (np.vstack(seen) - frames[body][:3, 3]) @ frames[body][:3, :3]
-        for body, seen in found.items()
-    }
+    surface: dict[int, list[Float2D]] = {}
+    with EngineClient() as client:
+        posed = PosedRobot(client, robot, parts)
+        posed.pose(robot.home)
+        options = {
+            "shadow": 0,
+            "flags": client.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+            "renderer": client.ER_TINY_RENDERER,
+        }
+        for yaw, pitch in ((0, 0), (90, 0), (180, 0), (270, 0), (0, 90), (0, -90)):
+            camera = Camera.distant(middle, half, yaw, pitch, PROBE_PIXELS)
+            image = camera_image(client, camera, **options)
+            hit = image.mask >= 0
+            points = camera.eye + camera.rays()[hit] * image.depth[hit, None]
+            links = (image.mask[hit] >> 24) - 1
+            for link in np.unique(links):
+                body = posed.body_of_link(int(link))
+                local = (points[links == link] - frames[body][:3, 3]) @ frames[body][:3, :3]
+                surface.setdefault(body, []).append(local)
+    return {body: np.vstack(points) for body, points in surface.items()}
 
 
 def with_masses(surface: Mapping[int, Float2D], models: Iterable[Robot]) -> dict[int, Float2D]:
     """Return the surface points and points on the inertia ellipsoids of models."""
-    found = {body: [points] for body, points in surface.items()}
+    clouds = {body: [points] for body, points in surface.items()}
     for model in models:
         for body, link in enumerate(model.links):
-            ellipsoid = inertia_ellipsoid(link.phi)
-            if ellipsoid is not None:
+            if ellipsoid := inertia_ellipsoid(link.phi):
                 axes = ellipsoid.rotation * ellipsoid.semi_axes
-                found.setdefault(body, []).append(ellipsoid.center + _directions() @ axes.T)
-    return {body: np.vstack(points) for body, points in found.items()}
+                clouds.setdefault(body, []).append(ellipsoid.center + _directions() @ axes.T)
+    return {body: np.vstack(points) for body, points in clouds.items()}
 
 
 def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> Float2D:
@@ -92,15 +109,14 @@ def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> F
         body: points[np.unique((points @ _directions().T).argmax(axis=0))]
         for body, points in surface.items()
     }
-    swept = [outer[-1]] if -1 in outer else []
+    near = AROUND_BASE * reach(robot)
+    swept = [np.diag([near, near, 0.0]), np.diag([-near, -near, 0.0])]
+    swept += [outer.pop(-1)] if -1 in outer else []
     for sample in q:
         poses = link_poses(robot, sample)
         swept.append(tip_pose(robot, sample)[None, :3, 3])
-        for body, points in outer.items():
-            if body >= 0:
-                swept.append(points @ poses[body, :3, :3].T + poses[body, :3, 3])
-    near = AROUND_BASE * reach(robot)
-    return np.vstack([np.diag([near, near, 0.0]), np.diag([-near, -near, 0.0]), *swept])
+        swept += [p @ poses[body, :3, :3].T + poses[body, :3, 3] for body, p in outer.items()]
+    return np.vstack(swept)
 
 
 def _directions(count: int = 60) -> Float2D:
@@ -109,22 +125,3 @@ def _directions(count: int = 60) -> Float2D:
     z, turn = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
     r = np.sqrt(1.0 - z**2)
     return np.column_stack([r * np.cos(turn), r * np.sin(turn), z])
-
-
-def _depth_picture(client: int, camera: Camera) -> tuple[Float2D, Int1D]:
-    """Return the points that a camera sees, shape (N, 3), and the link that each belongs to."""
-    *_, buffer, mask = pybullet.getCameraImage(
-        camera.width,
-        camera.height,
-        camera.view_matrix().T.ravel().tolist(),
-        camera.projection_matrix().T.ravel().tolist(),
-        shadow=0,
-        flags=pybullet.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
-        renderer=pybullet.ER_TINY_RENDERER,
-        physicsClientId=client,
-    )
-    shape = (camera.height, camera.width)
-    mask, depth = np.reshape(mask, shape), camera.depth(np.reshape(buffer, shape))
-    seen = mask >= 0
-    points = camera.eye + camera.rays()[seen] * depth[seen, None]
-    return points, (mask[seen] >> 24) - 1

@@ -1,9 +1,10 @@
 """Where a picture is taken from: view directions by name, and the fit of a camera to a motion."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import UnknownNameError
@@ -16,10 +17,11 @@ DIRECTIONS = {
 }
 """Yaw and pitch [deg] as PyBullet counts them: yaw 0 looks along +y, 90 along -x, at the front."""
 
-NEAREST = 0.02
-"""Near plane over the distance of the target."""
-FARTHEST = 20.0
-"""Far plane over the distance of the target."""
+NEAREST, FARTHEST = 0.02, 20.0
+"""Near and far plane over the distance of the target."""
+
+FAR_FOV = 3.0
+"""Field of view of a camera with nearly parallel rays [deg]."""
 
 CLEARED = 1.0 - 1e-6
 """Depth buffer from which on there is nothing but background."""
@@ -93,16 +95,27 @@ class Camera:
         free = margins or Margins()
         yaw, pitch = direction(name)
         axes = axes_of(yaw, pitch)
-        x, y, z = (points @ axes).T
-        tan_y = np.tan(np.radians(fov) / 2.0)
-        tan_x = tan_y * width / height
-        depth = -z
-        sides = _Edges.of(x, depth, tan_x * (1 - 2 * free.left), tan_x * (1 - 2 * free.right))
-        ends = _Edges.of(y, depth, tan_y * (1 - 2 * free.bottom), tan_y * (1 - 2 * free.top))
-        eye_depth = min(sides.eye_depth, ends.eye_depth)
-        eye = axes @ np.array([sides.middle(eye_depth), ends.middle(eye_depth), -eye_depth])
-        distance = float(depth.mean() - eye_depth)
-        return cls(eye, yaw, pitch, distance, width, height, fov)
+        tan = np.tan(np.radians(fov) / 2.0) * np.array([width / height, 1.0])
+        lateral, depth = points @ axes[:, :2], -(points @ axes[:, 2])
+        # Every point gives |lateral - eye| <= slope (depth - eye's depth) at both edges of an axis.
+        low = tan * (1.0 - 2.0 * np.array([free.left, free.bottom]))
+        high = tan * (1.0 - 2.0 * np.array([free.right, free.top]))
+        at_low = (-lateral - low * depth[:, None]).max(axis=0)
+        at_high = (lateral - high * depth[:, None]).max(axis=0)
+        eye_depth = float((-(at_high + at_low) / (high + low)).min())
+        middle = 0.5 * (at_high - at_low + (high - low) * eye_depth)
+        eye = axes @ np.array([*middle, -eye_depth])
+        return cls(eye, yaw, pitch, float(depth.mean() - eye_depth), width, height, fov)
+
+    @classmethod
+    def distant(cls, middle: Float1D, half: float, yaw: float, pitch: float, pixels: int) -> Self:
+        """Return a camera so far away that its rays are nearly parallel; sees `half` to each side.
+
+        Bullet's software renderer does not understand orthographic projections.
+        """
+        distance = half / np.tan(np.radians(FAR_FOV / 2.0))
+        eye = middle + distance * axes_of(yaw, pitch)[:, 2]
+        return cls(eye, yaw, pitch, distance, pixels, pixels, FAR_FOV)
 
     @property
     def axes(self) -> Float2D:
@@ -113,10 +126,6 @@ class Camera:
     def target(self) -> Float1D:
         """The point in the middle of the picture, shape (3,)."""
         return np.asarray(self.eye - self.distance * self.axes[:, 2])
-
-    def sized(self, width: int, height: int) -> Self:
-        """Return the same view in a picture of another size and the same proportions."""
-        return replace(self, width=width, height=height)
 
     def view_matrix(self) -> Float2D:
         """Return root to camera, shape (4, 4)."""
@@ -133,10 +142,8 @@ class Camera:
         """Return camera to clip space, shape (4, 4)."""
         near, far = self.clip_planes()
         scale = 1.0 / np.tan(np.radians(self.fov) / 2.0)
-        matrix = np.zeros((4, 4))
-        matrix[0, 0], matrix[1, 1] = scale * self.height / self.width, scale
-        matrix[2, 2:] = -(far + near) / (far - near), -2.0 * far * near / (far - near)
-        matrix[3, 2] = -1.0
+        matrix = np.diag([scale * self.height / self.width, scale, -(far + near) / (far - near), 0])
+        matrix[2, 3], matrix[3, 2] = -2.0 * far * near / (far - near), -1.0
         return matrix
 
     def depth(self, buffer: Float2D) -> Float2D:
@@ -170,32 +177,4 @@ class Camera:
 
 def axes_of(yaw: float, pitch: float) -> Float2D:
     """Return the camera's right, up and backward direction as columns, shape (3, 3)."""
-    a, b = np.radians(yaw), np.radians(pitch)
-    right = np.array([np.cos(a), np.sin(a), 0.0])
-    forward = np.array([-np.sin(a) * np.cos(b), np.cos(a) * np.cos(b), np.sin(b)])
-    return np.column_stack([right, np.cross(right, forward), -forward])
-
-
-@dataclass(frozen=True, slots=True)
-class _Edges:
-    """Bounds of two opposite edges of the picture on the eye's lateral position."""
-
-    low: float
-    """Slope of the lower edge."""
-    high: float
-    at_low: float
-    at_high: float
-
-    @classmethod
-    def of(cls, x: Float1D, depth: Float1D, low: float, high: float) -> Self:
-        """Return the bounds of points: every one gives ``|x - eye| <= slope (depth - eye)``."""
-        return cls(low, high, float((-x - low * depth).max()), float((x - high * depth).max()))
-
-    @property
-    def eye_depth(self) -> float:
-        """Largest depth of an eye that sees all points between the edges."""
-        return -(self.at_high + self.at_low) / (self.high + self.low)
-
-    def middle(self, eye_depth: float) -> float:
-        """Return the lateral position of the eye with equal room at both edges."""
-        return 0.5 * (self.at_high - self.at_low + (self.high - self.low) * eye_depth)
+    return Rotation.from_euler("ZX", [yaw, pitch + 90.0], degrees=True).as_matrix()

@@ -1,7 +1,6 @@
-"""Frames of a playback: puppets, camera, light and everything drawn over them."""
+"""Pictures of an animation: robot, ghost, surroundings and overlays, laid over one another."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,55 +11,49 @@ from robotid_sim.engine.closing import Closing
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors, overlays
 from robotid_sim.viewer.animation import Animation, JointState, torque_share
-from robotid_sim.viewer.bounds import drawable, motion_points, with_masses
+from robotid_sim.viewer.bounds import visuals_and_bounds
 from robotid_sim.viewer.camera import Camera, Margins
-from robotid_sim.viewer.colors import Rgb
 from robotid_sim.viewer.environment import Floor, Shadow, backdrop, light_camera, light_for
-from robotid_sim.viewer.joint_panel import JointPanel
+from robotid_sim.viewer.joint_panel import JointPanel, legend
 from robotid_sim.viewer.posed_robot import PosedRobot
 from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
 from robotid_sim.viewer.robot_visuals import reach
 from robotid_sim.viewer.view_settings import ViewSettings
 
-POSES = 120
-"""Poses of a motion that the camera is fitted to."""
-
 GHOST_OPACITY, FADED = 0.42, 0.38
 PATCH = 24
-"""Pixels by which the rendered window is larger than the robot."""
+"""Pixels by which the rendered part of the picture is larger than the robot."""
 
 
-@dataclass(slots=True)
-class _Actor:
-    """A puppet in front of the camera, and the part of the picture that it filled last."""
+class _RobotImage:
+    """A robot in front of the camera, and the part of the picture that it filled last."""
 
-    puppet: PosedRobot
-    window: PixelBox | None = None
+    def __init__(self, renderer: Renderer, posed: PosedRobot) -> None:
+        self.renderer, self.posed = renderer, posed
+        self._box: PixelBox | None = None
 
-    def shot(
-        self, renderer: Renderer, camera: Camera, light: Float1D, scale: float
-    ) -> RenderedImage:
-        """Return the puppet's picture, rendered no larger than need be.
+    def render(self, camera: Camera, light: Float1D, scale: float) -> RenderedImage:
+        """Return the robot's picture, rendered no larger than need be.
 
-        Rendering time goes with the area. The window of the last picture is used again, with some
-        room; if the puppet has reached its edge the whole picture is rendered.
+        Rendering time goes with the area. The part of the last picture is used again, with some
+        room; if the robot has reached its edge the whole picture is rendered.
         """
         whole = (0, 0, camera.width, camera.height)
-        found = renderer.shoot(camera, light, scale, self.window)
-        if found.window != whole and _touches(found, whole):
-            found = renderer.shoot(camera, light, scale)
-        self.window = _around(found, whole)
-        return found
+        image = self.renderer.render(camera, light, scale, self._box)
+        if image.box != whole and _touches(image, whole):
+            image = self.renderer.render(camera, light, scale)
+        self._box = _around(image, whole)
+        return image
 
 
 class Compositor(Closing):
-    """Takes frames of a playback without a display; use it in a ``with`` block.
+    """Takes pictures of an animation without a display; use it in a ``with`` block.
 
     Parameters
     ----------
-    playbacks : sequence of Animation
+    animations : sequence of Animation
         The motion, and optionally a second one that is shown as a ghost.
-    view : ViewSettings
+    settings : ViewSettings
         How it is shown.
     models : mapping of str to Robot
         Models whose masses the layer ``inertia`` shows; by default the robot of the motion.
@@ -68,46 +61,41 @@ class Compositor(Closing):
 
     def __init__(
         self,
-        playbacks: Sequence[Animation],
-        view: ViewSettings,
+        animations: Sequence[Animation],
+        settings: ViewSettings,
         models: Mapping[str, Robot] | None = None,
     ) -> None:
-        self.playback, robot = playbacks[0], playbacks[0].robot
-        self.view = view
-        self._models = dict(models or {"model": robot})
+        self.animation, robot = animations[0], animations[0].robot
+        self.settings = settings
+        self._models = dict(models or {"model": robot}) if "inertia" in settings.layers else {}
         self._colors = {n: colors.model_color(n, k) for k, n in enumerate(self._models)}
-        self.parts, surface = drawable(robot)
-        if "inertia" in view.layers:
-            surface = with_masses(surface, self._models.values())
-        seen = [p.q[:: max(1, p.t.size // POSES)] for p in playbacks]
-        points = motion_points(robot, surface, np.vstack(seen))
-        unit = min(view.height / 480.0, view.width / 560.0)
-        self._unit = unit
-        self._panel = JointPanel(self.playback, unit, self._notes(playbacks))
-        taken = (0, 0) if "panel" not in view.layers else self._panel.size
-        self.camera = beside(points, view, (taken[0] + 20.0 * unit, taken[1] + 20.0 * unit))
+        self.parts, points = visuals_and_bounds(animations, self._models.values())
+        unit = self._unit = min(settings.height / 480.0, settings.width / 560.0)
+        self._panel = JointPanel(self.animation, unit, legend(animations, self._models))
+        corner = np.array(self._panel.size) * ("panel" in settings.layers) + 20.0 * unit
+        self.camera = beside(points, settings, corner)
         self._light = light_for(self.camera)
         self._light_camera = light_camera(self._light, points)
         self.backdrop = backdrop(self.camera, Floor.below(points))
         self._shadow = Shadow(self.camera, self._light_camera)
-        self._frame_size = 0.12 * reach(robot)
         self._paths = [
-            overlays.PathOverlay(self.camera, p.t, p.tool_path(), color)
-            for p, color in zip(playbacks, (colors.PATH, colors.GHOST), strict=False)
+            overlays.PathOverlay(self.camera, a.t, a.tool_path(), color)
+            for a, color in zip(animations, colors.ANIMATIONS, strict=False)
         ]
-        self._ghost: tuple[_Actor, Animation] | None = None
-        self._renderer = Renderer(view.renderer)
+        self._ghost: tuple[_RobotImage, Animation] | None = None
+        self._renderer = Renderer(settings.renderer)
         try:
-            self._robot = _Actor(PosedRobot(self._renderer.client, robot, self.parts))
-            if len(playbacks) > 1:
-                self._ghost = (
-                    _Actor(PosedRobot(self._renderer.client, robot, self.parts)),
-                    playbacks[1],
-                )
-                self._ghost[0].puppet.show(visible=False)
+            self._robot = self._robot_image()
+            if len(animations) > 1:
+                self._ghost = self._robot_image(), animations[1]
+                self._ghost[0].posed.show(visible=False)
         except BaseException:
             self.close()
             raise
+
+    def _robot_image(self) -> _RobotImage:
+        posed = PosedRobot(self._renderer.client, self.animation.robot, self.parts)
+        return _RobotImage(self._renderer, posed)
 
     @property
     def renderer(self) -> str:
@@ -116,89 +104,82 @@ class Compositor(Closing):
 
     def frame(self, time: float, scale: float = 2.0) -> Image.Image:
         """Return the picture at a time [s], rendered `scale` times as large and smoothed."""
-        sample = self.playback.at(time)
-        self._robot.puppet.pose(sample.q)
-        if "torque" in self.view.layers and sample.tau is not None:
-            shares = torque_share(self.playback.robot, sample.tau)
-            warm = {k: colors.warm(float(share)) for k, share in enumerate([*shares, 0.0])}
-            warm[-1] = warm.pop(len(shares))  # the base bears no torque of its own
-            self._robot.puppet.paint({k: colors.rgba(color) for k, color in warm.items()})
+        state, layers = self.animation.at(time), self.settings.layers
+        self._robot.posed.pose(state.q)
+        if "torque" in layers and state.tau is not None:
+            shares = torque_share(self.animation.robot, state.tau)
+            tones = dict(enumerate(shares)) | {-1: 0.0}  # the base bears no torque of its own
+            warm = {k: colors.rgba(colors.warm(float(share))) for k, share in tones.items()}
+            self._robot.posed.paint(warm)
         picture = self.backdrop.copy()
-        silhouette = self._renderer.shoot(self._light_camera, self._light)
-        self._shadow.cast(picture, silhouette)
-        shot = self._robot.shot(self._renderer, self.camera, self._light, scale)
-        opacity = FADED if "inertia" in self.view.layers else 1.0
+        self._shadow.cast(picture, self._renderer.render(self._light_camera, self._light))
+        image = self._robot.render(self.camera, self._light, scale)
+        opacity = FADED if "inertia" in layers else 1.0
         if self._ghost is None:
-            _lay(picture, shot, shot.pixels, shot.body, opacity)
+            _lay(picture, image, image.pixels, image.body, opacity)
         else:
-            actor, motion = self._ghost
-            self._lay_with_ghost(picture, shot, actor, motion.at(time).q, opacity)
-        self._draw_marks(picture, shot, sample)
-        if "panel" in self.view.layers:
-            self._draw_panel(picture, sample)
+            ghost, animation = self._ghost
+            self._lay_with_ghost(picture, image, ghost, animation.at(time).q, opacity)
+        self._draw_overlays(picture, image, state)
+        if "panel" in layers:
+            self._draw_panel(picture, state)
         return picture
 
     def close(self) -> None:
         """Disconnect from the engine."""
         self._renderer.close()
 
-    def _notes(self, playbacks: Sequence[Animation]) -> list[tuple[str, Rgb]]:
-        notes = []
-        if len(playbacks) > 1:
-            marks = (colors.PATH, colors.GHOST)
-            notes += [(p.name, c) for p, c in zip(playbacks, marks, strict=False)]
-        if "inertia" in self.view.layers:
-            notes += list(self._colors.items())
-        return notes
-
     def _lay_with_ghost(
-        self, picture: Image.Image, shot: RenderedImage, actor: _Actor, q: Float1D, opacity: float
+        self,
+        picture: Image.Image,
+        image: RenderedImage,
+        other: _RobotImage,
+        q: Float1D,
+        opacity: float,
     ) -> None:
-        self._robot.puppet.show(visible=False)
-        actor.puppet.show(visible=True)
-        actor.puppet.pose(q)
-        ghost = actor.shot(self._renderer, self.camera, self._light, shot.scale)
-        actor.puppet.show(visible=False)
-        self._robot.puppet.show(visible=True)
+        self._robot.posed.show(visible=False)
+        other.posed.show(visible=True)
+        other.posed.pose(q)
+        ghost = other.render(self.camera, self._light, image.scale)
+        other.posed.show(visible=False)
+        self._robot.posed.show(visible=True)
         gray = ghost.pixels[..., :3].mean(axis=-1, keepdims=True)
         tint = 0.5 * gray + 0.5 * np.array(colors.GHOST)
         pixels = np.dstack([tint.astype(np.uint8), ghost.pixels[..., 3]])
         rows, columns = np.indices(ghost.depth.shape)
-        uv = np.stack([columns, rows], axis=-1) / ghost.scale + ghost.window[:2]
-        front = ghost.depth < shot.depth_at(uv) * (1.0 - overlays.BIAS)
+        uv = np.stack([columns, rows], axis=-1) / ghost.scale + ghost.box[:2]
+        front = ghost.depth < image.depth_at(uv) * (1.0 - overlays.BIAS)
         _lay(picture, ghost, pixels, ghost.body & ~front, GHOST_OPACITY)
-        _lay(picture, shot, shot.pixels, shot.body, opacity)
+        _lay(picture, image, image.pixels, image.body, opacity)
         _lay(picture, ghost, pixels, ghost.body & front, GHOST_OPACITY)
 
-    def _draw_marks(self, picture: Image.Image, shot: RenderedImage, sample: JointState) -> None:
-        layers = self.view.layers & {"path", "frames", "inertia"}
-        if not layers:
+    def _draw_overlays(self, picture: Image.Image, image: RenderedImage, state: JointState) -> None:
+        if self.settings.layers <= {"panel", "torque"}:
             return
-        canvas = overlays.Canvas(self.camera, self._unit)
-        if "path" in layers:
+        canvas, robot = overlays.OverlayCanvas(self.camera, self._unit), self.animation.robot
+        if "path" in self.settings.layers:
             for path in reversed(self._paths):
-                path.draw(canvas, shot, sample.t)
-        if "inertia" in layers:
-            overlays.draw_inertia(canvas, self._models, self._colors, sample.q)
-        if "frames" in layers:
-            overlays.draw_frames(canvas, self.playback.robot, sample.q, self._frame_size)
+                path.draw(canvas, image, state.t)
+        overlays.draw_inertia(canvas, self._models, self._colors, state.q)
+        if "frames" in self.settings.layers:
+            overlays.draw_frames(canvas, robot, state.q, 0.12 * reach(robot))
         canvas.lay_on(picture)
 
-    def _draw_panel(self, picture: Image.Image, sample: JointState) -> None:
+    def _draw_panel(self, picture: Image.Image, state: JointState) -> None:
         edge = round(10 * self._unit)
-        picture.paste(self._panel.draw(sample), (edge, edge))
-        done = (sample.t - self.playback.start) / (self.playback.end - self.playback.start)
-        top = picture.height - max(2, round(3 * self._unit))
+        picture.paste(self._panel.draw(state), (edge, edge))
+        done, top = self.animation.share_of(state.t), picture.height - max(2, round(3 * self._unit))
         pen = ImageDraw.Draw(picture)
-        pen.rectangle((0, top, picture.width, picture.height), fill=colors.TRACK)
-        pen.rectangle((0, top, round(done * picture.width), picture.height), fill=colors.PATH)
+        for width, color in ((picture.width, colors.TRACK), (done * picture.width, colors.PATH)):
+            pen.rectangle((0, top, round(width), picture.height), fill=color)
 
 
-def beside(points: Float2D, view: ViewSettings, corner: tuple[float, float]) -> Camera:
+def beside(points: Float2D, settings: ViewSettings, corner: Float1D) -> Camera:
     """Return the nearest camera that keeps points out of the top left corner of its picture."""
+    width, height = settings.width, settings.height
     for share in np.linspace(0.0, 1.0, 12):
-        margins = Margins(left=0.05 + share * corner[0] / view.width, bottom=0.06)
-        camera = Camera.fitted(points, view.camera, view.width, view.height, margins=margins)
+        margins = Margins(left=0.05 + share * float(corner[0]) / width, bottom=0.06)
+        camera = Camera.fitted(points, settings.camera, width, height, margins=margins)
         uv, _ = camera.project(points)
         if not (uv < corner).all(axis=1).any():
             break
@@ -207,13 +188,13 @@ def beside(points: Float2D, view: ViewSettings, corner: tuple[float, float]) -> 
 
 def _lay(
     picture: Image.Image,
-    shot: RenderedImage,
+    image: RenderedImage,
     pixels: NDArray[np.uint8],
     where: Bool2D,
     opacity: float,
 ) -> None:
-    """Lay the pixels of a shot on a picture, smoothed down to its resolution."""
-    left, top, right, bottom = shot.window
+    """Lay the pixels of an image on a picture, smoothed down to its resolution."""
+    left, top, right, bottom = image.box
     cut = pixels * where[..., None].astype(np.uint8)  # color times opacity, which is 0 or 1
     size = (where.shape[1], where.shape[0])
     body = Image.frombuffer("RGBa", size, cut.tobytes())
@@ -224,21 +205,21 @@ def _lay(
     picture.paste(body.convert("RGB"), (left, top), mask)
 
 
-def _touches(shot: RenderedImage, whole: PixelBox) -> bool:
-    """Return whether the body reaches an edge of the window that is not one of the picture."""
-    edges = (shot.body[:, 0], shot.body[0], shot.body[:, -1], shot.body[-1])
-    inner = (a != b for a, b in zip(shot.window, whole, strict=True))
+def _touches(image: RenderedImage, whole: PixelBox) -> bool:
+    """Return whether the body reaches an edge of the image that is not one of the picture."""
+    edges = (image.body[:, 0], image.body[0], image.body[:, -1], image.body[-1])
+    inner = (a != b for a, b in zip(image.box, whole, strict=True))
     return any(inside and edge.any() for inside, edge in zip(inner, edges, strict=True))
 
 
-def _around(shot: RenderedImage, whole: PixelBox) -> PixelBox | None:
-    """Return the window around the body of a shot with some room; even, for whole pixels."""
-    columns, rows = (np.flatnonzero(shot.body.any(axis=axis)) for axis in (0, 1))
+def _around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
+    """Return the part around the body of an image with some room; even, for whole pixels."""
+    columns, rows = (np.flatnonzero(image.body.any(axis=axis)) for axis in (0, 1))
     if not columns.size:
         return None
-    left, top = shot.window[:2]
-    low = (left + columns[0] / shot.scale, top + rows[0] / shot.scale)
-    high = (left + columns[-1] / shot.scale, top + rows[-1] / shot.scale)
+    left, top = image.box[:2]
+    low = (left + columns[0] / image.scale, top + rows[0] / image.scale)
+    high = (left + columns[-1] / image.scale, top + rows[-1] / image.scale)
     a, b = (max(0, 2 * int((value - PATCH) // 2)) for value in low)
     c, d = (2 * int((value + PATCH) // 2 + 1) for value in high)
     return a, b, min(c, whole[2]), min(d, whole[3])

@@ -24,9 +24,12 @@ def has_name() -> bool:
 
 def display_works(timeout: float = TIMEOUT) -> bool:
     """Return whether a child process could open PyBullet's window."""
-    if not has_name():
-        return False
-    command = f"from {__name__} import try_display; try_display()"
+    return has_name() and WORKS in child_output(__name__, "try_display", timeout)
+
+
+def child_output(module: str, function: str, timeout: float) -> str:
+    """Return what a function prints in a child process, which it may end; empty if that hangs."""
+    command = f"from {module} import {function}; {function}()"
     try:
         done = subprocess.run(
             [sys.executable, "-c", command],
@@ -36,8 +39,8 @@ def display_works(timeout: float = TIMEOUT) -> bool:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return WORKS.encode() in done.stdout
+        return ""
+    return done.stdout.decode(errors="replace")
 
 
 def require_display() -> None:

@@ -1,17 +1,15 @@
 """What surrounds the robot in a picture: light, floor, background, shadow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.camera import Camera, axes_of
+from robotid_sim.viewer.camera import Camera
+from robotid_sim.viewer.drawing import OVERSAMPLING
 from robotid_sim.viewer.renderer import RenderedImage
-
-OVERSAMPLING = 2
-"""Of lines."""
 
 SHADOW = 0.34
 """Opacity of the shadow on the floor."""
@@ -26,9 +24,6 @@ LIGHT = (-0.55, 1.0, 0.45)
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # [m]
 FADE = 3.0
 """How fast the grid fades with the distance from the motion."""
-
-FAR_FOV = 3.0
-"""Field of view of a camera with nearly parallel rays [deg]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,29 +50,19 @@ class Floor:
         count = int(np.ceil(1.3 * self.size / self.step))
         origin = np.round(self.middle / self.step) * self.step
         along = np.linspace(-count, count, 16 * count + 1) * self.step
-        found: list[Float2D] = []
-        for k in range(-count, count + 1):
+        grid: list[Float2D] = []
+        for offset in np.arange(-count, count + 1) * self.step:
             for axis in (0, 1):
                 points = np.zeros((along.size, 3))
                 points[:, axis] = origin[axis] + along
-                points[:, 1 - axis] = origin[1 - axis] + k * self.step
-                found.append(points)
-        return found
+                points[:, 1 - axis] = origin[1 - axis] + offset
+                grid.append(points)
+        return grid
 
     def strength(self, points: Float2D) -> Float1D:
         """Return how much of the grid is left at points, 1 in the middle, 0 far away."""
         far = np.linalg.norm(points[:, :2] - self.middle, axis=1) / self.size
         return np.asarray(np.exp(-FADE * far**2))
-
-
-def far_camera(middle: Float1D, half: float, yaw: float, pitch: float, pixels: int) -> Camera:
-    """Return a camera so far away that its rays are nearly parallel; it sees `half` to each side.
-
-    Bullet's software renderer does not understand orthographic projections.
-    """
-    distance = half / np.tan(np.radians(FAR_FOV / 2.0))
-    eye = middle + distance * axes_of(yaw, pitch)[:, 2]
-    return Camera(eye, yaw, pitch, distance, pixels, pixels, FAR_FOV)
 
 
 def light_for(camera: Camera) -> Float1D:
@@ -97,7 +82,7 @@ def light_camera(light: Float1D, points: Float2D) -> Camera:
     yaw = float(np.degrees(np.arctan2(light[0], -light[1])))
     pitch = -float(np.degrees(np.arcsin(light[2])))
     half = 0.5 * float(np.linalg.norm(high - low))
-    return far_camera(0.5 * (low + high), half, yaw, pitch, SHADOW_PIXELS)
+    return Camera.distant(0.5 * (low + high), half, yaw, pitch, SHADOW_PIXELS)
 
 
 def backdrop(camera: Camera, floor: Floor) -> Image.Image:
@@ -106,7 +91,7 @@ def backdrop(camera: Camera, floor: Floor) -> Image.Image:
     share = np.linspace(0.0, 1.0, camera.height)[:, None, None] ** 1.5
     sky = np.broadcast_to(top + (bottom - top) * share, (camera.height, camera.width, 3))
     picture = Image.fromarray(sky.round().astype(np.uint8)).convert("RGBA")
-    big = camera.sized(camera.width * OVERSAMPLING, camera.height * OVERSAMPLING)
+    big = replace(camera, width=camera.width * OVERSAMPLING, height=camera.height * OVERSAMPLING)
     lines = Image.new("RGBA", (big.width, big.height), (*colors.GRID, 0))
     pen = ImageDraw.Draw(lines)
     for points in floor.lines():

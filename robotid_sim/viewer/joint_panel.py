@@ -1,11 +1,9 @@
 """The panel beside the robot: time, and every joint as shares of its limits."""
 
-import unicodedata
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import (
@@ -16,24 +14,21 @@ from robotid_sim.viewer.animation import (
     velocity_share,
 )
 from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.drawing import Drawing, plain, text_width
 
 WIDTH = 206
 """Width of the panel [units]; a unit is a pixel of a picture 480 pixels high."""
 ROW = 18
 HEAD = 62
 GAP = 8
-OVERSAMPLING = 2
 
 
-def plain(text: str) -> str:
-    """Return text in the letters that the built-in font has; accents are dropped."""
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "?"
-
-
-@cache
-def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Return Pillow's built-in font; no file of the system is needed."""
-    return ImageFont.load_default(size)
+def legend(animations: Sequence[Animation], models: Iterable[str]) -> list[tuple[str, Rgb]]:
+    """Return the names of two animations and of models, each with its color."""
+    notes = [(name, colors.model_color(name, k)) for k, name in enumerate(models)]
+    if len(animations) == 1:
+        return notes
+    return [(a.name, c) for a, c in zip(animations, colors.ANIMATIONS, strict=False)] + notes
 
 
 def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
@@ -52,11 +47,11 @@ def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
 
 
 class JointPanel:
-    """Draws the panel of one playback.
+    """Draws the panel of one animation.
 
     Parameters
     ----------
-    playback : Animation
+    animation : Animation
         What is shown; decides the columns.
     scale : float
         Pixels per unit.
@@ -65,80 +60,65 @@ class JointPanel:
     """
 
     def __init__(
-        self, playback: Animation, scale: float = 1.0, notes: Sequence[tuple[str, Rgb]] = ()
+        self, animation: Animation, scale: float = 1.0, notes: Sequence[tuple[str, Rgb]] = ()
     ) -> None:
-        self.playback = playback
-        self._unit = scale * OVERSAMPLING
-        self._scale = scale
-        self._columns = ["position", "velocity"] + ["torque"] * (playback.tau is not None)
-        self._notes = tuple(notes)
-        self._names = short_names(playback.robot.joint_names)
-        letters = font(100)
-        self._bars = 12 + 8 + max(0.105 * letters.getlength(name) for name in self._names)
-        rows = HEAD + ROW * playback.robot.dof + 6
-        self.size = (
-            round(WIDTH * scale),
-            round((rows + 15 * len(notes) + 4 * bool(notes)) * scale),
-        )
-        self._base = self._empty()
+        self.animation = animation
+        self._columns = ["position", "velocity"] + ["torque"] * (animation.tau is not None)
+        self._names = short_names(animation.robot.joint_names)
+        self._bars = 12 + 8 + max(text_width(name, 10.5) for name in self._names)
+        height = HEAD + ROW * animation.robot.dof + 6 + 15 * len(notes) + 4 * bool(notes)
+        self.size = (round(WIDTH * scale), round(height * scale))
+        self._base = Drawing(self.size, scale)
+        self._draw_base(self._base, notes)
 
-    def draw(self, sample: JointState, state: str = "") -> Image.Image:
-        """Return the panel at a sample; `state` is a word about the playing."""
-        picture = self._base.copy()
-        pen = ImageDraw.Draw(picture)
-        self._text(pen, (12, 25), f"t = {sample.t:.2f} s", 12.5, colors.INK)
-        if state:
-            self._text(pen, (WIDTH - 12, 26), state, 10.5, colors.MUTED, anchor="ra")
-        robot = self.playback.robot
-        shares = [position_share(robot, sample.q), velocity_share(robot, sample.dq)]
-        if sample.tau is not None:
-            shares.append(torque_share(robot, sample.tau))
+    def draw(self, state: JointState, note: str = "") -> Image.Image:
+        """Return the panel at a state; `note` is a word about the playing."""
+        drawing = self._base.copy()
+        drawing.text((12, 25), f"t = {state.t:.2f} s", 12.5, colors.INK)
+        drawing.text((WIDTH - 12, 26), note, 10.5, colors.MUTED, anchor="ra")
+        robot = self.animation.robot
+        shares = [position_share(robot, state.q), velocity_share(robot, state.dq)]
+        if state.tau is not None:
+            shares.append(torque_share(robot, state.tau))
         for column, values in enumerate(shares):
             for joint, share in enumerate(values):
-                self._bar(pen, joint, column, float(share))
-        return picture.reduce(OVERSAMPLING)
+                self._draw_share(drawing, joint, column, float(share))
+        return drawing.picture()
 
-    def _empty(self) -> Image.Image:
-        size = (self.size[0] * OVERSAMPLING, self.size[1] * OVERSAMPLING)
-        picture = Image.new("RGB", size, colors.PANEL)
-        pen = ImageDraw.Draw(picture)
-        edge = (0, 0, size[0] - 1, size[1] - 1)
-        pen.rectangle(edge, outline=colors.TRACK, width=OVERSAMPLING)
-        robot = self.playback.robot
+    def _draw_base(self, drawing: Drawing, notes: Sequence[tuple[str, Rgb]]) -> None:
+        robot = self.animation.robot
         title = plain(robot.name)
-        if title != plain(self.playback.name):
-            title = f"{title}: {plain(self.playback.name)}"
-        self._text(pen, (12, 8), title[:32], 12.5, colors.INK)
+        if title != plain(self.animation.name):
+            title = f"{title}: {plain(self.animation.name)}"
+        drawing.text((12, 8), title[:32], 12.5, colors.INK)
         for column, name in enumerate(self._columns):
             left, right = self._track(column)
-            self._text(pen, (0.5 * (left + right), 45), name, 9.5, colors.MUTED, anchor="ma")
+            drawing.text((0.5 * (left + right), 45), name, 9.5, colors.MUTED, anchor="ma")
         for joint, name in enumerate(self._names):
-            middle = HEAD + ROW * (joint + 0.5)
-            self._text(pen, (12, middle), name, 10.5, colors.INK, anchor="lm")
+            y = HEAD + ROW * (joint + 0.5)
+            drawing.text((12, y), name, 10.5, colors.INK, anchor="lm")
             for column in range(len(self._columns)):
-                self._box(pen, *self._track(column), middle - 3.5, middle + 3.5, colors.TRACK)
-        for k, (text, color) in enumerate(self._notes):
+                left, right = self._track(column)
+                drawing.bar((left, y - 3.5, right, y + 3.5), colors.TRACK)
+        for k, (text, color) in enumerate(notes):
             y = HEAD + ROW * robot.dof + 12 + 15 * k
-            self._box(pen, 12, 24, y - 2.5, y + 2.5, color)
-            self._text(pen, (30, y), plain(text), 10.5, colors.INK, anchor="lm")
-        return picture
+            drawing.bar((12, y - 2.5, 24, y + 2.5), color)
+            drawing.text((30, y), plain(text), 10.5, colors.INK, anchor="lm")
 
-    def _bar(self, pen: ImageDraw.ImageDraw, joint: int, column: int, share: float) -> None:
+    def _draw_share(self, drawing: Drawing, joint: int, column: int, share: float) -> None:
         left, right = self._track(column)
-        middle = HEAD + ROW * (joint + 0.5)
-        at = 0.5 * (left + right) + 0.5 * (right - left) * float(np.clip(share, -1.0, 1.0))
+        y = HEAD + ROW * (joint + 0.5)
         zero = 0.5 * (left + right)
-        over = abs(share) > 1.0
+        at = zero + 0.5 * (right - left) * float(np.clip(share, -1.0, 1.0))
+        color = (colors.POSITION, colors.VELOCITY, colors.warm(share))[column]
+        color = colors.LIMIT if abs(share) > 1.0 else color
+        middle = (zero - 0.5, y - 3.5, zero + 0.5, y + 3.5)
         if column == 0:
-            color = colors.LIMIT if over else colors.POSITION
-            self._box(pen, zero - 0.5, zero + 0.5, middle - 3.5, middle + 3.5, colors.GRID)
-            self._box(pen, at - 2.0, at + 2.0, middle - 5.0, middle + 5.0, color)
-            return
-        color = colors.VELOCITY if column == 1 else colors.warm(share)
-        color = colors.LIMIT if over else color
-        low, high = min(zero, at), max(zero, at)
-        self._box(pen, low, high, middle - 3.5, middle + 3.5, color)
-        self._box(pen, zero - 0.5, zero + 0.5, middle - 3.5, middle + 3.5, colors.MUTED)
+            drawing.bar(middle, colors.GRID)
+            drawing.bar((at - 2.0, y - 5.0, at + 2.0, y + 5.0), color)
+        else:
+            drawing.bar((min(zero, at), y - 3.5, max(zero, at), y + 3.5), color)
+            drawing.bar(middle, colors.MUTED)
 
     def _track(self, column: int) -> tuple[float, float]:
         """Return left and right end of a column's bars [units]."""
@@ -146,29 +126,3 @@ class JointPanel:
         width = (WIDTH - 12 - start - GAP * (count - 1)) / count
         left = start + column * (width + GAP)
         return left, left + width
-
-    def _box(
-        self,
-        pen: ImageDraw.ImageDraw,
-        left: float,
-        right: float,
-        top: float,
-        bottom: float,
-        color: Rgb,
-    ) -> None:
-        a, b, c, d = (round(value * self._unit) for value in (left, top, right, bottom))
-        pen.rectangle((a, b, max(a, c - 1), max(b, d - 1)), fill=color)
-
-    def _text(
-        self,
-        pen: ImageDraw.ImageDraw,
-        at: tuple[float, float],
-        text: str,
-        size: float,
-        color: Rgb,
-        anchor: str = "la",
-    ) -> None:
-        u = self._unit
-        pen.text(
-            (at[0] * u, at[1] * u), text, fill=color, font=font(round(size * u)), anchor=anchor
-        )

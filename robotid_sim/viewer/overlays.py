@@ -10,19 +10,18 @@ from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
 from robotid_sim.dynamics.kinematics import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import Camera
-from robotid_sim.viewer.colors import Rgb
-from robotid_sim.viewer.inertia_ellipsoid import Ellipsoid, inertia_ellipsoid
+from robotid_sim.viewer.colors import AXES, WHITE, Rgb
+from robotid_sim.viewer.drawing import OVERSAMPLING
+from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
 from robotid_sim.viewer.renderer import RenderedImage
-from robotid_sim.viewer.robot_visuals import AXIS_COLORS
 
-OVERSAMPLING = 2
 AHEAD, HIDDEN = 0.35, 0.28
 """Opacity of a path that is still to come, and factor for what is behind the robot."""
 BIAS = 0.01
 """Share of the depth by which a line must lie behind the robot to count as hidden."""
 
 
-class Canvas:
+class OverlayCanvas:
     """A transparent sheet over a picture, on which smooth lines are drawn.
 
     Parameters
@@ -35,35 +34,34 @@ class Canvas:
 
     def __init__(self, camera: Camera, unit: float) -> None:
         size = (camera.width * OVERSAMPLING, camera.height * OVERSAMPLING)
-        self.camera = camera
-        self._unit = unit * OVERSAMPLING
-        self._sheet = Image.new("RGBA", size, (255, 255, 255, 0))
+        self.camera, self._unit = camera, unit * OVERSAMPLING
+        self._sheet = Image.new("RGBA", size, (*WHITE, 0))
         self._pen = ImageDraw.Draw(self._sheet)
 
     def line(self, uv: Float2D, color: Rgb, width: float, opacity: float = 1.0) -> None:
         """Draw a chain of points given in pixels of the picture, shape (N, 2)."""
         if len(uv) > 1:
-            points = (np.clip(uv, -1e4, 1e4) * OVERSAMPLING).ravel().tolist()
-            fill = (*color, round(255 * opacity))
-            stroke = max(1, round(width * self._unit))
-            self._pen.line(points, fill=fill, width=stroke, joint="curve")
+            fill, stroke = (*color, round(255 * opacity)), max(1, round(width * self._unit))
+            self._pen.line(_places(uv), fill=fill, width=stroke, joint="curve")
 
     def area(self, uv: Float2D, color: Rgb, opacity: float) -> None:
         """Fill a polygon; it covers what was drawn below it."""
-        points = (np.clip(uv, -1e4, 1e4) * OVERSAMPLING).ravel().tolist()
-        self._pen.polygon(points, fill=(*color, round(255 * opacity)))
+        self._pen.polygon(_places(uv), fill=(*color, round(255 * opacity)))
 
     def dot(self, uv: Float1D, color: Rgb, radius: float) -> None:
         """Draw a round mark with a white rim."""
-        x, y = np.clip(uv, -1e4, 1e4) * OVERSAMPLING
-        for r, fill in ((radius + 1.2, (255, 255, 255)), (radius, color)):
-            reach = r * self._unit
-            self._pen.ellipse((x - reach, y - reach, x + reach, y + reach), fill=(*fill, 255))
+        for r, fill in ((radius + 1.2, WHITE), (radius, color)):
+            self._pen.circle(_places(uv), r * self._unit, (*fill, 255))
 
     def lay_on(self, picture: Image.Image) -> None:
         """Lay the sheet on a picture."""
         sheet = self._sheet.reduce(OVERSAMPLING)
         picture.paste(sheet, (0, 0), sheet)
+
+
+def _places(uv: Float) -> list[float]:
+    """Return pixels of the picture as places on the sheet."""
+    return (np.clip(uv, -1e4, 1e4) * OVERSAMPLING).ravel().tolist()
 
 
 class PathOverlay:
@@ -73,13 +71,11 @@ class PathOverlay:
         self._times, self._path, self._color = times, path, color
         self._uv, self._depth = camera.project(path)
 
-    def draw(self, canvas: Canvas, shot: RenderedImage, time: float) -> None:
-        """Draw the path at a time; `shot` is the robot in front of it."""
-        hidden = self._depth * (1.0 - BIAS) > shot.depth_at(self._uv)
+    def draw(self, canvas: OverlayCanvas, image: RenderedImage, time: float) -> None:
+        """Draw the path at a time; `image` is the robot in front of it."""
+        hidden = self._depth * (1.0 - BIAS) > image.depth_at(self._uv)
         now = int(np.clip(np.searchsorted(self._times, time), 1, self._times.size - 1))
-        share = (time - self._times[now - 1]) / (self._times[now] - self._times[now - 1])
-        share = float(np.clip(share, 0.0, 1.0))
-        tip = self._uv[now - 1] + share * (self._uv[now] - self._uv[now - 1])
+        tip = np.array([np.interp(time, self._times, uv) for uv in self._uv.T])
         ahead = np.vstack([tip, self._uv[now:]])
         behind = np.vstack([self._uv[:now], tip])
         for uv, seen, width, opacity in (
@@ -92,47 +88,47 @@ class PathOverlay:
         canvas.dot(tip, self._color, 3.2)
 
 
-def draw_frames(canvas: Canvas, robot: Robot, q: Float1D, size: float) -> None:
+def draw_frames(canvas: OverlayCanvas, robot: Robot, q: Float1D, size: float) -> None:
     """Draw the axes of every link frame and of the tip: x red, y green, z blue."""
     poses = link_poses(robot, q)
     for T in [*poses, poses[-1] @ robot.T_last_tip]:
-        for axis, color in zip(T[:3, :3].T, AXIS_COLORS, strict=True):
+        for axis, color in zip(T[:3, :3].T, AXES, strict=True):
             uv, _ = canvas.camera.project(np.array([T[:3, 3], T[:3, 3] + size * axis]))
-            red, green, blue = (round(255 * value) for value in color[:3])
-            canvas.line(uv, (red, green, blue), 1.8)
+            canvas.line(uv, color, 1.8)
 
 
 def draw_inertia(
-    canvas: Canvas, models: Mapping[str, Robot], colors: Mapping[str, Rgb], q: Float1D
+    canvas: OverlayCanvas, models: Mapping[str, Robot], colors: Mapping[str, Rgb], q: Float1D
 ) -> None:
     """Draw the inertia ellipsoids of models as outlines with their sections, and their COMs."""
-    for fill in (True, False):
-        for name, robot in models.items():
-            for link, T in zip(robot.links, link_poses(robot, q), strict=True):
-                found = inertia_ellipsoid(link.phi)
-                if found is not None:
-                    _draw_ellipsoid(canvas, found, T, colors[name], fill=fill)
-    for name, robot in models.items():
-        for link, T in zip(robot.links, link_poses(robot, q), strict=True):
-            if link.phi[0] > 0.0:
-                com = T[:3, :3] @ (link.phi[1:4] / link.phi[0]) + T[:3, 3]
-                canvas.dot(canvas.camera.project(com)[0], colors[name], 2.6)
+    bodies = [
+        (colors[name], link.phi, T)
+        for name, robot in models.items()
+        for link, T in zip(robot.links, link_poses(robot, q), strict=True)
+    ]
+    for draw in (_fill_ellipsoid, _draw_ellipsoid):
+        for color, phi, T in bodies:
+            if ellipsoid := inertia_ellipsoid(phi):
+                axes = T[:3, :3] @ (ellipsoid.rotation * ellipsoid.semi_axes)
+                draw(canvas, T[:3, :3] @ ellipsoid.center + T[:3, 3], axes, color)
+    for color, phi, T in bodies:
+        if phi[0] > 0.0:
+            com = T[:3, :3] @ (phi[1:4] / phi[0]) + T[:3, 3]
+            canvas.dot(canvas.camera.project(com)[0], color, 2.6)
 
 
-def _draw_ellipsoid(canvas: Canvas, body: Ellipsoid, T: Float2D, color: Rgb, *, fill: bool) -> None:
-    axes = T[:3, :3] @ (body.rotation * body.semi_axes)
-    center = T[:3, :3] @ body.center + T[:3, 3]
+def _fill_ellipsoid(canvas: OverlayCanvas, center: Float1D, axes: Float2D, color: Rgb) -> None:
+    canvas.area(_outline(canvas.camera, center, axes), color, 0.10)
+
+
+def _draw_ellipsoid(canvas: OverlayCanvas, center: Float1D, axes: Float2D, color: Rgb) -> None:
     turn = np.linspace(0.0, 2.0 * np.pi, 49)
     c, s = np.cos(turn)[:, None], np.sin(turn)[:, None]
-    sections = [center + c * axes[:, i] + s * axes[:, j] for i, j in ((0, 1), (1, 2), (2, 0))]
-    if not fill:
-        for section in sections:
-            canvas.line(canvas.camera.project(section)[0], color, 0.7, 0.55)
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        section = center + c * axes[:, i] + s * axes[:, j]
+        canvas.line(canvas.camera.project(section)[0], color, 0.7, 0.55)
     outline = _outline(canvas.camera, center, axes)
-    if fill:
-        canvas.area(outline, color, 0.10)
-    else:
-        canvas.line(np.vstack([outline, outline[:1]]), color, 1.4)
+    canvas.line(np.vstack([outline, outline[:1]]), color, 1.4)
 
 
 def _outline(camera: Camera, center: Float1D, axes: Float2D) -> Float2D:

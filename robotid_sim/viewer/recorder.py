@@ -1,4 +1,4 @@
-"""Recording a playback to a picture or a film, without a display."""
+"""Recording an animation to a picture or a film, without a display."""
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class Recording:
 
 
 def require_recordable(
-    path: str | Path, view: ViewSettings, fps: float = 30.0, speed: float = 1.0
+    path: str | Path, settings: ViewSettings, fps: float = 30.0, speed: float = 1.0
 ) -> None:
     """Raise unless a recording to `path` can be made; to be asked before work that takes long.
 
@@ -57,8 +57,8 @@ def require_recordable(
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {known}")
+        names = ", ".join(FORMATS)
+        raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
     if not 0.1 <= fps <= 240.0:
         raise OptionError(f"{fps:g} frames per second are not usable; give 0.1 to 240")
     if not 0.01 <= speed <= 100.0:
@@ -66,8 +66,10 @@ def require_recordable(
     if suffix == ".gif" and fps > FASTEST_GIF:
         raise OptionError(f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}")
     if suffix == ".mp4":
-        if view.width % 2 or view.height % 2:
-            raise OptionError(f"an MP4 needs even width and height, not {view.width}x{view.height}")
+        if settings.width % 2 or settings.height % 2:
+            raise OptionError(
+                f"an MP4 needs even width and height, not {settings.width}x{settings.height}"
+            )
         _imageio()
     if Path(path).is_dir():
         raise FileFormatError(f"cannot write {path}: it is a folder")
@@ -75,9 +77,9 @@ def require_recordable(
 
 
 def record(
-    playbacks: Animation | Sequence[Animation],
+    animations: Animation | Sequence[Animation],
     path: str | Path,
-    view: ViewSettings | None = None,
+    settings: ViewSettings | None = None,
     *,
     models: Mapping[str, Robot] | None = None,
     fps: float = 30.0,
@@ -85,15 +87,15 @@ def record(
     time: float | None = None,
     progress: Progress = silent,
 ) -> Recording:
-    """Render a playback to a file: ``.png`` one picture, ``.gif`` or ``.mp4`` a film.
+    """Render an animation to a file: ``.png`` one picture, ``.gif`` or ``.mp4`` a film.
 
     Parameters
     ----------
-    playbacks : Animation or sequence of Animation
+    animations : Animation or sequence of Animation
         The motion; a second one is shown as a ghost.
     path : str or Path
         The file; its suffix decides the format.
-    view : ViewSettings, optional
+    settings : ViewSettings, optional
         Size, camera, layers, renderer.
     models : mapping of str to Robot, optional
         Models whose masses the layer ``inertia`` shows.
@@ -111,34 +113,34 @@ def record(
     OptionError, MissingExtraError, FileFormatError
         As `require_recordable`, before any work; or if the time lies outside the motion.
     """
-    view = view or ViewSettings()
-    shown = [playbacks] if isinstance(playbacks, Animation) else list(playbacks)
-    require_recordable(path, view, fps, speed)
-    first = shown[0]
-    if time is not None and Path(path).suffix.lower() != ".png":
-        raise OptionError(f"a time is for a picture (.png), not for the film {path}")
-    if time is not None and not first.start <= time <= first.end:
-        raise OptionError(
-            f"time {time:g} s is not in the motion, which takes {first.start:g} to {first.end:g} s"
-        )
+    settings = settings or ViewSettings()
+    motions = [animations] if isinstance(animations, Animation) else list(animations)
+    require_recordable(path, settings, fps, speed)
+    start, end = motions[0].start, motions[0].end
     suffix = Path(path).suffix.lower()
-    if suffix == ".png" and view.renderer == "auto":
-        view = replace(view, renderer="software")  # for one picture, asking takes too long
-    with Compositor(shown, view, models) as film, atomic_path(path) as temporary:
+    if time is not None and suffix != ".png":
+        raise OptionError(f"a time is for a picture (.png), not for the film {path}")
+    if time is not None and not start <= time <= end:
+        raise OptionError(
+            f"time {time:g} s is not in the motion, which takes {start:g} to {end:g} s"
+        )
+    if suffix == ".png" and settings.renderer == "auto":
+        settings = replace(settings, renderer="software")  # for one picture, asking takes too long
+    count = 1 if suffix == ".png" else max(1, round((end - start) / speed * fps))
+    with Compositor(motions, settings, models) as compositor, atomic_path(path) as temporary:
         if suffix == ".png":
-            moment = 0.5 * (first.start + first.end) if time is None else time
-            film.frame(moment, SHARP).save(temporary, optimize=True)
-            count = 1
+            moment = 0.5 * (start + end) if time is None else time
+            compositor.frame(moment, SHARP).save(temporary, optimize=True)
         else:
-            count = max(1, round((first.end - first.start) / speed * fps))
-            times = first.start + np.arange(count) * speed / fps
-            frames = (film.frame(t, SMOOTH) for t in _counted(times, progress))
+            times = start + np.arange(count) * speed / fps
+            frames = (compositor.frame(t, SMOOTH) for t in _counted(times, progress))
             if suffix == ".gif":
-                samples = [film.frame(t, 1.0) for t in times[:: max(1, count // PALETTE_FRAMES)]]
+                few = times[:: max(1, count // PALETTE_FRAMES)]
+                samples = [compositor.frame(t, 1.0) for t in few]
                 _write_gif(frames, count, samples, temporary, fps)
             else:
                 _write_mp4(frames, temporary, fps)
-        return Recording(Path(path), count, film.renderer)
+        return Recording(Path(path), count, compositor.renderer)
 
 
 def _counted(times: np.ndarray[Any, Any], progress: Progress) -> Iterator[float]:

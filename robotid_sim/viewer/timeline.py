@@ -1,19 +1,18 @@
-"""The strip at the bottom of the window: a time line to click on, and the keys."""
+"""The time line at the bottom of the window, to click on, and the keys below it."""
 
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.joint_panel import font
+from robotid_sim.viewer.drawing import Drawing, Point, text_width
 from robotid_sim.viewer.playback_controls import KEYS, PlaybackControls
 
-OVERSAMPLING = 2
 HEIGHT = 58
 """[units]"""
 SIDE = 14
 LINE_TOP, LINE_BOTTOM = 14, 20
-CAPS = 31
+KEYS_TOP = 31
 """Top of the keys [units]."""
-CAP = 17
+KEY_SIZE = 17
 """Height and least width of a key."""
 TEXT = 10.5
 
@@ -22,26 +21,24 @@ ARROWS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
 class Timeline:
-    """Draws the strip.
+    """Draws the time line.
 
     Parameters
     ----------
-    player : PlaybackControls
+    controls : PlaybackControls
         Whose state it shows.
     scale : float
         Pixels per unit.
     """
 
-    def __init__(self, player: PlaybackControls, scale: float = 1.0) -> None:
-        self._player = player
-        self._unit = scale * OVERSAMPLING
-        self._letters = font(100)
-        width = SIDE + sum(self._group_width(group) + 12.0 for group in KEYS) - 12.0 + SIDE
-        self.units = width
-        self.size = (round(width * scale), round(HEIGHT * scale))
+    def __init__(self, controls: PlaybackControls, scale: float = 1.0) -> None:
+        self._controls, self._scale = controls, scale
+        groups = [sum(_key_width(k) + 3.0 for k in g[:-1]) + _word_width(g[-1]) for g in KEYS]
+        self.units = 2.0 * SIDE + sum(groups) + 12.0 * (len(KEYS) - 1)
+        self.size = (round(self.units * scale), round(HEIGHT * scale))
 
     def share_at(self, x: float, y: float) -> float | None:
-        """Return the share of the motion at a place in the strip, shares of its width and height.
+        """Return the share of the motion at a place, in shares of the picture's width and height.
 
         None off the time line.
         """
@@ -52,77 +49,46 @@ class Timeline:
         return min(max(share, 0.0), 1.0) if -0.02 <= share <= 1.02 else None
 
     def draw(self) -> Image.Image:
-        """Return the strip as the player is now."""
-        size = (self.size[0] * OVERSAMPLING, self.size[1] * OVERSAMPLING)
-        picture = Image.new("RGB", size, colors.PANEL)
-        pen = ImageDraw.Draw(picture)
-        u, player = self._unit, self._player
-        edge = (0, 0, size[0] - 1, size[1] - 1)
-        pen.rectangle(edge, outline=colors.TRACK, width=OVERSAMPLING)
-        left, right = SIDE, self.units - SIDE
-        at = left + player.share * (right - left)
+        """Return the picture of the present state."""
+        drawing = Drawing(self.size, self._scale)
+        right = self.units - SIDE
+        at = SIDE + self._controls.share * (right - SIDE)
         for end, color in ((right, colors.TRACK), (at, colors.PATH)):
-            box = (left * u, LINE_TOP * u, end * u, LINE_BOTTOM * u)
-            pen.rounded_rectangle(box, radius=3 * u, fill=color)
-        middle = 0.5 * (LINE_TOP + LINE_BOTTOM)
+            drawing.rounded((SIDE, LINE_TOP, end, LINE_BOTTOM), color)
+        u, middle = drawing.unit, 0.5 * (LINE_TOP + LINE_BOTTOM)
         knob = ((at - 6) * u, (middle - 6) * u, (at + 6) * u, (middle + 6) * u)
-        pen.ellipse(knob, fill=colors.PATH, outline=colors.PANEL, width=round(1.5 * u))
-        x = float(SIDE)
-        for group in KEYS:
-            x = self._draw_group(pen, x, group) + 12.0
-        return picture.reduce(OVERSAMPLING)
+        drawing.pen.ellipse(knob, colors.PATH, colors.PANEL, round(1.5 * u))
+        x, y = float(SIDE), KEYS_TOP + 0.5 * KEY_SIZE
+        for *keys, word in KEYS:
+            for key in keys:
+                self._draw_key(drawing, (x, y), key)
+                x += _key_width(key) + 3.0
+            drawing.text((x + 1.0, y), word, TEXT, colors.MUTED, anchor="lm")
+            x += _word_width(word) + 12.0
+        return drawing.picture()
 
-    def _draw_group(self, pen: ImageDraw.ImageDraw, x: float, group: tuple[str, ...]) -> float:
-        """Draw keys and their word from `x` on; return where they end [units]."""
-        u = self._unit
-        for key in group[:-1]:
-            width, active = self._cap_width(key), self._player.is_on(key)
-            box = (x * u, CAPS * u, (x + width) * u, (CAPS + CAP) * u)
-            fill = colors.PATH if active else colors.PANEL
-            pen.rounded_rectangle(
-                box, radius=3 * u, fill=fill, outline=colors.GRID, width=round(0.7 * u)
-            )
+    def _draw_key(self, drawing: Drawing, at: Point, key: str) -> None:
+        """Draw a key; `at` is the middle of its left side."""
+        width, active = _key_width(key), self._controls.is_on(key)
+        box = (at[0], KEYS_TOP, at[0] + width, KEYS_TOP + KEY_SIZE)
+        drawing.rounded(box, colors.PATH if active else colors.PANEL, colors.GRID)
+        middle = (at[0] + 0.5 * width, at[1])
+        if key in ARROWS:
+            (x, y), (dx, dy) = middle, ARROWS[key]
+            tip = (x + 3.6 * dx, y + 3.6 * dy)
+            ends = [(x - 2.6 * dx + s * dy, y - 2.6 * dy + s * dx) for s in (3.4, -3.4)]
+            points = [value * drawing.unit for point in (tip, *ends) for value in point]
+            drawing.pen.polygon(points, fill=colors.INK)
+        else:
+            label = key.upper() if len(key) == 1 else key
             color = colors.PANEL if active else colors.INK
-            middle = (x + 0.5 * width, CAPS + 0.5 * CAP)
-            if key in ARROWS:
-                self._arrow(pen, middle, key)
-            else:
-                label = key.upper() if len(key) == 1 else key
-                self._text(pen, middle, label, color, anchor="mm")
-            x += width + 3.0
-        self._text(pen, (x + 1.0, CAPS + 0.5 * CAP), group[-1], colors.MUTED, anchor="lm")
-        return x + 1.0 + self._length(group[-1])
+            drawing.text(middle, label, TEXT, color, anchor="mm")
 
-    def _arrow(self, pen: ImageDraw.ImageDraw, at: tuple[float, float], key: str) -> None:
-        along = ARROWS[key]
-        across = (along[1], along[0])
-        tip = [(at[k] + 3.6 * along[k]) * self._unit for k in (0, 1)]
-        ends = [
-            [(at[k] - 2.6 * along[k] + side * 3.4 * across[k]) * self._unit for k in (0, 1)]
-            for side in (1, -1)
-        ]
-        pen.polygon([*tip, *ends[0], *ends[1]], fill=colors.INK)
 
-    def _text(
-        self,
-        pen: ImageDraw.ImageDraw,
-        at: tuple[float, float],
-        text: str,
-        color: colors.Rgb,
-        anchor: str,
-    ) -> None:
-        u = self._unit
-        size = font(round(TEXT * u))
-        pen.text((at[0] * u, at[1] * u), text, fill=color, font=size, anchor=anchor)
+def _key_width(key: str) -> float:
+    narrow = key in ARROWS or len(key) == 1
+    return float(KEY_SIZE) if narrow else text_width(key, TEXT) + 10.0
 
-    def _length(self, text: str) -> float:
-        return self._letters.getlength(text) * TEXT / 100.0
 
-    def _cap_width(self, key: str) -> float:
-        if key in ARROWS or len(key) == 1:
-            return float(CAP)
-        return self._length(key) + 10.0
-
-    def _group_width(self, group: tuple[str, ...]) -> float:
-        caps = sum(self._cap_width(key) + 3.0 for key in group[:-1])
-        return caps + 1.0 + self._length(group[-1])
+def _word_width(word: str) -> float:
+    return 1.0 + text_width(word, TEXT)

@@ -1,4 +1,4 @@
-"""How a playback is shown: what a recording and the viewer have in common."""
+"""How an animation is shown: what a recording and the window have in common."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ SMALLEST, LARGEST = 16, 4096  # [pixels]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewSettings:
-    """How a playback is shown."""
+    """How an animation is shown."""
 
     width: int = 640
     """[pixels]"""
@@ -40,5 +40,5 @@ class ViewSettings:
         for name in sorted(self.layers - set(LAYERS)):
             raise UnknownNameError(f"unknown layer '{name}'; known: {', '.join(LAYERS)}")
         if self.renderer not in RENDERERS:
-            known = ", ".join(RENDERERS)
-            raise UnknownNameError(f"unknown renderer '{self.renderer}'; known: {known}")
+            names = ", ".join(RENDERERS)
+            raise UnknownNameError(f"unknown renderer '{self.renderer}'; known: {names}")

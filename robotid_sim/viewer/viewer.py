@@ -1,4 +1,4 @@
-"""Showing a playback in PyBullet's window."""
+"""Showing an animation in PyBullet's window, which is another process."""
 
 import pickle
 import subprocess
@@ -18,8 +18,8 @@ OPENING, GRACE = 120.0, 5.0
 
 
 def show(
-    playbacks: Animation | Sequence[Animation],
-    view: ViewSettings | None = None,
+    animations: Animation | Sequence[Animation],
+    settings: ViewSettings | None = None,
     *,
     models: Mapping[str, Robot] | None = None,
     speed: float = 1.0,
@@ -31,9 +31,9 @@ def show(
 
     Parameters
     ----------
-    playbacks : Animation or sequence of Animation
+    animations : Animation or sequence of Animation
         The motion; a second one is shown as a ghost.
-    view : ViewSettings, optional
+    settings : ViewSettings, optional
         Size of the window; camera and layers at first.
     models : mapping of str to Robot, optional
         Models whose masses can be shown; by default the robot of the motion.
@@ -56,9 +56,11 @@ def show(
     # Imported here, for it loads what only a window needs.
     from robotid_sim.viewer.window import FAILED, OPENED, ViewerInput
 
-    shown = (playbacks,) if isinstance(playbacks, Animation) else tuple(playbacks)
-    view = view or ViewSettings(width=1280, height=800)
-    content = ViewerInput(shown, dict(models or {"model": shown[0].robot}), view, speed, loop)
+    motions = (animations,) if isinstance(animations, Animation) else tuple(animations)
+    settings = settings or ViewSettings(width=1280, height=800)
+    content = ViewerInput(
+        motions, dict(models or {"model": motions[0].robot}), settings, speed, loop
+    )
     with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
         pickle.dump(content, letter)
         letter.seek(0)

@@ -1,7 +1,7 @@
-"""What stands in PyBullet's window: the robot in its guises, ghosts, masses, frames, floor, path.
+"""What stands in PyBullet's window: robot, ghost, masses, frames, floor, tool path.
 
 Commands that change what is drawn, a color or a texture, wait for the window's next frame; those
-that move a body do not. So what can be switched stays once it has been made and stands elsewhere
+that move a body do not. So what can be switched stays once it has been loaded and stands elsewhere
 while it is off, and at most one waiting command is given at a time.
 """
 
@@ -12,18 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from robotid_sim.engine.quiet import captured_output
+from robotid_sim.engine.client import EngineClient
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation, JointState, torque_share
-from robotid_sim.viewer.billboards import SKY, add_floor
-from robotid_sim.viewer.bounds import drawable, motion_points, with_masses
+from robotid_sim.viewer.billboards import add_floor
+from robotid_sim.viewer.bounds import visuals_and_bounds
 from robotid_sim.viewer.colors import Rgb
 from robotid_sim.viewer.posed_robot import PosedRobot
 from robotid_sim.viewer.robot_visuals import VisualPart, frame_parts, inertia_parts, reach
-
-with captured_output():  # prints its build time
-    import pybullet
 
 GHOST_OPACITY, FADED = 0.4, 0.25
 
@@ -34,17 +31,22 @@ AHEAD = 0.35
 """Opacity of the path that is still to come."""
 TONES = 24
 """Steps of the torque color."""
-POSES = 120
+
+Update = Callable[[JointState, set[str]], bool]
+"""Brings something up to date with a state and the layers shown.
+
+It gives the window at most one command for which it waits, and returns whether it did.
+"""
 
 
 class WindowContent:
-    """Everything in the window but the cards.
+    """Everything in the window but panel and time line.
 
     Parameters
     ----------
-    client : int
-        PyBullet client with a window.
-    playbacks : sequence of Animation
+    client : EngineClient
+        With a window.
+    animations : sequence of Animation
         The motion, and optionally one more as a ghost.
     models : mapping of str to Robot
         Whose masses are shown.
@@ -56,110 +58,87 @@ class WindowContent:
 
     def __init__(
         self,
-        client: int,
-        playbacks: Sequence[Animation],
+        client: EngineClient,
+        animations: Sequence[Animation],
         models: Mapping[str, Robot],
         folder: Path,
         *,
         masses: bool,
     ) -> None:
-        self._client = client
-        self.playback = playbacks[0]
-        robot = self.playback.robot
-        poses = [p.q[:: max(1, p.t.size // POSES)] for p in playbacks]
-        parts, surface = drawable(robot)
-        if masses:
-            surface = with_masses(surface, models.values())
-        self.points = motion_points(robot, surface, np.vstack(poses))
-        self._puppets = {"robot": PosedRobot(client, robot, parts)}
-        self._makers = self._wardrobe(playbacks, models)
-        self._ghost_motion = playbacks[1] if len(playbacks) > 1 else None
-        self._models = tuple(models)
-        self._posed: tuple[float, list[str]] | None = None
-        self._paths = [
-            _PathPoints(client, p, color)
-            for p, color in zip(playbacks, (colors.PATH, colors.GHOST), strict=False)
-        ]
-        self._tones = [0] * (robot.dof + 1)
+        self.animation, self._models = animations[0], models
+        self._client, self._robot = client, self.animation.robot
+        bounding = models.values() if masses else ()
+        self._parts, self.points = visuals_and_bounds(animations, bounding)
+        self._posed = {"robot": self._load("robot")}
+        self._ghost = animations[1] if len(animations) > 1 else None
+        self._last: tuple[float, list[str]] | None = None
+        paths = zip(animations, colors.ANIMATIONS, strict=False)
+        self._paths = [_PathPoints(client, a, color) for a, color in paths]
+        self._tones = [0] * (self._robot.dof + 1)
         self._next_body = 0
         add_floor(client, self.points, folder)
 
-    def _wardrobe(
-        self, playbacks: Sequence[Animation], models: Mapping[str, Robot]
-    ) -> dict[str, Callable[[], PosedRobot]]:
-        """Return what makes each puppet when it is first seen; loading takes a moment."""
-        client, robot = self._client, playbacks[0].robot
-        parts, size = self._puppets["robot"].parts, reach(robot)
-        moving = [part for part in parts if part.body >= 0]
-        cold, pale = colors.warm(0.0), colors.GHOST
-
-        def masses(name: str, index: int) -> PosedRobot:
-            color = colors.rgba(colors.model_color(name, index))
-            found = inertia_parts(models[name], color, dot=0.014 * size)
-            return PosedRobot(client, models[name], found)
-
-        return {
-            "torque": lambda: PosedRobot(client, robot, _tinted(parts, cold, 1.0), merged=True),
-            "faded": lambda: PosedRobot(client, robot, _tinted(parts, None, FADED)),
-            "ghost": lambda: PosedRobot(
-                client, robot, _tinted(moving, pale, GHOST_OPACITY), merged=True
-            ),
-            "frames": lambda: PosedRobot(client, robot, frame_parts(robot, 0.12 * size)),
-            **{f"masses of {name}": partial(masses, name, k) for k, name in enumerate(models)},
-        }
-
-    def pose(self, sample: JointState, layers: set[str]) -> None:
-        """Move everything to a sample, and show or hide what is switched."""
-        shown = self._shown(sample, layers)
-        if (sample.t, shown) == self._posed:
+    def pose(self, state: JointState, layers: set[str]) -> None:
+        """Move everything to a state, and show or hide what is switched."""
+        visible = self._visible(state, layers)
+        if (state.t, visible) == self._last:
             return
-        self._posed = sample.t, shown
-        for name in shown:
-            if name not in self._puppets:
-                self._puppets[name] = self._makers[name]()
-        for name, puppet in self._puppets.items():
-            puppet.show(visible=name in shown)
-            if name == "ghost" and self._ghost_motion is not None:
-                puppet.pose(self._ghost_motion.at(sample.t).q)
-            elif puppet.visible:
-                puppet.pose(sample.q)
+        self._last = state.t, visible
+        for name in visible:
+            if name not in self._posed:  # loading takes a moment
+                self._posed[name] = self._load(name)
+        for name, posed in self._posed.items():
+            posed.show(visible=name in visible)
+            if name == "ghost" and self._ghost is not None:
+                posed.pose(self._ghost.at(state.t).q)
+            elif posed.visible:
+                posed.pose(state.q)
 
-    def _shown(self, sample: JointState, layers: set[str]) -> list[str]:
-        """Return the names of the puppets that are to be seen."""
+    def updates(self) -> list[Update]:
+        """Return the functions that bring colors up to date."""
+        return [self._color_next_body, *(path.update for path in self._paths)]
+
+    def _load(self, name: str) -> PosedRobot:
+        """Return what `_visible` calls by this name."""
+        robot, parts, size = self._robot, self._parts, reach(self._robot)
+        load = partial(PosedRobot, self._client, robot)
+        if name == "torque":
+            return load(_tinted(parts, colors.warm(0.0), 1.0), merged=True)
+        if name == "faded":
+            return load(_tinted(parts, None, FADED))
+        if name == "ghost":
+            moving = [part for part in parts if part.body >= 0]
+            return load(_tinted(moving, colors.GHOST, GHOST_OPACITY), merged=True)
+        if name == "frames":
+            return load(frame_parts(robot, 0.12 * size))
+        if name == "robot":
+            return load(parts)
+        model = name.removeprefix("masses of ")
+        color = colors.rgba(colors.model_color(model, list(self._models).index(model)))
+        masses = inertia_parts(self._models[model], color, dot=0.014 * size)
+        return PosedRobot(self._client, self._models[model], masses)
+
+    def _visible(self, state: JointState, layers: set[str]) -> list[str]:
+        """Return the names of the posed robots that are to be seen."""
         masses = "inertia" in layers
-        if "torque" in layers and sample.tau is not None:
+        if "torque" in layers and state.tau is not None:
             names = ["torque"]
         else:
             names = ["faded" if masses else "robot"]
-        if masses:
-            names += [f"masses of {name}" for name in self._models]
-        names += ["frames"] * ("frames" in layers) + ["ghost"] * (self._ghost_motion is not None)
-        return names
+        names += [f"masses of {name}" for name in self._models] * masses
+        return names + ["frames"] * ("frames" in layers) + ["ghost"] * (self._ghost is not None)
 
-    def updates(self) -> list[Callable[[JointState, set[str]], bool]]:
-        """Return the functions that bring colors up to date.
-
-        Each takes the sample and the layers shown, gives the window at most one command for which
-        it waits, and returns whether it did.
-        """
-
-        def follow(path: _PathPoints) -> Callable[[JointState, set[str]], bool]:
-            return lambda sample, layers: path.update(sample.t, visible="path" in layers)
-
-        return [self._color_next_body, *(follow(path) for path in self._paths)]
-
-    def _color_next_body(self, sample: JointState, layers: set[str]) -> bool:
-        if "torque" not in self._puppets or sample.tau is None or "torque" not in layers:
+    def _color_next_body(self, state: JointState, layers: set[str]) -> bool:
+        if "torque" not in self._posed or state.tau is None or "torque" not in layers:
             return False
-        shares = torque_share(self.playback.robot, sample.tau)
+        shares = torque_share(self._robot, state.tau)
         tones = [round(TONES * min(abs(float(share)), 1.0)) for share in shares] + [0]
         for _ in tones:  # the last one is the base, which bears no torque of its own
-            self._next_body = (self._next_body + 1) % len(tones)
-            tone = tones[self._next_body]
-            if tone != self._tones[self._next_body]:
-                self._tones[self._next_body] = tone
-                body = self._next_body if self._next_body < len(shares) else -1
-                self._puppets["torque"].paint({body: colors.rgba(colors.warm(tone / TONES))})
+            k = self._next_body = (self._next_body + 1) % len(tones)
+            if tones[k] != self._tones[k]:
+                self._tones[k] = tones[k]
+                color = colors.rgba(colors.warm(tones[k] / TONES))
+                self._posed["torque"].paint({k if k < len(shares) else -1: color})
                 return True
         return False
 
@@ -167,53 +146,44 @@ class WindowContent:
 class _PathPoints:
     """The tool path as points close together: the one line drawing that takes one command."""
 
-    def __init__(self, client: int, playback: Animation, color: Rgb) -> None:
-        path, times = playback.tool_path(), playback.t
+    def __init__(self, client: EngineClient, animation: Animation, color: Rgb) -> None:
+        path = animation.tool_path()
         along = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))]
-        count = along[-1] / (PATH_STEP * reach(playback.robot))
+        count = along[-1] / (PATH_STEP * reach(animation.robot))
         even = np.linspace(0.0, along[-1], int(np.clip(count, 2, MOST_POINTS)))
         self._points = np.column_stack([np.interp(even, along, axis) for axis in path.T]).tolist()
-        self._times = np.interp(even, along, times)
-        faint = [AHEAD * c + (1.0 - AHEAD) * s for c, s in zip(color, SKY, strict=True)]
-        self._colors = [[value / 255.0 for value in rgb] for rgb in (faint, color)]
+        self._times = np.interp(even, along, animation.t)
+        faint = AHEAD * np.array(color) + (1.0 - AHEAD) * np.array(colors.WINDOW_SKY)
+        self._colors = [(faint / 255.0).tolist(), [value / 255.0 for value in color]]
         self._client = client
         self._items: list[int] = []
-        self._shown = -1
+        self._drawn = -1
 
-    def update(self, time: float, *, visible: bool) -> bool:
-        """Color the path up to a time [s]; return whether there was anything to do."""
-        done = max(1, int(np.searchsorted(self._times, time, side="right"))) if visible else -1
-        if done == self._shown:
+    def update(self, state: JointState, layers: set[str]) -> bool:
+        """Color the path up to a state; return whether there was anything to do."""
+        visible = "path" in layers
+        count = max(1, int(np.searchsorted(self._times, state.t, side="right"))) if visible else -1
+        if count == self._drawn:
             return False
-        self._shown = done
+        self._drawn = count
         if not visible:
             for item in self._items:
-                pybullet.removeUserDebugItem(item, physicsClientId=self._client)
+                self._client.removeUserDebugItem(item)
             self._items = []
         elif not self._items:
-            self._items = [self._draw(0, len(self._points), 2.0), self._draw(1, done, 4.0)]
+            self._items = [self._draw(0, len(self._points), 2.0), self._draw(1, count, 4.0)]
         else:
-            self._items[1] = self._draw(1, done, 4.0, replaceItemUniqueId=self._items[1])
+            self._items[1] = self._draw(1, count, 4.0, replaceItemUniqueId=self._items[1])
         return True
 
     def _draw(self, color: int, count: int, size: float, **old: int) -> int:
         """Draw the first points, or replace them; the larger ones behind the tool lie on top."""
-        item = pybullet.addUserDebugPoints(
-            self._points[:count],
-            [self._colors[color]] * count,
-            size,
-            physicsClientId=self._client,
-            **old,
-        )
-        return int(item)
+        places, shades = self._points[:count], [self._colors[color]] * count
+        return int(self._client.addUserDebugPoints(places, shades, size, **old))
 
 
 def _tinted(parts: Sequence[VisualPart], color: Rgb | None, opacity: float) -> list[VisualPart]:
     """Return the parts in one color, or their own, and translucent."""
-    return [
-        replace(
-            part,
-            rgba=(*part.rgba[:3], opacity) if color is None else colors.rgba(color, opacity),
-        )
-        for part in parts
-    ]
+    if color is None:
+        return [replace(part, rgba=(*part.rgba[:3], opacity)) for part in parts]
+    return [replace(part, rgba=colors.rgba(color, opacity)) for part in parts]

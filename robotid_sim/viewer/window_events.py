@@ -1,11 +1,12 @@
-"""Keys and mouse of PyBullet's window, passed on to the player and the camera."""
+"""Keys and mouse of PyBullet's window, passed on to the playback and the camera."""
 
 from collections.abc import Callable
 
 import numpy as np
 
+from robotid_sim.engine.client import EngineClient
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.viewer.billboards import WindowCamera, look
+from robotid_sim.viewer.billboards import look, window_camera
 from robotid_sim.viewer.playback_controls import PlaybackControls
 
 with captured_output():  # prints its build time
@@ -32,11 +33,9 @@ STEEPEST = 89.0  # [deg]
 
 def key_name(code: int) -> str | None:
     """Return the name of a key by PyBullet's code; None for keys without a meaning."""
-    if code in ARROWS:
-        return ARROWS[code]
     if code == ord(" "):
         return "space"
-    return chr(code).lower() if ord(" ") < code < 127 else None
+    return ARROWS.get(code) or (chr(code).lower() if ord(" ") < code < 127 else None)
 
 
 class WindowEvents:
@@ -44,9 +43,9 @@ class WindowEvents:
 
     Parameters
     ----------
-    client : int
-        PyBullet client with a window.
-    player : PlaybackControls
+    client : EngineClient
+        With a window.
+    controls : PlaybackControls
         What the keys drive.
     share_at : callable
         The share of the motion at a place in the window [pixels]; None off the time line.
@@ -54,11 +53,11 @@ class WindowEvents:
 
     def __init__(
         self,
-        client: int,
-        player: PlaybackControls,
+        client: EngineClient,
+        controls: PlaybackControls,
         share_at: Callable[[float, float], float | None],
     ) -> None:
-        self._client, self._player, self._share_at = client, player, share_at
+        self._client, self._controls, self._share_at = client, controls, share_at
         self._held: dict[int, float] = {}
         self._control = False
         self._mouse: tuple[float, float] | None = None
@@ -66,24 +65,22 @@ class WindowEvents:
 
     def read(self, now: float) -> None:
         """Act on everything that happened since the last time; `now` is in seconds."""
-        self.take_keys(pybullet.getKeyboardEvents(physicsClientId=self._client), now)
-        for kind, x, y, button, state in pybullet.getMouseEvents(physicsClientId=self._client):
-            self._take_mouse(kind, x, y, button, state)
+        self.take_keys(self._client.getKeyboardEvents(), now)
+        for event in self._client.getMouseEvents():
+            self._take_mouse(*event)
 
     def take_keys(self, events: dict[int, int], now: float) -> None:
-        """Pass pressed keys to the player, held arrows again and again."""
+        """Pass pressed keys to the playback, held arrows again and again."""
         self._control = any(code in events for code in CONTROL)
         for code in events:
             key = key_name(code)
             if key is None:
                 continue
             # A short press may show up as a release only, so whatever is new is a press.
-            if code not in self._held:
-                self._player.press(key)
-                self._held[code] = now + HOLD
-            elif now >= self._held[code] and code in ARROWS:
-                self._player.press(key)
-                self._held[code] = now + REPEAT
+            first = code not in self._held
+            if first or (now >= self._held[code] and code in ARROWS):
+                self._controls.press(key)
+                self._held[code] = now + (HOLD if first else REPEAT)
         down = {code for code, state in events.items() if not state & pybullet.KEY_WAS_RELEASED}
         self._held = {code: due for code, due in self._held.items() if code in down}
 
@@ -94,7 +91,7 @@ class WindowEvents:
             on_line = button == LEFT and share is not None
             self._dragging = "line" if on_line else "turn" if button == LEFT else "shift"
         if self._dragging == "line" and share is not None:
-            self._player.seek(share)
+            self._controls.seek(share)
         elif self._dragging in ("turn", "shift") and self._mouse and not self._control:
             self._drag(x - self._mouse[0], y - self._mouse[1])
         if kind == BUTTON and state & pybullet.KEY_WAS_RELEASED:
@@ -102,14 +99,14 @@ class WindowEvents:
         self._mouse = (x, y)
 
     def _drag(self, dx: float, dy: float) -> None:
-        view = WindowCamera.read(self._client)
-        if view is None:
+        camera = window_camera(self._client)
+        if camera is None:
             return
+        yaw, pitch, target = camera.yaw, camera.pitch, camera.target
         if self._dragging == "turn":
-            yaw = view.yaw - DEGREES_PER_PIXEL * dx
-            pitch = float(np.clip(view.pitch - DEGREES_PER_PIXEL * dy, -STEEPEST, STEEPEST))
-            look(self._client, view.distance, yaw, pitch, view.target)
+            yaw -= DEGREES_PER_PIXEL * dx
+            pitch = float(np.clip(pitch - DEGREES_PER_PIXEL * dy, -STEEPEST, STEEPEST))
         else:  # the window's field of view is 90 degrees
-            step = 2.0 * view.distance / view.height
-            target = view.target + view.axes @ np.array([-dx * step, dy * step, 0.0])
-            look(self._client, view.distance, view.yaw, view.pitch, target)
+            step = 2.0 * camera.distance / camera.height
+            target = target + camera.axes @ np.array([-dx * step, dy * step, 0.0])
+        look(self._client, camera.distance, yaw, pitch, target)

@@ -10,6 +10,7 @@ import pinocchio as pin
 import pybullet
 import pytest
 import trimesh
+from engine_oracle import engine_torque
 
 from robotid_sim.cli.app import main
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -69,7 +70,7 @@ def test_kernels_engine_and_pinocchio_agree_on_the_torques(name, pinocchio_model
     data = model.createData()
     theirs = np.array([pin.rnea(model, data, *state).copy() for state in batch.swapaxes(0, 1)])
     with Plant(robot) as plant:
-        engine = np.array([plant.engine_torque(*state) for state in batch.swapaxes(0, 1)])
+        engine = np.array([engine_torque(plant, *state) for state in batch.swapaxes(0, 1)])
     largest = np.abs(ours).max()
     assert np.abs(theirs - ours).max() <= 1e-8 * largest
     assert np.abs(engine - ours).max() <= 1e-8 * largest

@@ -64,10 +64,10 @@ def test_every_robot_is_in_its_picture(robot, tmp_path) -> None:
 
 def test_the_arm_is_orange_and_moves(sweep) -> None:
     with Compositor([sweep], SMALL) as film:
-        one, two = (film.frame(t) for t in (5.0, 20.0))
+        first, second = (film.frame(t) for t in (5.0, 20.0))
     orange = [
         (pixels(f)[..., 0] - pixels(f)[..., 2] > 100) & (pixels(f)[..., 0] > 120)
-        for f in (one, two)
+        for f in (first, second)
     ]
     assert all(0.01 < where.mean() < 0.2 for where in orange)
     assert (orange[0] != orange[1]).mean() > 0.01
@@ -104,11 +104,11 @@ def test_the_tool_is_at_the_end_of_the_path(sweep) -> None:
 
 def test_a_window_of_a_picture_is_that_part_of_it(sweep) -> None:
     with Compositor([sweep], SMALL) as film, Renderer("software") as renderer:
-        puppet = PosedRobot(renderer.client, sweep.robot, film.parts)
-        puppet.pose(sweep.q[0])
+        posed = PosedRobot(renderer.client, sweep.robot, film.parts)
+        posed.pose(sweep.q[0])
         light = np.array([0.3, -0.5, 0.8])
-        whole = renderer.shoot(film.camera, light, 2.0)
-        part = renderer.shoot(film.camera, light, 2.0, (40, 20, 300, 230))
+        whole = renderer.render(film.camera, light, 2.0)
+        part = renderer.render(film.camera, light, 2.0, (40, 20, 300, 230))
     inside = whole.depth[40:460, 80:600]
     same = np.isfinite(inside) == np.isfinite(part.depth)
     assert same.mean() > 0.999  # single pixels at edges, by rounding

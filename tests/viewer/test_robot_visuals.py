@@ -8,6 +8,7 @@ import pytest
 from robots import DATA
 
 from robotid_sim.dynamics.kinematics import link_poses
+from robotid_sim.engine.client import EngineClient
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
@@ -16,7 +17,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import bounds, primitive_meshes
 from robotid_sim.viewer.bounds import drawable, motion_points, surface_points, with_masses
 from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
-from robotid_sim.viewer.posed_robot import ELSEWHERE, PosedRobot, direct_client
+from robotid_sim.viewer.posed_robot import ELSEWHERE, PosedRobot
 from robotid_sim.viewer.robot_visuals import (
     frame_parts,
     inertia_parts,
@@ -39,7 +40,7 @@ VOLUMES = {
 @pytest.mark.parametrize("name", VOLUMES)
 def test_meshes_enclose_the_volume_of_their_body(name) -> None:
     mesh, volume = VOLUMES[name]
-    assert primitive_meshes.volume(mesh) == pytest.approx(volume, rel=0.02)  # chords, bevels
+    assert mesh.volume == pytest.approx(volume, rel=0.02)  # chords, bevels
 
 
 @pytest.mark.parametrize("name", VOLUMES)
@@ -48,8 +49,8 @@ def test_faces_and_normals_point_outward(name) -> None:
     a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)
     for k in range(3):
-        assert (np.einsum("ij,ij->i", across, mesh.normals[mesh.faces[:, k]]) > 0.0).all()
-    np.testing.assert_allclose(np.linalg.norm(mesh.normals, axis=1), 1.0)
+        assert (np.einsum("ij,ij->i", across, mesh.vertex_normals[mesh.faces[:, k]]) > 0.0).all()
+    np.testing.assert_allclose(np.linalg.norm(mesh.vertex_normals, axis=1), 1.0)
 
 
 def test_the_ellipsoid_of_a_solid_ellipsoid_is_itself() -> None:
@@ -84,14 +85,24 @@ def test_bodies_without_extent_have_flat_ellipsoids_and_without_mass_none() -> N
     assert np.isfinite(impossible.semi_axes).all()
 
 
+def body_poses(posed: PosedRobot, client: EngineClient) -> np.ndarray:
+    """Return the pose of every movable body as the engine has it, shape (n, 4, 4)."""
+    poses = np.tile(np.eye(4), (len(posed._moving), 1, 1))
+    for pose, link in zip(poses, posed._moving, strict=True):
+        state = client.getLinkState(posed._body, link, computeForwardKinematics=1)
+        pose[:3, 3] = state[4]
+        pose[:3, :3] = np.reshape(client.getMatrixFromQuaternion(state[5]), (3, 3))
+    return poses
+
+
 def test_poses_in_the_engine_are_those_of_our_kinematics(robot) -> None:
     rng = np.random.default_rng(0)
-    with direct_client() as client:
-        puppet = PosedRobot(client, robot, robot_parts(robot))
+    with EngineClient() as client:
+        posed = PosedRobot(client, robot, robot_parts(robot))
         for _ in range(3):
             q = rng.uniform(robot.limits.lower, robot.limits.upper)
-            puppet.pose(q)
-            np.testing.assert_allclose(puppet.body_poses(), link_poses(robot, q), atol=ENGINE)
+            posed.pose(q)
+            np.testing.assert_allclose(body_poses(posed, client), link_poses(robot, q), atol=ENGINE)
 
 
 def test_every_robot_has_something_to_draw_on_every_body_with_shapes(robot) -> None:
@@ -111,7 +122,7 @@ def test_visual_shapes_are_preferred_to_collision_shapes(tmp_path) -> None:
         robot = _robot(text.replace('<link name="upper">', shapes), tmp_path)
         parts = [part for part in robot_parts(robot) if part.body == 0]
         assert len(parts) == 1
-        assert primitive_meshes.volume(parts[0].mesh) == pytest.approx(volume, rel=0.05)
+        assert parts[0].mesh.volume == pytest.approx(volume, rel=0.05)
 
 
 def _robot(text: str, folder: Path) -> Robot:
@@ -159,7 +170,7 @@ def test_bars_stand_in_where_bullet_itself_refuses_a_mesh(arm, monkeypatch) -> N
 def test_a_refused_mesh_is_an_error_with_the_robots_name(arm, tmp_path) -> None:
     part = robot_parts(arm)[0]
     missing = type(part)(part.body, part.T_body_part, tmp_path / "none.stl")
-    with direct_client() as client, pytest.raises(RobotIdError, match="2r"):
+    with EngineClient() as client, pytest.raises(RobotIdError, match="2r"):
         PosedRobot(client, arm, [missing])
 
 
@@ -169,18 +180,20 @@ def test_the_base_is_drawn_too(irb140, iiwa) -> None:
         assert any(part.body == -1 for part in robot_parts(robot))
 
 
-def test_a_hidden_puppet_stands_elsewhere(arm) -> None:
-    with direct_client() as client:
-        puppet = PosedRobot(client, arm, robot_parts(arm))
-        puppet.pose(arm.home)
-        puppet.show(visible=False)
-        assert puppet.body_poses()[0, 2, 3] == pytest.approx(ELSEWHERE[2])
-        puppet.show(visible=True)
-        np.testing.assert_allclose(puppet.body_poses(), link_poses(arm, arm.home), atol=ENGINE)
+def test_a_hidden_posed_stands_elsewhere(arm) -> None:
+    with EngineClient() as client:
+        posed = PosedRobot(client, arm, robot_parts(arm))
+        posed.pose(arm.home)
+        posed.show(visible=False)
+        assert body_poses(posed, client)[0, 2, 3] == pytest.approx(ELSEWHERE[2])
+        posed.show(visible=True)
+        np.testing.assert_allclose(
+            body_poses(posed, client), link_poses(arm, arm.home), atol=ENGINE
+        )
 
 
 def test_merged_parts_are_one_link_per_body(irb140) -> None:
-    with direct_client() as client:
+    with EngineClient() as client:
         merged = PosedRobot(client, irb140, robot_parts(irb140), merged=True)
         assert sorted(merged.body_of_link(link) for link in merged.links) == list(range(-1, 6))
 
@@ -211,15 +224,15 @@ def test_overlays_hang_on_the_bodies(irb140) -> None:
         mass = irb140.links[part.body].phi
         np.testing.assert_allclose(part.T_body_part[:3, 3], mass[1:4] / mass[0])
     assert 1.0 < reach(irb140) < 1.5
-    with direct_client() as client:
+    with EngineClient() as client:
         PosedRobot(client, irb140, [*frames, *masses])
 
 
 def test_robots_with_long_names_and_many_parts_load(tmp_path) -> None:
     folder = tmp_path / 'a folder "quoted" & long' / ("x" * 100)
     folder.mkdir(parents=True)
-    primitive_meshes.box(0.1, 0.1, 0.1).save(folder / "box.obj")
+    primitive_meshes.box(0.1, 0.1, 0.1).export(folder / "box.obj")
     many = MESH.format("box.obj") + MESH.format("box.obj").partition(">")[2] * 60
     robot = _robot((DATA / "2r.urdf").read_text().replace('<link name="upper">', many), folder)
-    with direct_client() as client:
+    with EngineClient() as client:
         PosedRobot(client, robot, robot_parts(robot))

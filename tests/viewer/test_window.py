@@ -15,8 +15,9 @@ from PIL import Image
 from robots import DATA
 from virtual_display import difference, screenshot, virtual_display, wait_for, xdotool
 
+from robotid_sim.engine.client import EngineClient
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.billboards import WindowCamera, cover
+from robotid_sim.viewer.billboards import cover, window_camera
 from robotid_sim.viewer.playback_controls import KEYS, SWITCHES, PlaybackControls
 from robotid_sim.viewer.timeline import Timeline
 from robotid_sim.viewer.window_events import WindowEvents, key_name
@@ -38,7 +39,7 @@ class Keys:
 
     def __init__(self) -> None:
         self.player = PlaybackControls(0.0, 10.0)
-        self.inputs = WindowEvents(0, self.player, lambda x, y: None)
+        self.inputs = WindowEvents(None, self.player, lambda x, y: None)
 
     def take(self, code: int, state: int, now: float = 0.0) -> None:
         self.inputs.take_keys({code: state} if state else {}, now)
@@ -57,11 +58,12 @@ def test_a_window_that_draws_nothing_yet_or_any_more_has_no_camera(monkeypatch) 
         nothing = (None,) * 5
         return lambda physicsClientId: (640, 480, matrix, *nothing, *angles)
 
+    client = EngineClient()
     for matrix, seen in ((np.eye(4), True), (np.zeros((4, 4)), False), (np.eye(4) * np.nan, False)):
         monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", reported(matrix.ravel()))
-        assert (WindowCamera.read(0) is not None) == seen
+        assert (window_camera(client) is not None) == seen
     monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", lambda physicsClientId: None)
-    assert WindowCamera.read(0) is None
+    assert window_camera(client) is None
 
 
 def test_a_texture_arrives_though_pybullet_loses_commands(monkeypatch, tmp_path) -> None:
@@ -75,7 +77,7 @@ def test_a_texture_arrives_though_pybullet_loses_commands(monkeypatch, tmp_path)
     lossy.calls = 0
     monkeypatch.setattr(pybullet, "changeVisualShape", lossy)
     monkeypatch.setattr(pybullet, "loadTexture", lambda file, physicsClientId: 7)
-    assert cover(0, 4, Image.new("RGB", (2, 2)), tmp_path) == 7
+    assert cover(EngineClient(), 4, Image.new("RGB", (2, 2)), tmp_path) == 7
     assert set(arrived) == {(4, -1, 7)}
 
 
