@@ -80,10 +80,10 @@ def link_solid(
     FileFormatError
         If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
     """
-    wanted = [shape for shape in shapes if shape.collision is collision]
+    asked = [shape for shape in shapes if shape.collision is collision]
     hulls: list[str] = []
     solids = []
-    for shape in wanted or shapes:
+    for shape in asked or shapes:
         solid = _shape_solid(shape)
         if shape.mesh is not None and (count := solid.open_edges):
             if not convex_hull:
@@ -102,7 +102,7 @@ def link_solid(
 def vertices(shape: Shape) -> Float2D | None:
     """Return the corners of a shape in the frame of its body, shape (N, 3).
 
-    None if they are not known: the mesh is missing or unreadable, or its reader is not installed.
+    None if the mesh is missing or unreadable, or its reader is not installed.
     """
     try:
         solid = _shape_solid(shape)
@@ -164,16 +164,16 @@ def inertia_from_geometry(
     FileFormatError
         If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
     """
-    wanted = [(name, False, shapes) for name, _, shapes in fixed_links(robot) if shapes]
-    wanted += [(link.name, True, link.shapes) for link in robot.links]
-    made = [
+    bodies = [(name, False, shapes) for name, _, shapes in fixed_links(robot) if shapes]
+    bodies += [(link.name, True, link.shapes) for link in robot.links]
+    solids = [
         link_solid(shapes, f"link '{name}'", convex_hull=convex_hull, collision=collision)
-        for name, _, shapes in wanted
+        for name, _, shapes in bodies
     ]
-    volumes = [solid.volume for solid, _ in made]
+    volumes = [solid.volume for solid, _ in solids]
     links = []
     for (name, movable, _), (solid, hulls), volume, mass in zip(
-        wanted, made, volumes, mass_shares(volumes, total_mass), strict=True
+        bodies, solids, volumes, mass_shares(volumes, total_mass), strict=True
     ):
         phi = solid.parameters(mass=mass)
         phi[0] = mass  # not a rounding error away from the exact share
