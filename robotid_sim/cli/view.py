@@ -26,45 +26,52 @@ from robotid_sim.viewer.view_settings import DEFAULT_LAYERS, LAYERS, RENDERERS, 
 
 WINDOW, PICTURE = "1280x800", "640x480"
 
-Models = Mapping[str, Robot]
+TrajectoryFile = Annotated[
+    Path | None, typer.Option("--trajectory", help="Simulate and show this trajectory.")
+]
+LogFiles = Annotated[
+    list[Path] | None, typer.Option("--log", help="Show this log; a second --log as a ghost.")
+]
+ResultFolder = Annotated[
+    Path | None,
+    typer.Option(help="Show the log in this folder of `robotid run`, and its models' masses."),
+]
+RecordFile = Annotated[
+    Path | None,
+    typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
+]
+Time = Annotated[float | None, typer.Option(help="Time of a .png [s].  [default: the middle]")]
+Size = Annotated[
+    str | None,
+    typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
+]
+Fps = Annotated[float, typer.Option(help="Frames per second of a film.")]
+Speed = Annotated[float, typer.Option(help="Seconds of motion per second.")]
+CameraName = Annotated[str, typer.Option(help=f"{', '.join(DIRECTIONS)}.")]
+Layers = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LAYER,…",
+        help=f"{', '.join(LAYERS)}, or none.  [default: panel,path; of a result inertia too]",
+    ),
+]
+RendererName = Annotated[str, typer.Option(help=f"{', '.join(RENDERERS)}.")]
 
 
 @options.for_study
 def view(
     robot: options.RobotArg,
-    trajectory: Annotated[
-        Path | None, typer.Option("--trajectory", help="Simulate and show this trajectory.")
-    ] = None,
-    log: Annotated[
-        list[Path] | None,
-        typer.Option("--log", help="Show this log; a second --log as a ghost."),
-    ] = None,
-    result: Annotated[
-        Path | None,
-        typer.Option(help="Show the log in this folder of `robotid run`, and its models' masses."),
-    ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
-    ] = None,
-    time: Annotated[
-        float | None, typer.Option(help="Time of a .png [s].  [default: the middle]")
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
-    ] = None,
-    fps: Annotated[float, typer.Option(help="Frames per second of a film.")] = 30.0,
-    speed: Annotated[float, typer.Option(help="Seconds of motion per second.")] = 1.0,
-    camera: Annotated[str, typer.Option(help=f"{', '.join(DIRECTIONS)}.")] = "iso",
-    show: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAYER,…",
-            help=f"{', '.join(LAYERS)}, or none.  [default: panel,path; of a result inertia too]",
-        ),
-    ] = None,
-    renderer: Annotated[str, typer.Option(help=f"{', '.join(RENDERERS)}.")] = "auto",
+    trajectory: TrajectoryFile = None,
+    log: LogFiles = None,
+    result: ResultFolder = None,
+    record: RecordFile = None,
+    time: Time = None,
+    size: Size = None,
+    fps: Fps = 30.0,
+    speed: Speed = 1.0,
+    camera: CameraName = "iso",
+    show: Layers = None,
+    renderer: RendererName = "auto",
     json: options.Json = False,
     *,
     study: StudyConfig,
@@ -73,43 +80,44 @@ def view(
 
     The window plays, pauses and scrubs; its keys are shown in it.
     """
-    chosen = ViewSettings(
-        **dict(zip(("width", "height"), _size(size, windowed=record is None), strict=True)),
-        camera=camera,
-        layers=_layers(show, masses=result is not None),
-        renderer=renderer,
+    width, height = _size(size, windowed=record is None)
+    layers = _layers(show, masses=result is not None)
+    settings = ViewSettings(
+        width=width, height=height, camera=camera, layers=layers, renderer=renderer
     )
-    if sum(given is not None for given in (trajectory, log or None, result)) > 1:
+    if sum(source is not None for source in (trajectory, log or None, result)) > 1:
         raise OptionError("give one of --trajectory, --log and --result")
     if record is not None:
-        recorder().require_recordable(record, chosen, fps, speed)
+        recorder().require_recordable(record, settings, fps, speed)
     elif trajectory is not None:
         require_display()  # before the simulation
     plant = read_robot(robot, study.robot)
     models = {} if result is None else read_models(plant, result, study)
     with output.progress_bar(enabled=not json) as progress:
         if trajectory is not None:
-            playbacks = [simulated(plant, trajectory, study, progress)]
+            animations = [simulated(plant, trajectory, study, progress)]
         elif log or result is not None:
-            playbacks = read_logs(plant, log or [Path(str(result)) / "log.h5"])
+            animations = read_logs(plant, log or [Path(str(result)) / "log.h5"])
         else:
-            playbacks = [Animation.sweep(plant)]
-        found: dict[str, Any] = {
-            "robot": plant.name,
-            "shown": [playback.name for playback in playbacks],
-            "duration_s": playbacks[0].end - playbacks[0].start,
-        }
+            animations = [Animation.sweep(plant)]
         if record is not None:
             film = {"fps": fps, "speed": speed, "time": time, "progress": progress}
-            made = recorder().record(playbacks, record, chosen, models=models, **film)
-            found |= {"file": str(record), "frames": made.frames, "renderer": made.renderer}
+            recording = recorder().record(animations, record, settings, models=models, **film)
+    summary: dict[str, Any] = {
+        "robot": plant.name,
+        "shown": [animation.name for animation in animations],
+        "duration_s": animations[0].end - animations[0].start,
+    }
     if record is None:
-        viewer.show(playbacks, chosen, models=models, speed=speed)
+        viewer.show(animations, settings, models=models, speed=speed)
+    else:
+        frames, drawn_by = recording.frames, recording.renderer
+        summary |= {"file": str(record), "frames": frames, "renderer": drawn_by}
     if json:
-        output.print_json(found)
+        output.print_json(summary)
     elif record is not None:
-        count = "1 frame" if found["frames"] == 1 else f"{found['frames']} frames"
-        output.print_line(f"{plant.name}: {count} in {record}, {found['renderer']} renderer")
+        count = "1 frame" if frames == 1 else f"{frames} frames"
+        output.print_line(f"{plant.name}: {count} in {record}, {drawn_by} renderer")
     return 0
 
 
@@ -119,7 +127,7 @@ def recorder() -> ModuleType:
 
 
 def show_motion(
-    playbacks: Animation | Sequence[Animation], *, models: Models | None = None
+    animations: Animation | Sequence[Animation], *, models: Mapping[str, Robot] | None = None
 ) -> None:
     """Show a motion in a window until it is closed; with models also their masses.
 
@@ -127,7 +135,7 @@ def show_motion(
     """
     layers = DEFAULT_LAYERS | ({"inertia"} if models else set())
     width, height = _size(None, windowed=True)
-    viewer.show(playbacks, ViewSettings(width=width, height=height, layers=layers), models=models)
+    viewer.show(animations, ViewSettings(width=width, height=height, layers=layers), models=models)
 
 
 def simulated(
