@@ -29,11 +29,14 @@ class EngineClient(Closing):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(pybullet, name)
-        function = callable(value) and not isinstance(value, type)
-        return partial(value, physicsClientId=self.number) if function else value
+        if callable(value) and not isinstance(value, type):
+            value = partial(value, physicsClientId=self.number)
+        setattr(self, name, value)  # the next access is a plain attribute's
+        return value
 
     def close(self) -> None:
         """Disconnect from the engine."""
         if self.number >= 0:
             pybullet.disconnect(physicsClientId=self.number)
+            vars(self).clear()  # the number may soon be another client's
             self.number = -1

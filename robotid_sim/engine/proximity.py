@@ -9,15 +9,13 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
+from robotid_sim.engine.client import EngineClient
 from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import Shape
 from robotid_sim.model.robot import Robot
-
-with captured_output():  # prints its build time
-    import pybullet
 
 READABLE = (".stl", ".obj")
 """Meshes that the engine reads."""
@@ -88,7 +86,7 @@ class Proximity(Closing):
         self.robot, self.floor = robot, floor
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, Float2D, Float] | None = None
-        self._client = pybullet.connect(pybullet.DIRECT)
+        self._client = EngineClient()
         try:
             self._hulls = self._load()
             self.pairs, self._candidates = self._possible_pairs()
@@ -101,9 +99,7 @@ class Proximity(Closing):
 
     def close(self) -> None:
         """Disconnect from the engine."""
-        if self._client >= 0:
-            pybullet.disconnect(physicsClientId=self._client)
-            self._client = -1
+        self._client.close()
 
     def __call__(self, q: Float1D) -> tuple[Float1D, Float2D]:
         r"""Return the distance of every pair and its gradient.
@@ -158,9 +154,7 @@ class Proximity(Closing):
         nearest: dict[int, tuple[Hull, Hull, tuple[Any, ...]]] = {}
         for a, b, k in self._candidates[near].tolist():
             hull, other = self._hulls[a], self._hulls[b]
-            for point in pybullet.getClosestPoints(
-                hull.body, other.body, distance=CUTOFF, physicsClientId=self._client
-            ):
+            for point in self._client.getClosestPoints(hull.body, other.body, distance=CUTOFF):
                 if k not in nearest or point[8] < nearest[k][2][8]:
                     nearest[k] = hull, other, point
         return nearest
@@ -181,11 +175,9 @@ class Proximity(Closing):
         """Move all hulls to a configuration; return the centers of their spheres, shape (H, 3)."""
         poses = np.array([T[h.link] @ h.T_link_hull for h in self._hulls if h.link >= 0])
         turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat()
-        moving = [h for h in self._hulls if h.link >= 0]
-        for hull, pose, turn in zip(moving, poses, turns, strict=True):
-            pybullet.resetBasePositionAndOrientation(
-                hull.body, pose[:3, 3].tolist(), turn.tolist(), physicsClientId=self._client
-            )
+        for hull, pose, turn in zip(self._hulls, poses, turns, strict=False):  # those that move
+            place = (pose[:3, 3].tolist(), turn.tolist())
+            self._client.resetBasePositionAndOrientation(hull.body, *place)
         still = [h.T_link_hull for h in self._hulls if h.link < 0]
         every = np.concatenate([poses, np.array(still).reshape(-1, 4, 4)])
         local = np.array([h.center for h in self._hulls])
@@ -213,30 +205,24 @@ class Proximity(Closing):
 
     def _floor(self, height: float) -> Hull:
         half = [FLOOR_SIZE] * 3
-        box = pybullet.createCollisionShape(
-            pybullet.GEOM_BOX, halfExtents=half, physicsClientId=self._client
-        )
+        box = self._client.createCollisionShape(self._client.GEOM_BOX, halfExtents=half)
         place = np.eye(4)
         place[2, 3] = height - FLOOR_SIZE
         return self._placed(box, -1, place)
 
     def _hull(self, shape: Shape, link: int) -> Hull:
         with captured_output() as printed:
-            collision = pybullet.createCollisionShape(
-                **_engine_shape(shape), physicsClientId=self._client
-            )
+            collision = self._client.createCollisionShape(**_engine_shape(self._client, shape))
         if collision < 0:
             raise FileFormatError(f"the engine cannot read {shape.mesh}: {printed.text.strip()}")
         return self._placed(collision, link, shape.T_body_shape)
 
     def _placed(self, shape: int, link: int, T: Float2D) -> Hull:
-        body = int(pybullet.createMultiBody(0, shape, physicsClientId=self._client))
-        low, high = map(np.array, pybullet.getAABB(body, physicsClientId=self._client))
+        body = int(self._client.createMultiBody(0, shape))
+        low, high = map(np.array, self._client.getAABB(body))
         if link < 0:
             turn = Rotation.from_matrix(T[:3, :3]).as_quat()
-            pybullet.resetBasePositionAndOrientation(
-                body, T[:3, 3].tolist(), turn.tolist(), physicsClientId=self._client
-            )
+            self._client.resetBasePositionAndOrientation(body, T[:3, 3].tolist(), turn.tolist())
         return Hull(body, link, T, 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)))
 
     def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
@@ -291,20 +277,17 @@ def collision_shapes(shapes: Sequence[Shape]) -> list[Shape]:
     return [s for s in readable if s.collision] or readable
 
 
-def _engine_shape(shape: Shape) -> dict[str, object]:
+def _engine_shape(client: EngineClient, shape: Shape) -> dict[str, object]:
     """Return a shape as the engine takes it."""
+    size = list(shape.size)
+    sizes: dict[str, object]
     if shape.kind == "mesh":
-        return {
-            "shapeType": pybullet.GEOM_MESH,
-            "fileName": str(shape.mesh),
-            "meshScale": list(shape.size),
-        }
-    if shape.kind == "box":
-        return {
-            "shapeType": pybullet.GEOM_BOX,
-            "halfExtents": [0.5 * edge for edge in shape.size],
-        }
-    if shape.kind == "sphere":
-        return {"shapeType": pybullet.GEOM_SPHERE, "radius": shape.size[0]}
-    kind = pybullet.GEOM_CYLINDER if shape.kind == "cylinder" else pybullet.GEOM_CAPSULE
-    return {"shapeType": kind, "radius": shape.size[0], "height": shape.size[1]}
+        kind, sizes = client.GEOM_MESH, {"fileName": str(shape.mesh), "meshScale": size}
+    elif shape.kind == "box":
+        kind, sizes = client.GEOM_BOX, {"halfExtents": [0.5 * edge for edge in size]}
+    elif shape.kind == "sphere":
+        kind, sizes = client.GEOM_SPHERE, {"radius": size[0]}
+    else:
+        kind = client.GEOM_CYLINDER if shape.kind == "cylinder" else client.GEOM_CAPSULE
+        sizes = {"radius": size[0], "height": size[1]}
+    return {"shapeType": kind, **sizes}

@@ -27,7 +27,7 @@ class JointState(NamedTuple):
     t: float
     q: Float1D
     dq: Float1D
-    tau: Float1D | None
+    tau: Float1D | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,10 +71,7 @@ class Animation:
         log.require_robot(robot)
         t = _thinned(log.t)
         q, tau = (_interpolated(t, log.t, channel) for channel in (log.q, log.tau_meas))
-        if log.dq is not None:
-            dq = _interpolated(t, log.t, log.dq)
-        else:
-            dq = np.gradient(q, t, axis=0)
+        dq = np.gradient(q, t, axis=0) if log.dq is None else _interpolated(t, log.t, log.dq)
         return cls(name, robot, t, q, dq, tau)
 
     @classmethod
@@ -136,12 +133,8 @@ class Animation:
         t = float(np.clip(time, self.start, self.end))
         k = min(int(np.searchsorted(self.t, t, side="right")) - 1, self.t.size - 2)
         share = (t - self.t[k]) / (self.t[k + 1] - self.t[k])
-
-        def mixed(channel: Float2D) -> Float1D:
-            return np.asarray((1.0 - share) * channel[k] + share * channel[k + 1])
-
-        tau = None if self.tau is None else mixed(self.tau)
-        return JointState(t, mixed(self.q), mixed(self.dq), tau)
+        channels = (self.q, self.dq) if self.tau is None else (self.q, self.dq, self.tau)
+        return JointState(t, *((1.0 - share) * c[k] + share * c[k + 1] for c in channels))
 
     def share_of(self, time: float) -> float:
         """Return the share of the motion that is over at a time [s]."""

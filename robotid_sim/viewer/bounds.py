@@ -12,10 +12,9 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.camera import Camera
-from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
 from robotid_sim.viewer.posed_robot import PosedRobot
 from robotid_sim.viewer.renderer import camera_image
-from robotid_sim.viewer.robot_visuals import VisualPart, reach, robot_parts
+from robotid_sim.viewer.robot_visuals import VisualPart, inertia_ellipsoid, reach, robot_parts
 
 PROBE_PIXELS = 160
 """Width of the pictures that measure the size of a robot."""

@@ -12,8 +12,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import Camera
 from robotid_sim.viewer.colors import AXES, WHITE, Rgb
 from robotid_sim.viewer.drawing import OVERSAMPLING
-from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
 from robotid_sim.viewer.renderer import RenderedImage
+from robotid_sim.viewer.robot_visuals import inertia_ellipsoid
 
 AHEAD, HIDDEN = 0.35, 0.28
 """Opacity of a path that is still to come, and factor for what is behind the robot."""

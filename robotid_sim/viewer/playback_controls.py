@@ -7,10 +7,8 @@ from robotid_sim.viewer.camera import DIRECTIONS
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
-STEP = 1.0 / 30.0
-"""Time of one step at normal speed [s]."""
-LEAP = 1.0
-"""Time of a larger step [s]."""
+STEP, LEAP = 1.0 / 30.0, 1.0
+"""Time of a step at normal speed, and of a larger step [s]."""
 
 SWITCHES = {"f": "frames", "c": "inertia", "t": "torque", "p": "path", "h": "panel"}
 """Key and the layer that it shows or hides."""
@@ -46,7 +44,7 @@ class PlaybackControls:
     layers : iterable of str
         Layers shown at first.
     camera : str
-        ViewSettings direction at first.
+        View direction at first.
     speed : float
         Seconds of motion per second.
     loop : bool
@@ -67,14 +65,10 @@ class PlaybackControls:
             raise OptionError(f"a motion from {start} s to {end} s has no duration")
         if not speed > 0.0:
             raise OptionError(f"speed {speed:g} is not positive")
-        self.start, self.end = start, end
-        self.layers = set(layers)
-        self.loop = loop
-        self.time = start
-        self.speed = speed
-        self.playing = True
-        self.closed = False
-        self.camera = camera
+        self.start, self.end, self.time = start, end, start
+        self.layers, self.camera = set(layers), camera
+        self.speed, self.loop = speed, loop
+        self.playing, self.closed = True, False
         self.new_view = True
         """Whether the view is to be taken anew; the window clears it."""
 
@@ -86,29 +80,22 @@ class PlaybackControls:
     @property
     def state(self) -> str:
         """What happens, in a few words."""
-        words = [] if self.playing else ["paused"]
-        if self.loop:
-            words.append("loop")
-        if self.speed != 1.0:
-            words.append(f"x {self.speed:g}")
-        return "  ".join(words)
+        words = ["paused"] * (not self.playing) + ["loop"] * self.loop
+        return "  ".join(words + [f"x {self.speed:g}"] * (self.speed != 1.0))
 
     def advance(self, seconds: float) -> None:
         """Let time pass on the clock on the wall; at the end stop, or start again."""
         if not self.playing or seconds <= 0.0:
             return
         self.time += seconds * self.speed
-        if self.time < self.end:
-            return
-        if self.loop:
+        if self.time >= self.end and self.loop:
             self.time = self.start + (self.time - self.start) % (self.end - self.start)
-        else:
+        elif self.time >= self.end:
             self.time, self.playing = self.end, False
 
     def seek(self, share: float) -> None:
         """Go to a share of the motion, and pause there."""
-        inside = min(max(share, 0.0), 1.0)
-        self._go(self.start + inside * (self.end - self.start))
+        self._go(self.start + share * (self.end - self.start))
 
     def press(self, key: str) -> None:
         """Do what a key means; keys are ``space``, the arrows' names, letters, signs, digits."""
@@ -144,5 +131,4 @@ class PlaybackControls:
         return SWITCHES.get(key) in self.layers or VIEWS.get(key) == self.camera
 
     def _go(self, time: float) -> None:
-        self.time = min(max(time, self.start), self.end)
-        self.playing = False
+        self.time, self.playing = min(max(time, self.start), self.end), False

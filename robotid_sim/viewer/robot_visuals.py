@@ -9,13 +9,13 @@ import numpy as np
 import trimesh
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import Shape, transform
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import primitive_meshes
 from robotid_sim.viewer.colors import AXES, Rgba, rgba
-from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
 from robotid_sim.viewer.primitive_meshes import segment
 
 MESH_FORMATS = (".stl", ".obj", ".dae")
@@ -71,6 +71,36 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
         if not parts and (bare or shapes[body]):
             parts += stand_in(robot, body)
     return [part for parts in drawn.values() for part in parts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InertiaEllipsoid:
+    """An ellipsoid in the frame of a body."""
+
+    center: Float1D
+    """Centre of mass [m], shape (3,)."""
+    semi_axes: Float1D
+    """[m], shape (3,)."""
+    rotation: Float2D
+    """Columns: the axes' directions, shape (3, 3)."""
+
+
+def inertia_ellipsoid(phi: Float1D) -> InertiaEllipsoid | None:
+    r"""Return the ellipsoid of uniform density with a body's ten parameters; None without mass.
+
+    A solid ellipsoid with semi-axes :math:`a_1, a_2, a_3` has the principal moments
+    :math:`I_1 = \tfrac{m}{5} (a_2^2 + a_3^2)` and so on; solved for the axes
+
+    .. math:: a_i^2 = \tfrac{5}{2 m} (I_j + I_k - I_i) .
+
+    An axis that the triangle inequality forbids has length zero.
+    """
+    mass, com, central = inertia.unpack(phi)
+    if mass <= 0.0:
+        return None
+    moments, axes = inertia.principal_axes(central)
+    squares = 2.5 / mass * (moments.sum() - 2.0 * moments)
+    return InertiaEllipsoid(com, np.sqrt(np.maximum(squares, 0.0)), axes)
 
 
 def inertia_parts(robot: Robot, color: Rgba, *, dot: float) -> list[VisualPart]:

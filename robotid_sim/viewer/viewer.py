@@ -13,8 +13,8 @@ from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.display import has_name, no_display
 from robotid_sim.viewer.view_settings import ViewSettings
 
-OPENING, GRACE = 120.0, 5.0
-"""Time for the window to open, and for its process to end [s]."""
+OPENING = 120.0
+"""Time for the window to open [s]."""
 
 
 def show(
@@ -58,9 +58,8 @@ def show(
 
     motions = (animations,) if isinstance(animations, Animation) else tuple(animations)
     settings = settings or ViewSettings(width=1280, height=800)
-    content = ViewerInput(
-        motions, dict(models or {"model": motions[0].robot}), settings, speed, loop
-    )
+    robots = dict(models or {"model": motions[0].robot})
+    content = ViewerInput(motions, robots, settings, speed, loop)
     with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
         pickle.dump(content, letter)
         letter.seek(0)
@@ -70,34 +69,28 @@ def show(
             stdout=subprocess.PIPE,
             stderr=complaints,
         )
-        words = _listen(child)
+        reports = _reports(child)
         complaints.seek(0)
         text = complaints.read().decode(errors="replace").strip()
-    failures = [word.removeprefix(FAILED).strip() for word in words if word.startswith(FAILED)]
+    failures = [line.removeprefix(FAILED).strip() for line in reports if line.startswith(FAILED)]
     if failures:
         raise RobotIdError(failures[0])
     if "Traceback" in text:
         raise RobotIdError(f"the viewer failed: {text.splitlines()[-1]}")
-    if OPENED not in words:
+    if OPENED not in reports:
         raise OptionError(no_display())
 
 
-def _listen(child: "subprocess.Popen[bytes]") -> list[str]:
-    """Return what the window's process says until it ends; end it if it does not open."""
+def _reports(child: "subprocess.Popen[bytes]") -> list[str]:
+    """Return the lines that the window's process reports; end it if it does not open."""
     assert child.stdout is not None
-    impatience = threading.Timer(OPENING, child.kill)
-    impatience.start()
-    try:
-        first = child.stdout.readline()
-        impatience.cancel()
-        return (first + child.stdout.read()).decode(errors="replace").splitlines()
-    finally:
-        impatience.cancel()
-        child.stdout.close()
-        if child.poll() is None:
-            child.terminate()
+    timeout = threading.Timer(OPENING, child.kill)
+    timeout.start()
+    with child:
         try:
-            child.wait(GRACE)
-        except subprocess.TimeoutExpired:
+            first = child.stdout.readline()
+            timeout.cancel()
+            return (first + child.stdout.read()).decode(errors="replace").splitlines()
+        finally:
+            timeout.cancel()
             child.kill()
-            child.wait()

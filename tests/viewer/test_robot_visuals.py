@@ -16,10 +16,10 @@ from robotid_sim.model.geometry import rotation_from_rpy
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import bounds, primitive_meshes
 from robotid_sim.viewer.bounds import drawable, motion_points, surface_points, with_masses
-from robotid_sim.viewer.inertia_ellipsoid import inertia_ellipsoid
 from robotid_sim.viewer.posed_robot import ELSEWHERE, PosedRobot
 from robotid_sim.viewer.robot_visuals import (
     frame_parts,
+    inertia_ellipsoid,
     inertia_parts,
     reach,
     robot_parts,

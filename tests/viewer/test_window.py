@@ -58,12 +58,13 @@ def test_a_window_that_draws_nothing_yet_or_any_more_has_no_camera(monkeypatch) 
         nothing = (None,) * 5
         return lambda physicsClientId: (640, 480, matrix, *nothing, *angles)
 
-    client = EngineClient()
     for matrix, seen in ((np.eye(4), True), (np.zeros((4, 4)), False), (np.eye(4) * np.nan, False)):
         monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", reported(matrix.ravel()))
-        assert (window_camera(client) is not None) == seen
+        with EngineClient() as client:
+            assert (window_camera(client) is not None) == seen
     monkeypatch.setattr(pybullet, "getDebugVisualizerCamera", lambda physicsClientId: None)
-    assert window_camera(client) is None
+    with EngineClient() as client:
+        assert window_camera(client) is None
 
 
 def test_a_texture_arrives_though_pybullet_loses_commands(monkeypatch, tmp_path) -> None:
@@ -77,7 +78,8 @@ def test_a_texture_arrives_though_pybullet_loses_commands(monkeypatch, tmp_path)
     lossy.calls = 0
     monkeypatch.setattr(pybullet, "changeVisualShape", lossy)
     monkeypatch.setattr(pybullet, "loadTexture", lambda file, physicsClientId: 7)
-    assert cover(EngineClient(), 4, Image.new("RGB", (2, 2)), tmp_path) == 7
+    with EngineClient() as client:
+        assert cover(client, 4, Image.new("RGB", (2, 2)), tmp_path) == 7
     assert set(arrived) == {(4, -1, 7)}
 
 
