@@ -9,8 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import mass_matrix
-from robotid_sim.engine.client import EngineClient, EngineError
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import Closing, EngineClient, EngineError
 from robotid_sim.engine.drives import drive_of
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.client import EngineClient
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import Closing, EngineClient
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.model.fixed_links import base_shapes
@@ -95,7 +95,7 @@ class Proximity(Closing):
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self.robot, self.floor)
+        return partial(type(self), floor=self.floor), (self.robot,)
 
     def close(self) -> None:
         """Disconnect from the engine."""
@@ -259,11 +259,6 @@ class Proximity(Closing):
             if not always or pair.second == FLOOR
         ]
         return tuple(pair for pair, _ in possible), _numbered(possible)
-
-
-def _reopened(robot: Robot, floor: float | None) -> Proximity:
-    """Return the same in this process."""
-    return Proximity(robot, floor=floor)
 
 
 def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:

@@ -62,17 +62,7 @@ def look(client: EngineClient, distance: float, yaw: float, pitch: float, target
 
 
 class Billboard:
-    """A picture of fixed size in pixels.
-
-    Parameters
-    ----------
-    client : EngineClient
-        With a window.
-    picture : Image
-        What it shows first.
-    folder : Path
-        Where the texture is written; PyBullet reads it from a file.
-    """
+    """A picture of fixed size in pixels; PyBullet reads its texture from a file in a folder."""
 
     def __init__(self, client: EngineClient, picture: Image.Image, folder: Path) -> None:
         self._client, self.size = client, picture.size

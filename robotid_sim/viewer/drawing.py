@@ -32,15 +32,7 @@ def text_width(text: str, size: float) -> float:
 
 
 class Drawing:
-    """A framed picture that is drawn on in units.
-
-    Parameters
-    ----------
-    size : tuple of int
-        Width and height [pixels].
-    scale : float
-        Pixels per unit.
-    """
+    """A framed picture of a size in pixels, drawn on in units of `scale` pixels."""
 
     def __init__(self, size: tuple[int, int], scale: float) -> None:
         self.size, self.scale = size, scale

@@ -18,8 +18,8 @@ SHADOW_PIXELS = 256
 SOFTNESS = 2.2
 """Blur of the shadow's edge [pixels of the silhouette]."""
 
-LIGHT = (-0.55, 1.0, 0.45)
-"""Direction to the light: right and towards the camera along the floor, up."""
+LIGHT = np.array([-0.55, 1.0, -0.45])
+"""Direction to the light: right, up, away from the camera along the floor."""
 
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # [m]
 FADE = 3.0
@@ -49,15 +49,12 @@ class Floor:
         """Return the grid lines as chains of points, shape (P, 3) each."""
         count = int(np.ceil(1.3 * self.size / self.step))
         origin = np.round(self.middle / self.step) * self.step
-        along = np.linspace(-count, count, 16 * count + 1) * self.step
-        grid: list[Float2D] = []
+        along, zero = np.linspace(-count, count, 16 * count + 1) * self.step, np.array(0.0)
+        grid = []
         for offset in np.arange(-count, count + 1) * self.step:
-            for axis in (0, 1):
-                points = np.zeros((along.size, 3))
-                points[:, axis] = origin[axis] + along
-                points[:, 1 - axis] = origin[1 - axis] + offset
-                grid.append(points)
-        return grid
+            grid.append((origin[0] + along, origin[1] + offset, zero))
+            grid.append((origin[0] + offset, origin[1] + along, zero))
+        return [np.column_stack(np.broadcast_arrays(*line)) for line in grid]
 
     def strength(self, points: Float2D) -> Float1D:
         """Return how much of the grid is left at points, 1 in the middle, 0 far away."""
@@ -68,11 +65,9 @@ class Floor:
 def light_for(camera: Camera) -> Float1D:
     """Return the unit direction to the light for a camera: from above, over its left shoulder."""
     right, _, back = camera.axes.T
-    level = np.array([-right[1], right[0], 0.0])  # the camera looks that way along the floor
-    if abs(back[2]) > 0.98:
-        level = np.array([0.0, 1.0, 0.0])
-    aside, up, toward = LIGHT
-    light = aside * right + up * np.array([0.0, 0.0, 1.0]) - toward * level
+    # The camera looks that way along the floor.
+    level = (0.0, 1.0, 0.0) if abs(back[2]) > 0.98 else (-right[1], right[0], 0.0)
+    light = LIGHT @ np.array([right, (0.0, 0.0, 1.0), level])
     return np.asarray(light / np.linalg.norm(light))
 
 
@@ -105,13 +100,7 @@ def backdrop(camera: Camera, floor: Floor) -> Image.Image:
 
 
 class Shadow:
-    """The shadow on the floor: the silhouette that a far light sees, thrown along its rays.
-
-    Parameters
-    ----------
-    camera, light : Camera
-        Of the picture, and of the silhouettes.
-    """
+    """The shadow on the floor: the silhouette of the `light` camera, thrown along its rays."""
 
     def __init__(self, camera: Camera, light: Camera) -> None:
         rays = camera.rays()

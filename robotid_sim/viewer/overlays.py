@@ -22,14 +22,9 @@ BIAS = 0.01
 
 
 class OverlayCanvas:
-    """A transparent sheet over a picture, on which smooth lines are drawn.
+    """A transparent sheet over a camera's picture, on which smooth lines are drawn.
 
-    Parameters
-    ----------
-    camera : Camera
-        Of the picture.
-    unit : float
-        Pixels per unit; a unit is a pixel of a picture 480 pixels high.
+    A `unit` is that many pixels, one if the picture is 480 pixels high.
     """
 
     def __init__(self, camera: Camera, unit: float) -> None:

@@ -1,9 +1,8 @@
 """The state of a viewer: time, speed, what is shown; driven by keys, knows no window."""
 
-from collections.abc import Iterable
-
 from robotid_sim.errors import OptionError
 from robotid_sim.viewer.camera import DIRECTIONS
+from robotid_sim.viewer.view_settings import ViewSettings
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -41,10 +40,8 @@ class PlaybackControls:
     ----------
     start, end : float
         First and last time of the motion [s].
-    layers : iterable of str
-        Layers shown at first.
-    camera : str
-        View direction at first.
+    settings : ViewSettings, optional
+        Layers and view direction at first.
     speed : float
         Seconds of motion per second.
     loop : bool
@@ -56,17 +53,17 @@ class PlaybackControls:
         start: float,
         end: float,
         *,
-        layers: Iterable[str] = ("panel", "path"),
-        camera: str = "iso",
+        settings: ViewSettings | None = None,
         speed: float = 1.0,
         loop: bool = False,
     ) -> None:
+        settings = settings or ViewSettings()
         if not end > start:
             raise OptionError(f"a motion from {start} s to {end} s has no duration")
         if not speed > 0.0:
             raise OptionError(f"speed {speed:g} is not positive")
         self.start, self.end, self.time = start, end, start
-        self.layers, self.camera = set(layers), camera
+        self.layers, self.camera = set(settings.layers), settings.camera
         self.speed, self.loop = speed, loop
         self.playing, self.closed = True, False
         self.new_view = True

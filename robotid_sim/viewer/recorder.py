@@ -22,10 +22,8 @@ FORMATS = (".png", ".gif", ".mp4")
 FASTEST_GIF = 50.0
 """Viewers slow down frames that are shorter than 20 ms."""
 
-SHARP = 3.0
-"""Oversampling of a single picture."""
-SMOOTH = 1.5
-"""Oversampling of the frames of a film."""
+SHARP, SMOOTH = 3.0, 1.5
+"""Oversampling of a single picture, and of the frames of a film."""
 
 PALETTE_FRAMES = 6
 """Frames that the colors of a GIF are chosen from."""
@@ -59,17 +57,22 @@ def require_recordable(
     if suffix not in FORMATS:
         names = ", ".join(FORMATS)
         raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
-    if not 0.1 <= fps <= 240.0:
-        raise OptionError(f"{fps:g} frames per second are not usable; give 0.1 to 240")
-    if not 0.01 <= speed <= 100.0:
-        raise OptionError(f"a speed of {speed:g} is not usable; give 0.01 to 100")
-    if suffix == ".gif" and fps > FASTEST_GIF:
-        raise OptionError(f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}")
+    width, height = settings.width, settings.height
+    for refused, message in (
+        (not 0.1 <= fps <= 240.0, f"{fps:g} frames per second are not usable; give 0.1 to 240"),
+        (not 0.01 <= speed <= 100.0, f"a speed of {speed:g} is not usable; give 0.01 to 100"),
+        (
+            suffix == ".gif" and fps > FASTEST_GIF,
+            f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}",
+        ),
+        (
+            suffix == ".mp4" and (width % 2 or height % 2),
+            f"an MP4 needs even width and height, not {width}x{height}",
+        ),
+    ):
+        if refused:
+            raise OptionError(message)
     if suffix == ".mp4":
-        if settings.width % 2 or settings.height % 2:
-            raise OptionError(
-                f"an MP4 needs even width and height, not {settings.width}x{settings.height}"
-            )
         _imageio()
     if Path(path).is_dir():
         raise FileFormatError(f"cannot write {path}: it is a folder")
@@ -151,54 +154,29 @@ def _counted(times: np.ndarray[Any, Any], progress: Progress) -> Iterator[float]
 
 
 def _write_gif(
-    frames: Iterator[Image.Image],
-    count: int,
-    samples: Sequence[Image.Image],
-    path: Path,
-    fps: float,
+    frames: Iterator[Image.Image], count: int, samples: list[Image.Image], path: Path, fps: float
 ) -> None:
     """Write an animated GIF with one palette for all frames."""
-    width, height = samples[0].size
-    sheet = Image.new("RGB", (width, height * len(samples)))
-    for k, sample in enumerate(samples):
-        sheet.paste(sample, (0, height * k))
+    sheet = Image.fromarray(np.vstack([np.asarray(sample) for sample in samples]))
     colors = sheet.quantize(255, method=Image.Quantize.MEDIANCUT)
     reduced = (f.quantize(palette=colors, dither=Image.Dither.NONE) for f in frames)
     # GIF counts in hundredths of a second: unequal durations keep the average exact.
     clock = np.round(np.arange(count + 1) * 100.0 / fps) * 10.0
-    first = next(reduced)
+    durations = np.diff(clock).astype(int).tolist()
+    # Pixels that stay the same become transparent: a quarter of the size.
+    options = {"duration": durations, "loop": 0, "disposal": 1, "optimize": True}
     with path.open("wb") as file:  # Pillow would leave it open when it is interrupted
-        first.save(
-            file,
-            format="GIF",
-            save_all=True,
-            append_images=reduced,
-            duration=np.diff(clock).astype(int).tolist(),
-            loop=0,
-            disposal=1,
-            optimize=True,  # pixels that stay the same become transparent: a quarter of the size
-        )
+        next(reduced).save(file, format="GIF", save_all=True, append_images=reduced, **options)
 
 
 def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:
     """Write an H.264 film that every browser plays."""
-    writer = _imageio().get_writer(
-        path,
-        format="FFMPEG",
-        mode="I",
-        fps=fps,
-        codec="libx264",
-        quality=None,
-        pixelformat="yuv420p",
-        macro_block_size=2,
-        ffmpeg_log_level="error",
-        output_params=["-crf", "20", "-preset", "fast", "-movflags", "+faststart"],
-    )
-    try:
+    codec = {"codec": "libx264", "quality": None, "pixelformat": "yuv420p", "macro_block_size": 2}
+    flags = ["-crf", "20", "-preset", "fast", "-movflags", "+faststart"]
+    options = {**codec, "fps": fps, "ffmpeg_log_level": "error", "output_params": flags}
+    with _imageio().get_writer(path, format="FFMPEG", mode="I", **options) as writer:
         for frame in frames:
             writer.append_data(np.asarray(frame))
-    finally:
-        writer.close()
 
 
 def _imageio() -> Any:

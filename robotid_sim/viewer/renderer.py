@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
-from robotid_sim.engine.client import EngineClient
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import Closing, EngineClient
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import OptionError
 from robotid_sim.viewer.camera import Camera
@@ -120,20 +119,17 @@ class Renderer(Closing):
     ) -> RenderedImage:
         """Return what a camera sees, lit from a direction, as `camera_image`."""
         hardware, client = self.kind == "egl", self.client
+        options = {
+            "lightDirection": light.tolist(),
+            "lightAmbientCoeff": AMBIENT[self.kind],
+            "lightDiffuseCoeff": DIFFUSE,
+            "lightSpecularCoeff": SPECULAR,
+            "shadow": int(hardware),  # costs the software renderer three times as long
+            "flags": client.ER_NO_SEGMENTATION_MASK,
+            "renderer": client.ER_BULLET_HARDWARE_OPENGL if hardware else client.ER_TINY_RENDERER,
+        }
         with captured_output() if hardware else nullcontext():  # drivers name themselves
-            return camera_image(
-                client,
-                camera,
-                box,
-                scale,
-                lightDirection=light.tolist(),
-                lightAmbientCoeff=AMBIENT[self.kind],
-                lightDiffuseCoeff=DIFFUSE,
-                lightSpecularCoeff=SPECULAR,
-                shadow=int(hardware),  # costs the software renderer three times as long
-                flags=client.ER_NO_SEGMENTATION_MASK,
-                renderer=client.ER_BULLET_HARDWARE_OPENGL if hardware else client.ER_TINY_RENDERER,
-            )
+            return camera_image(client, camera, box, scale, **options)
 
     def close(self) -> None:
         """Disconnect from the engine."""

@@ -21,15 +21,7 @@ ARROWS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
 class Timeline:
-    """Draws the time line.
-
-    Parameters
-    ----------
-    controls : PlaybackControls
-        Whose state it shows.
-    scale : float
-        Pixels per unit.
-    """
+    """Draws the state of the playback; `scale` is in pixels per unit."""
 
     def __init__(self, controls: PlaybackControls, scale: float = 1.0) -> None:
         self._controls, self._scale = controls, scale

@@ -55,25 +55,12 @@ class ViewerInput:
 
 
 class ViewerWindow:
-    """The window and everything in it.
-
-    Parameters
-    ----------
-    show : ViewerInput
-        What is shown.
-    folder : Path
-        For textures, as long as the window is open.
-    """
+    """The window and everything in it; `folder` holds textures as long as it is open."""
 
     def __init__(self, show: ViewerInput, folder: Path) -> None:
         first, settings = show.animations[0], show.settings
         self._controls = PlaybackControls(
-            first.start,
-            first.end,
-            layers=settings.layers,
-            camera=settings.camera,
-            speed=show.speed,
-            loop=show.loop,
+            first.start, first.end, settings=settings, speed=show.speed, loop=show.loop
         )
         client = self._client = _open_window(settings)
         masses = "inertia" in settings.layers
@@ -83,11 +70,8 @@ class ViewerWindow:
         self._timeline = Timeline(self._controls, UNIT)
         self._panel_board = Billboard(client, self._panel.draw(first.at(first.start)), folder)
         self._timeline_board = Billboard(client, self._timeline.draw(), folder)
-        self._placed: object = None
-        self._timeline_box = (0.0, 0.0, 1.0, 1.0)
-        self._updated = 0.0
-        self._panel_state: object = None
-        self._timeline_state: object = None
+        self._timeline_box, self._updated = (0.0, 0.0, 1.0, 1.0), 0.0
+        self._drawn: dict[str, object] = {}
         self._updates: deque[Update] = deque(
             [self._update_panel, self._update_timeline, *self._content.updates()]
         )
@@ -129,21 +113,25 @@ class ViewerWindow:
                 self._updated = now
                 break  # one at a time, for each takes the window a frame
 
+    def _changed(self, what: str, state: object) -> bool:
+        """Return whether something looks other than it was drawn last, and note its new state."""
+        changed = self._drawn.get(what) != state
+        self._drawn[what] = state
+        return changed
+
     def _update_panel(self, state: JointState, layers: set[str]) -> bool:
-        panel_state = (state.t, self._controls.state)
-        if panel_state == self._panel_state or "panel" not in layers:
+        note = self._controls.state
+        if "panel" not in layers or not self._changed("panel", (state.t, note)):
             return False
-        self._panel_state = panel_state
-        self._panel_board.update(self._panel.draw(state, self._controls.state))
+        self._panel_board.update(self._panel.draw(state, note))
         return True
 
     def _update_timeline(self, _: JointState, layers: set[str]) -> bool:
         controls = self._controls
         pixel = round(controls.share * self._timeline.size[0])
-        timeline_state = (pixel, controls.loop, controls.camera, frozenset(layers))
-        if timeline_state == self._timeline_state:
+        looks = (pixel, controls.loop, controls.camera, frozenset(layers))
+        if not self._changed("timeline", looks):
             return False
-        self._timeline_state = timeline_state
         self._timeline_board.update(self._timeline.draw())
         return True
 
@@ -162,9 +150,8 @@ class ViewerWindow:
         """Keep panel and time line in their corners of the window while the camera moves."""
         with_panel = "panel" in self._controls.layers
         view = (camera.width, camera.height, camera.yaw, camera.pitch, *camera.eye, with_panel)
-        if view == self._placed:
+        if not self._changed("places", view):
             return
-        self._placed = view
         shrink = min(1.0, (camera.width - 2.0 * EDGE) / self._timeline.size[0])
         width, height = (shrink * side for side in self._timeline.size)
         left, top = 0.5 * (camera.width - width), camera.height - EDGE - height
@@ -186,13 +173,8 @@ def _open_window(settings: ViewSettings) -> EngineClient:
     background = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
     client = EngineClient(f"--width={settings.width} --height={settings.height} {background}")
     exit_at_once()  # again, for the display's libraries have asked for clean-up by now
-    for flag in (
-        client.COV_ENABLE_GUI,
-        client.COV_ENABLE_KEYBOARD_SHORTCUTS,
-        client.COV_ENABLE_MOUSE_PICKING,
-        client.COV_ENABLE_RENDERING,
-    ):
-        client.configureDebugVisualizer(flag, 0)
+    for name in ("GUI", "KEYBOARD_SHORTCUTS", "MOUSE_PICKING", "RENDERING"):
+        client.configureDebugVisualizer(getattr(client, f"COV_ENABLE_{name}"), 0)
     client.configureDebugVisualizer(lightPosition=[10.0 * value for value in LIGHT])
     return client
 

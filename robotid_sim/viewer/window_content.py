@@ -7,7 +7,6 @@ while it is off, and at most one waiting command is given at a time.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +48,9 @@ class WindowContent:
     animations : sequence of Animation
         The motion, and optionally one more as a ghost.
     models : mapping of str to Robot
-        Whose masses are shown.
+        Whose masses are shown; with `masses` the camera leaves room for them.
     folder : Path
         For textures.
-    masses : bool
-        Make room for them when the camera is placed.
     """
 
     def __init__(
@@ -101,22 +98,22 @@ class WindowContent:
     def _load(self, name: str) -> PosedRobot:
         """Return what `_visible` calls by this name."""
         robot, parts, size = self._robot, self._parts, reach(self._robot)
-        load = partial(PosedRobot, self._client, robot)
+        merged = name in ("torque", "ghost")
         if name == "torque":
-            return load(_tinted(parts, colors.warm(0.0), 1.0), merged=True)
-        if name == "faded":
-            return load(_tinted(parts, None, FADED))
-        if name == "ghost":
+            parts = _tinted(parts, colors.warm(0.0), 1.0)
+        elif name == "faded":
+            parts = _tinted(parts, None, FADED)
+        elif name == "ghost":
             moving = [part for part in parts if part.body >= 0]
-            return load(_tinted(moving, colors.GHOST, GHOST_OPACITY), merged=True)
-        if name == "frames":
-            return load(frame_parts(robot, 0.12 * size))
-        if name == "robot":
-            return load(parts)
-        model = name.removeprefix("masses of ")
-        color = colors.rgba(colors.model_color(model, list(self._models).index(model)))
-        masses = inertia_parts(self._models[model], color, dot=0.014 * size)
-        return PosedRobot(self._client, self._models[model], masses)
+            parts = _tinted(moving, colors.GHOST, GHOST_OPACITY)
+        elif name == "frames":
+            parts = frame_parts(robot, 0.12 * size)
+        elif name != "robot":
+            model = name.removeprefix("masses of ")
+            robot, index = self._models[model], list(self._models).index(model)
+            color = colors.rgba(colors.model_color(model, index))
+            parts = inertia_parts(robot, color, dot=0.014 * size)
+        return PosedRobot(self._client, robot, parts, merged=merged)
 
     def _visible(self, state: JointState, layers: set[str]) -> list[str]:
         """Return the names of the posed robots that are to be seen."""
