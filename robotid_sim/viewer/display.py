@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 from robotid_sim.errors import OptionError
 
@@ -24,12 +25,13 @@ def has_name() -> bool:
 
 def display_works(timeout: float = TIMEOUT) -> bool:
     """Return whether a child process could open PyBullet's window."""
-    return has_name() and WORKS in child_output(__name__, "try_display", timeout)
+    return has_name() and WORKS in child_output(try_display, timeout)
 
 
-def child_output(module: str, function: str, timeout: float) -> str:
+def child_output(function: Callable[[], None], timeout: float) -> str:
     """Return what a function prints in a child process, which it may end; empty if that hangs."""
-    command = f"from {module} import {function}; {function}()"
+    name = function.__name__
+    command = f"from {function.__module__} import {name}; {name}()"
     try:
         done = subprocess.run(
             [sys.executable, "-c", command],

@@ -11,7 +11,7 @@ from robotid_sim.viewer.colors import Rgb
 OVERSAMPLING = 2
 
 Point = tuple[float, float]
-Box = tuple[float, float, float, float]
+UnitBox = tuple[float, float, float, float]
 """Left, top, right, bottom [units]."""
 
 
@@ -31,7 +31,7 @@ def text_width(text: str, size: float) -> float:
     return font(100).getlength(text) * size / 100.0
 
 
-class Drawing:
+class FlatDrawing:
     """A framed picture of a size in pixels, drawn on in units of `scale` pixels."""
 
     def __init__(self, size: tuple[int, int], scale: float) -> None:
@@ -43,9 +43,9 @@ class Drawing:
         edge = (0, 0, sheet[0] - 1, sheet[1] - 1)
         self.pen.rectangle(edge, outline=colors.TRACK, width=OVERSAMPLING)
 
-    def copy(self) -> "Drawing":
+    def copy(self) -> "FlatDrawing":
         """Return a copy to draw on."""
-        drawing = Drawing(self.size, self.scale)
+        drawing = FlatDrawing(self.size, self.scale)
         drawing._sheet.paste(self._sheet)
         return drawing
 
@@ -58,12 +58,12 @@ class Drawing:
         place, letters = [value * self.unit for value in at], font(round(size * self.unit))
         self.pen.text((place[0], place[1]), text, fill=color, font=letters, anchor=anchor)
 
-    def bar(self, box: Box, color: Rgb) -> None:
+    def bar(self, box: UnitBox, color: Rgb) -> None:
         """Fill a rectangle, at least a pixel wide and high."""
         left, top, right, bottom = (round(value * self.unit) for value in box)
         self.pen.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), fill=color)
 
-    def rounded(self, box: Box, fill: Rgb, outline: Rgb | None = None) -> None:
+    def rounded(self, box: UnitBox, fill: Rgb, outline: Rgb | None = None) -> None:
         """Fill a rectangle with rounded corners."""
         edges, width = [value * self.unit for value in box], round(0.7 * self.unit)
         self.pen.rounded_rectangle(edges, 3 * self.unit, fill, outline, width if outline else 1)

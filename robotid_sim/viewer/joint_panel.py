@@ -14,7 +14,7 @@ from robotid_sim.viewer.animation import (
     velocity_share,
 )
 from robotid_sim.viewer.colors import Rgb
-from robotid_sim.viewer.drawing import Drawing, plain, text_width
+from robotid_sim.viewer.drawing import FlatDrawing, plain, text_width
 
 WIDTH = 206
 """Width of the panel [units]; a unit is a pixel of a picture 480 pixels high."""
@@ -68,7 +68,7 @@ class JointPanel:
         self._bars = 12 + 8 + max(text_width(name, 10.5) for name in self._names)
         height = HEAD + ROW * animation.robot.dof + 6 + 15 * len(notes) + 4 * bool(notes)
         self.size = (round(WIDTH * scale), round(height * scale))
-        self._base = Drawing(self.size, scale)
+        self._base = FlatDrawing(self.size, scale)
         self._draw_base(self._base, notes)
 
     def draw(self, state: JointState, note: str = "") -> Image.Image:
@@ -85,7 +85,7 @@ class JointPanel:
                 self._draw_share(drawing, joint, column, float(share))
         return drawing.picture()
 
-    def _draw_base(self, drawing: Drawing, notes: Sequence[tuple[str, Rgb]]) -> None:
+    def _draw_base(self, drawing: FlatDrawing, notes: Sequence[tuple[str, Rgb]]) -> None:
         robot = self.animation.robot
         title = plain(robot.name)
         if title != plain(self.animation.name):
@@ -105,7 +105,7 @@ class JointPanel:
             drawing.bar((12, y - 2.5, 24, y + 2.5), color)
             drawing.text((30, y), plain(text), 10.5, colors.INK, anchor="lm")
 
-    def _draw_share(self, drawing: Drawing, joint: int, column: int, share: float) -> None:
+    def _draw_share(self, drawing: FlatDrawing, joint: int, column: int, share: float) -> None:
         left, right = self._track(column)
         y = HEAD + ROW * (joint + 0.5)
         zero = 0.5 * (left + right)

@@ -144,7 +144,7 @@ def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
     """
     if importlib.util.find_spec(EGL_MODULE) is None:
         return None
-    text = child_output(__name__, "try_egl", timeout)
+    text = child_output(try_egl, timeout)
     device = re.search(r"(?:GL_RENDERER|Renderer) *= *(.+)", text)
     return device[1].strip() if device and EGL_WORKS in text else None
 

@@ -3,7 +3,7 @@
 from PIL import Image
 
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.drawing import Drawing, Point, text_width
+from robotid_sim.viewer.drawing import FlatDrawing, Point, text_width
 from robotid_sim.viewer.playback_controls import KEYS, PlaybackControls
 
 HEIGHT = 58
@@ -42,7 +42,7 @@ class Timeline:
 
     def draw(self) -> Image.Image:
         """Return the picture of the present state."""
-        drawing = Drawing(self.size, self._scale)
+        drawing = FlatDrawing(self.size, self._scale)
         right = self.units - SIDE
         at = SIDE + self._controls.share * (right - SIDE)
         for end, color in ((right, colors.TRACK), (at, colors.PATH)):
@@ -59,7 +59,7 @@ class Timeline:
             x += _word_width(word) + 12.0
         return drawing.picture()
 
-    def _draw_key(self, drawing: Drawing, at: Point, key: str) -> None:
+    def _draw_key(self, drawing: FlatDrawing, at: Point, key: str) -> None:
         """Draw a key; `at` is the middle of its left side."""
         width, active = _key_width(key), self._controls.is_on(key)
         box = (at[0], KEYS_TOP, at[0] + width, KEYS_TOP + KEY_SIZE)
