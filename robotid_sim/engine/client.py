@@ -38,8 +38,12 @@ class EngineClient(Closing):
     """
 
     def __init__(self, window: str | None = None) -> None:
-        mode = pybullet.DIRECT if window is None else pybullet.GUI
-        self.number: int = pybullet.connect(mode, options=window or "")
+        # Bullet prints its options, so that a client without a window gets none.
+        self.number: int = (
+            pybullet.connect(pybullet.DIRECT)
+            if window is None
+            else pybullet.connect(pybullet.GUI, options=window)
+        )
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(pybullet, name)
