@@ -15,12 +15,12 @@ import numpy as np
 import pybullet_data
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.recorder import record
-from robotid_sim.engine.view import View
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.recorder import record
+from robotid_sim.viewer.view_settings import ViewSettings
 
 SECONDS = 10.0
 TARGET = 30.0  # [s]
@@ -28,15 +28,15 @@ ROBOTS = ("irb140", Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urd
 FORMATS = (".mp4", ".gif")
 
 
-def motion(robot_name: str | Path) -> Playback:
+def motion(robot_name: str | Path) -> Animation:
     """Return ten seconds of an excitation."""
     robot = load_robot(robot_name)
     options = FourierOptions(period=SECONDS, periods=1)
     path = random_feasible(robot, np.random.default_rng(0), options)
-    whole = Playback.of_trajectory(robot, path)
+    whole = Animation.of_trajectory(robot, path)
     kept = whole.t <= whole.start + SECONDS
     assert whole.tau is not None
-    return Playback(
+    return Animation(
         "excitation", robot, whole.t[kept], whole.q[kept], whole.dq[kept], whole.tau[kept]
     )
 
@@ -51,7 +51,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / f"film{suffix}"
                 began, used = time.perf_counter(), os.times()
-                made = record(playback, path, View())
+                made = record(playback, path, ViewSettings())
                 wall, now = time.perf_counter() - began, os.times()
                 cpu = sum(now[:4]) - sum(used[:4])
                 size = path.stat().st_size / 1e3

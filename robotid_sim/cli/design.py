@@ -11,8 +11,6 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.cli.view import show_motion
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.engine.display import require_display
-from robotid_sim.engine.playback import Playback
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import assess
 from robotid_sim.excitation.explain import Explanation
@@ -34,6 +32,8 @@ from robotid_sim.study.excitation import (
 from robotid_sim.study.excitation import design as design_stage
 from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import Excitation, run_time
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.display import require_display
 
 INTERRUPTED = 130
 """Exit code at Ctrl-C."""
@@ -138,7 +138,7 @@ def design(
     else:
         _print_design(designs, content, reasons)
     if view:
-        show_motion(Playback.of_trajectory(model, designs.trajectories[0], out.stem))
+        show_motion(Animation.of_trajectory(model, designs.trajectories[0], out.stem))
     if designs.interrupted:
         return INTERRUPTED
     return 1 if any(result.violated for result in designs.designs) else 0

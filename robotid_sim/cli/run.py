@@ -14,8 +14,6 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.cli.loop_table import print_loop
 from robotid_sim.cli.view import show_motion
-from robotid_sim.engine.display import require_display
-from robotid_sim.engine.playback import Playback
 from robotid_sim.files import make_folder, require_distinct
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress
@@ -24,6 +22,8 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import CheckResult, StudyResult
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.study import Study, run_study
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.display import require_display
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ def run(
     else:
         print_result(done, folder)
     if view:
-        show_motion(Playback.of_log(plant, done.log), models=_models(done))
+        show_motion(Animation.of_log(plant, done.log), models=_models(done))
     return 0 if result.verdict.passed else 1
 
 

@@ -9,11 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.engine import viewer
-from robotid_sim.engine.camera import DIRECTIONS
-from robotid_sim.engine.display import require_display
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.view import DEFAULT_LAYERS, LAYERS, RENDERERS, View
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
@@ -24,48 +19,60 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import robot_of_result
 from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.trajectory_files import load_trajectory
+from robotid_sim.viewer import viewer
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.camera import DIRECTIONS
+from robotid_sim.viewer.display import require_display
+from robotid_sim.viewer.view_settings import DEFAULT_LAYERS, LAYERS, RENDERERS, ViewSettings
 
 WINDOW, PICTURE = "1280x800", "640x480"
 
-Models = Mapping[str, Robot]
+TrajectoryFile = Annotated[
+    Path | None, typer.Option("--trajectory", help="Simulate and show this trajectory.")
+]
+LogFiles = Annotated[
+    list[Path] | None, typer.Option("--log", help="Show this log; a second --log as a ghost.")
+]
+ResultFolder = Annotated[
+    Path | None,
+    typer.Option(help="Show the log in this folder of `robotid run`, and its models' masses."),
+]
+RecordFile = Annotated[
+    Path | None,
+    typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
+]
+Time = Annotated[float | None, typer.Option(help="Time of a .png [s].  [default: the middle]")]
+Size = Annotated[
+    str | None,
+    typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
+]
+Fps = Annotated[float, typer.Option(help="Frames per second of a film.")]
+Speed = Annotated[float, typer.Option(help="Seconds of motion per second.")]
+CameraName = Annotated[str, typer.Option(help=f"{', '.join(DIRECTIONS)}.")]
+Layers = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LAYER,…",
+        help=f"{', '.join(LAYERS)}, or none.  [default: panel,path; of a result inertia too]",
+    ),
+]
+RendererName = Annotated[str, typer.Option(help=f"{', '.join(RENDERERS)}.")]
 
 
 @options.for_study
 def view(
     robot: options.RobotArg,
-    trajectory: Annotated[
-        Path | None, typer.Option("--trajectory", help="Simulate and show this trajectory.")
-    ] = None,
-    log: Annotated[
-        list[Path] | None,
-        typer.Option("--log", help="Show this log; a second --log as a ghost."),
-    ] = None,
-    result: Annotated[
-        Path | None,
-        typer.Option(help="Show the log in this folder of `robotid run`, and its models' masses."),
-    ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
-    ] = None,
-    time: Annotated[
-        float | None, typer.Option(help="Time of a .png [s].  [default: the middle]")
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
-    ] = None,
-    fps: Annotated[float, typer.Option(help="Frames per second of a film.")] = 30.0,
-    speed: Annotated[float, typer.Option(help="Seconds of motion per second.")] = 1.0,
-    camera: Annotated[str, typer.Option(help=f"{', '.join(DIRECTIONS)}.")] = "iso",
-    show: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAYER,…",
-            help=f"{', '.join(LAYERS)}, or none.  [default: panel,path; of a result inertia too]",
-        ),
-    ] = None,
-    renderer: Annotated[str, typer.Option(help=f"{', '.join(RENDERERS)}.")] = "auto",
+    trajectory: TrajectoryFile = None,
+    log: LogFiles = None,
+    result: ResultFolder = None,
+    record: RecordFile = None,
+    time: Time = None,
+    size: Size = None,
+    fps: Fps = 30.0,
+    speed: Speed = 1.0,
+    camera: CameraName = "iso",
+    show: Layers = None,
+    renderer: RendererName = "auto",
     json: options.Json = False,
     *,
     study: StudyConfig,
@@ -74,79 +81,82 @@ def view(
 
     The window plays, pauses and scrubs; its keys are shown in it.
     """
-    chosen = View(
-        **dict(zip(("width", "height"), _size(size, windowed=record is None), strict=True)),
-        camera=camera,
-        layers=_layers(show, masses=result is not None),
-        renderer=renderer,
+    width, height = _size(size, windowed=record is None)
+    layers = _layers(show, masses=result is not None)
+    settings = ViewSettings(
+        width=width, height=height, camera=camera, layers=layers, renderer=renderer
     )
-    if sum(given is not None for given in (trajectory, log or None, result)) > 1:
+    if sum(source is not None for source in (trajectory, log or None, result)) > 1:
         raise OptionError("give one of --trajectory, --log and --result")
     if record is not None:
-        recorder().require_recordable(record, chosen, fps, speed)
+        recorder().require_recordable(record, settings, fps, speed)
     elif trajectory is not None:
         require_display()  # before the simulation
     plant = build_robot(robot, study.robot)
     models = {} if result is None else read_models(plant, result, study)
     with output.progress_bar(enabled=not json) as progress:
         if trajectory is not None:
-            playbacks = [simulated(plant, trajectory, study, progress)]
+            animations = [simulated(plant, trajectory, study, progress)]
         elif log or result is not None:
-            playbacks = read_logs(plant, log or [Path(str(result)) / "log.h5"])
+            animations = read_logs(plant, log or [Path(str(result)) / "log.h5"])
         else:
-            playbacks = [Playback.sweep(plant)]
-        found: dict[str, Any] = {
-            "robot": plant.name,
-            "shown": [playback.name for playback in playbacks],
-            "duration_s": playbacks[0].end - playbacks[0].start,
-        }
+            animations = [Animation.sweep(plant)]
         if record is not None:
             film = {"fps": fps, "speed": speed, "time": time, "progress": progress}
-            made = recorder().record(playbacks, record, chosen, models=models, **film)
-            found |= {"file": str(record), "frames": made.frames, "renderer": made.renderer}
+            recording = recorder().record(animations, record, settings, models=models, **film)
+    summary: dict[str, Any] = {
+        "robot": plant.name,
+        "shown": [animation.name for animation in animations],
+        "duration_s": animations[0].end - animations[0].start,
+    }
     if record is None:
-        viewer.show(playbacks, chosen, models=models, speed=speed)
+        viewer.show(animations, settings, models=models, speed=speed)
+    else:
+        frames, drawn_by = recording.frames, recording.renderer
+        summary |= {"file": str(record), "frames": frames, "renderer": drawn_by}
     if json:
-        output.print_json(found)
+        output.print_json(summary)
     elif record is not None:
-        count = "1 frame" if found["frames"] == 1 else f"{found['frames']} frames"
-        output.print_line(f"{plant.name}: {count} in {record}, {found['renderer']} renderer")
+        count = "1 frame" if frames == 1 else f"{frames} frames"
+        output.print_line(f"{plant.name}: {count} in {record}, {drawn_by} renderer")
     return 0
 
 
 def recorder() -> ModuleType:
     """Return the module that records; it loads Pillow, which no other command needs."""
-    return importlib.import_module("robotid_sim.engine.recorder")
+    return importlib.import_module("robotid_sim.viewer.recorder")
 
 
-def show_motion(playbacks: Playback | Sequence[Playback], *, models: Models | None = None) -> None:
+def show_motion(
+    animations: Animation | Sequence[Animation], *, models: Mapping[str, Robot] | None = None
+) -> None:
     """Show a motion in a window until it is closed; with models also their masses.
 
     For the commands with ``--view``, which ask `require_display` before their work.
     """
     layers = DEFAULT_LAYERS | ({"inertia"} if models else set())
     width, height = _size(None, windowed=True)
-    viewer.show(playbacks, View(width=width, height=height, layers=layers), models=models)
+    viewer.show(animations, ViewSettings(width=width, height=height, layers=layers), models=models)
 
 
 def simulated(
     plant: Robot, trajectory: Path, study: StudyConfig, progress: ProgressCallback
-) -> Playback:
+) -> Animation:
     """Return the virtual experiment on a trajectory file."""
     path = load_trajectory(trajectory, plant)
     cell = build_cell(plant, build_nominal(plant, study), study)
     log = simulate(cell, path, Streams(study.seed)("measure"), progress=progress)
-    return Playback.of_log(plant, log, trajectory.stem)
+    return Animation.of_log(plant, log, trajectory.stem)
 
 
-def read_logs(plant: Robot, paths: Sequence[Path]) -> list[Playback]:
+def read_logs(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
     """Return one or two logs to be shown."""
     if len(paths) > 2:
         raise OptionError(f"at most two logs can be shown, got {len(paths)}")
     stems = [path.stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     pairs = zip(paths, names, strict=True)
-    return [Playback.of_log(plant, load_log(path), name) for path, name in pairs]
+    return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
 
 
 def read_models(plant: Robot, folder: Path, study: StudyConfig) -> dict[str, Robot]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import mass_matrix
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import Closing, EngineClient, EngineError
 from robotid_sim.engine.drives import drive_of
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
@@ -25,9 +25,6 @@ from robotid_sim.errors import (
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
-
-with captured_output():  # prints its build time
-    import pybullet
 
 LEAPFROG_PASSES = 3
 """Fixed-point passes for the mid-step velocity; the error falls by about dt per pass."""
@@ -109,7 +106,7 @@ class Plant(Closing):
         self._drive = drive_of(robot, friction)
         self._acted: list[Float1D] = []
         self._fastest = DIVERGED * robot.limits.velocity
-        self._client = pybullet.connect(pybullet.DIRECT)
+        self._client = EngineClient()
         try:
             self._body = self._load(text)
         except BaseException:
@@ -127,9 +124,7 @@ class Plant(Closing):
 
     def close(self) -> None:
         """Disconnect from the engine; a client that stays open costs 28 MB."""
-        if self._client >= 0:
-            pybullet.disconnect(physicsClientId=self._client)
-            self._client = -1
+        self._client.close()
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Put the robot into a state, time zero."""
@@ -137,9 +132,7 @@ class Plant(Closing):
         self._acted.clear()
         q, dq = self._checked(q, "q"), self._checked(dq, "dq")
         for j in self._indices:
-            pybullet.resetJointState(
-                self._body, j, float(q[j]), float(dq[j]), physicsClientId=self._client
-            )
+            self._client.resetJointState(self._body, j, float(q[j]), float(dq[j]))
         self.q, self.dq = self._state()
 
     def step(self, tau: Float1D, disturbance: Float1D | None = None) -> Step:
@@ -174,14 +167,10 @@ class Plant(Closing):
                 first = Step(self.q, v, ddq, tau)
                 if friction is not None:
                     self._acted.append(friction)
-            pybullet.setJointMotorControlArray(
-                self._body,
-                self._indices,
-                pybullet.TORQUE_CONTROL,
-                forces=held.tolist(),
-                physicsClientId=self._client,
+            self._client.setJointMotorControlArray(
+                self._body, self._indices, self._client.TORQUE_CONTROL, forces=held.tolist()
             )
-            pybullet.stepSimulation(physicsClientId=self._client)
+            self._client.stepSimulation()
             self.q, self.dq = self._state()
         sound = (np.abs(self.dq) < self._fastest).all() and np.isfinite(self.q @ self.q)
         if not sound:
@@ -211,13 +200,6 @@ class Plant(Closing):
         noted = {**log.provenance, "friction": self.friction.describe()}
         return replace(log, truth=truth, provenance=noted)
 
-    def engine_torque(self, q: Float1D, dq: Float1D, ddq: Float1D) -> Float1D:
-        """Return PyBullet's own inverse dynamics of the private copy [N m], shape (n,)."""
-        # Lists, not arrays: PyBullet reads an ndarray here as a tuple and crashes.
-        values = [self._checked(v, n).tolist() for v, n in ((q, "q"), (dq, "dq"), (ddq, "ddq"))]
-        tau = pybullet.calculateInverseDynamics(self._body, *values, physicsClientId=self._client)
-        return np.array(tau)
-
     def _checked(self, value: Float1D, name: str) -> Float1D:
         array = np.asarray(value, dtype=float)
         if array.shape != self._shape or not np.isfinite(array).all():
@@ -231,7 +213,7 @@ class Plant(Closing):
         return array
 
     def _state(self) -> tuple[Float1D, Float1D]:
-        states = pybullet.getJointStates(self._body, self._indices, physicsClientId=self._client)
+        states = self._client.getJointStates(self._body, self._indices)
         q, dq = np.empty(len(states)), np.empty(len(states))
         for j, state in enumerate(states):  # faster than arrays of two lists
             q[j], dq[j] = state[0], state[1]
@@ -239,22 +221,19 @@ class Plant(Closing):
 
     def _load(self, text: str) -> int:
         client, robot = self._client, self.robot
-        pybullet.setPhysicsEngineParameter(enableFileCaching=0, physicsClientId=client)
-        pybullet.setTimeStep(self.dt / self.substeps, physicsClientId=client)
-        pybullet.setGravity(*robot.gravity.tolist(), physicsClientId=client)
+        client.setPhysicsEngineParameter(enableFileCaching=0)
+        client.setTimeStep(self.dt / self.substeps)
+        client.setGravity(*robot.gravity.tolist())
         with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
             path = Path(folder) / "private.urdf"
             path.write_text(text, encoding="utf-8")
             try:
-                body = pybullet.loadURDF(
-                    str(path),
-                    useFixedBase=True,
-                    flags=pybullet.URDF_USE_INERTIA_FROM_FILE,
-                    physicsClientId=client,
+                body = client.loadURDF(
+                    str(path), useFixedBase=True, flags=client.URDF_USE_INERTIA_FROM_FILE
                 )
-            except pybullet.error:
+            except EngineError:
                 body = -1
-        if body < 0 or pybullet.getNumJoints(body, physicsClientId=client) != robot.dof:
+        if body < 0 or client.getNumJoints(body) != robot.dof:
             raise RobotIdError(f"PyBullet refused the private copy of the robot: {printed.text}")
         self._free(body)
         self._verify(body, printed.text)
@@ -264,31 +243,28 @@ class Plant(Closing):
         """Switch off everything that the engine adds to rigid-body dynamics."""
         client = self._client
         for link in range(-1, self.robot.dof):
-            pybullet.changeDynamics(
-                body, link, linearDamping=0.0, angularDamping=0.0, physicsClientId=client
-            )
+            client.changeDynamics(body, link, linearDamping=0.0, angularDamping=0.0)
         # Two calls: in one call with maxJointVelocity the joint damping would stay in force.
         for link in self._indices:
-            pybullet.changeDynamics(body, link, jointDamping=0.0, physicsClientId=client)
+            client.changeDynamics(body, link, jointDamping=0.0)
         for link in self._indices:  # the default clamps silently at 100 rad/s
-            pybullet.changeDynamics(body, link, maxJointVelocity=1e6, physicsClientId=client)
-        pybullet.setJointMotorControlArray(
+            client.changeDynamics(body, link, maxJointVelocity=1e6)
+        client.setJointMotorControlArray(
             body,
             self._indices,
-            pybullet.VELOCITY_CONTROL,
+            client.VELOCITY_CONTROL,
             targetVelocities=[0.0] * self.robot.dof,
             forces=[0.0] * self.robot.dof,
-            physicsClientId=client,
         )
 
     def _verify(self, body: int, printed: str) -> None:
         """Raise if a body is not in the engine as it was written: Bullet zeroes what it rejects."""
         for j, link in enumerate(self.robot.links):
-            info = pybullet.getDynamicsInfo(body, j, physicsClientId=self._client)
+            info = self._client.getDynamicsInfo(body, j)
             mass, moments, _ = engine_inertia(link.phi)
             loaded = np.array([info[0], *info[2]])
-            wanted = np.array([mass, *moments])
-            if np.abs(loaded - wanted).max() > 1e-12 * max(1.0, np.abs(wanted).max()):
+            expected = np.array([mass, *moments])
+            if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
                 raise RobotIdError(
                     f"PyBullet changed the inertia of link '{link.name}' at load: {printed}"
                 )

@@ -6,6 +6,8 @@ the engine's limit constraints never act, and principal moments with an inertial
 Bullet's own diagonalization of a full tensor costs 3e-8 in accuracy.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
@@ -30,22 +32,26 @@ def private_urdf(robot: Robot) -> str:
         If a body is impossible; Bullet would silently set its inertia to zero.
     """
     parts = [f'<robot name="private"><link name="base">{_inertial(np.zeros(10))}</link>']
-    parent = "base"
-    for k, (link, joint) in enumerate(zip(robot.links, robot.joints, strict=True)):
+    for k, link in enumerate(robot.links):
         if reason := inertia.inconsistency(link.phi):
             text = f"link '{link.name}': {reason}"
             raise InconsistentInertiaError(f"{text}; the engine cannot simulate such a body")
-        name = f"body_{k}"
-        kind = "prismatic" if joint.prismatic else "revolute"
-        parts.append(
-            f'<link name="{name}">{_inertial(link.phi)}</link>'
-            f'<joint name="joint_{k}" type="{kind}">{_origin(joint.T_parent_joint)}'
-            f'<parent link="{parent}"/><child link="{name}"/><axis xyz="{_text(joint.axis)}"/>'
-            f'<limit lower="{-RANGE}" upper="{RANGE}" effort="0" velocity="{RANGE}"/></joint>'
-        )
-        parent = name
+        parts.append(f'<link name="body_{k}">{_inertial(link.phi)}</link>{joint_element(robot, k)}')
     # One body a line: Bullet breaks lines longer than 8191 characters anywhere, inside numbers too.
     return "\n".join(parts) + "</robot>"
+
+
+def joint_element(robot: Robot, k: int) -> str:
+    """Return the joint that carries the link ``body_k``, with a range that no motion reaches."""
+    joint = robot.joints[k]
+    kind = "prismatic" if joint.prismatic else "revolute"
+    parent = f"body_{k - 1}" if k else "base"
+    return (
+        f'<joint name="joint_{k}" type="{kind}">{origin_element(joint.T_parent_joint)}'
+        f'<parent link="{parent}"/><child link="body_{k}"/>'
+        f'<axis xyz="{number_text(joint.axis)}"/>'
+        f'<limit lower="{-RANGE}" upper="{RANGE}" effort="0" velocity="{RANGE}"/></joint>'
+    )
 
 
 def engine_inertia(phi: Float1D) -> tuple[float, Float1D, Float2D]:
@@ -63,14 +69,18 @@ def _inertial(phi: Float1D) -> str:
     mass, moments, frame = engine_inertia(phi)
     xx, yy, zz = (repr(float(v)) for v in moments)
     return (
-        f'<inertial>{_origin(frame)}<mass value="{mass!r}"/>'
+        f'<inertial>{origin_element(frame)}<mass value="{mass!r}"/>'
         f'<inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/></inertial>'
     )
 
 
-def _origin(T: Float2D) -> str:
-    return f'<origin xyz="{_text(T[:3, 3])}" rpy="{_text(rpy_from_rotation(T[:3, :3]))}"/>'
+def origin_element(T: Float2D) -> str:
+    """Return a pose, shape (4, 4), as a URDF has it."""
+    return (
+        f'<origin xyz="{number_text(T[:3, 3])}" rpy="{number_text(rpy_from_rotation(T[:3, :3]))}"/>'
+    )
 
 
-def _text(values: Float1D) -> str:
+def number_text(values: Iterable[float]) -> str:
+    """Return numbers with all their digits."""
     return " ".join(repr(float(v)) for v in values)

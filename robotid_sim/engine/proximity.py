@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,12 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.figure import base_shapes
+from robotid_sim.engine.client import Closing, EngineClient
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import Shape
 from robotid_sim.model.robot import Robot
-
-with captured_output():  # prints its build time
-    import pybullet
 
 READABLE = (".stl", ".obj")
 """Meshes that the engine reads."""
@@ -88,7 +86,7 @@ class Proximity(Closing):
         self.robot, self.floor = robot, floor
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, Float2D, Float] | None = None
-        self._client = pybullet.connect(pybullet.DIRECT)
+        self._client = EngineClient()
         try:
             self._hulls = self._load()
             self.pairs, self._candidates = self._possible_pairs()
@@ -97,13 +95,11 @@ class Proximity(Closing):
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self.robot, self.floor)
+        return partial(type(self), floor=self.floor), (self.robot,)
 
     def close(self) -> None:
         """Disconnect from the engine."""
-        if self._client >= 0:
-            pybullet.disconnect(physicsClientId=self._client)
-            self._client = -1
+        self._client.close()
 
     def __call__(self, q: Float1D) -> tuple[Float1D, Float2D]:
         r"""Return the distance of every pair and its gradient.
@@ -155,15 +151,13 @@ class Proximity(Closing):
         first, second = self._candidates[:, 0], self._candidates[:, 1]
         gap = np.linalg.norm(centers[first] - centers[second], axis=1)
         near = gap - self._radii[first] - self._radii[second] < CUTOFF
-        found: dict[int, tuple[Hull, Hull, tuple[Any, ...]]] = {}
+        nearest: dict[int, tuple[Hull, Hull, tuple[Any, ...]]] = {}
         for a, b, k in self._candidates[near].tolist():
-            one, other = self._hulls[a], self._hulls[b]
-            for point in pybullet.getClosestPoints(
-                one.body, other.body, distance=CUTOFF, physicsClientId=self._client
-            ):
-                if k not in found or point[8] < found[k][2][8]:
-                    found[k] = one, other, point
-        return found
+            hull, other = self._hulls[a], self._hulls[b]
+            for point in self._client.getClosestPoints(hull.body, other.body, distance=CUTOFF):
+                if k not in nearest or point[8] < nearest[k][2][8]:
+                    nearest[k] = hull, other, point
+        return nearest
 
     def _jacobian(self, T: Float, axes: Float2D, link: int, point: Float1D) -> Float2D:
         """Return the velocity Jacobian of a point of a link, in the root frame, shape (3, n)."""
@@ -181,15 +175,13 @@ class Proximity(Closing):
         """Move all hulls to a configuration; return the centers of their spheres, shape (H, 3)."""
         poses = np.array([T[h.link] @ h.T_link_hull for h in self._hulls if h.link >= 0])
         turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat()
-        moving = [h for h in self._hulls if h.link >= 0]
-        for hull, pose, turn in zip(moving, poses, turns, strict=True):
-            pybullet.resetBasePositionAndOrientation(
-                hull.body, pose[:3, 3].tolist(), turn.tolist(), physicsClientId=self._client
-            )
+        for hull, pose, turn in zip(self._hulls, poses, turns, strict=False):  # those that move
+            place = (pose[:3, 3].tolist(), turn.tolist())
+            self._client.resetBasePositionAndOrientation(hull.body, *place)
         still = [h.T_link_hull for h in self._hulls if h.link < 0]
         every = np.concatenate([poses, np.array(still).reshape(-1, 4, 4)])
-        own = np.array([h.center for h in self._hulls])
-        return np.asarray(np.einsum("hij,hj->hi", every[:, :3, :3], own) + every[:, :3, 3])
+        local = np.array([h.center for h in self._hulls])
+        return np.asarray(np.einsum("hij,hj->hi", every[:, :3, :3], local) + every[:, :3, 3])
 
     def _load(self) -> list[Hull]:
         """Return all hulls, those that move first."""
@@ -213,30 +205,24 @@ class Proximity(Closing):
 
     def _floor(self, height: float) -> Hull:
         half = [FLOOR_SIZE] * 3
-        box = pybullet.createCollisionShape(
-            pybullet.GEOM_BOX, halfExtents=half, physicsClientId=self._client
-        )
+        box = self._client.createCollisionShape(self._client.GEOM_BOX, halfExtents=half)
         place = np.eye(4)
         place[2, 3] = height - FLOOR_SIZE
-        return self._made(box, -1, place)
+        return self._placed(box, -1, place)
 
     def _hull(self, shape: Shape, link: int) -> Hull:
         with captured_output() as printed:
-            made = pybullet.createCollisionShape(
-                **_engine_shape(shape), physicsClientId=self._client
-            )
-        if made < 0:
+            collision = self._client.createCollisionShape(**_engine_shape(self._client, shape))
+        if collision < 0:
             raise FileFormatError(f"the engine cannot read {shape.mesh}: {printed.text.strip()}")
-        return self._made(made, link, shape.T_body_shape)
+        return self._placed(collision, link, shape.T_body_shape)
 
-    def _made(self, shape: int, link: int, T: Float2D) -> Hull:
-        body = int(pybullet.createMultiBody(0, shape, physicsClientId=self._client))
-        low, high = map(np.array, pybullet.getAABB(body, physicsClientId=self._client))
+    def _placed(self, shape: int, link: int, T: Float2D) -> Hull:
+        body = int(self._client.createMultiBody(0, shape))
+        low, high = map(np.array, self._client.getAABB(body))
         if link < 0:
             turn = Rotation.from_matrix(T[:3, :3]).as_quat()
-            pybullet.resetBasePositionAndOrientation(
-                body, T[:3, 3].tolist(), turn.tolist(), physicsClientId=self._client
-            )
+            self._client.resetBasePositionAndOrientation(body, T[:3, 3].tolist(), turn.tolist())
         return Hull(body, link, T, 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)))
 
     def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
@@ -249,14 +235,14 @@ class Proximity(Closing):
         still = [h for h, hull in enumerate(self._hulls) if hull.link < 0]
         floor = still[-1:] if self.floor is not None else []
         base = still[: len(still) - len(floor)]
-        wanted = [
+        pairs = [
             (Pair(names[b], names[a]), by_link[b], by_link[a])
             for a in range(n)
             for b in range(a + 2, n)
         ]
-        wanted += [(Pair(names[b], self.robot.base), by_link[b], base) for b in range(1, n)]
-        wanted += [(Pair(names[b], FLOOR), by_link[b], floor) for b in range(1, n)]
-        combined = [(pair, [(a, b) for a in ones for b in others]) for pair, ones, others in wanted]
+        pairs += [(Pair(names[b], self.robot.base), by_link[b], base) for b in range(1, n)]
+        pairs += [(Pair(names[b], FLOOR), by_link[b], floor) for b in range(1, n)]
+        combined = [(pair, [(a, b) for a in ones for b in others]) for pair, ones, others in pairs]
         rows = [(pair, hulls) for pair, hulls in combined if hulls]
         self._candidates = _numbered(rows)
         touching = np.ones(len(rows), dtype=bool)
@@ -264,20 +250,15 @@ class Proximity(Closing):
         limits = self.robot.limits
         for _ in range(PROBES):
             q = rng.uniform(limits.lower, limits.upper)
-            found = self._nearest(kernels.link_poses(self.robot.geometry, q))
-            touching &= [k in found and found[k][2][8] < 0.0 for k in range(len(rows))]
+            nearest = self._nearest(kernels.link_poses(self.robot.geometry, q))
+            touching &= [k in nearest and nearest[k][2][8] < 0.0 for k in range(len(rows))]
         # What is always in the floor is no overlap of hulls: the floor is too high.
-        kept = [
+        possible = [
             (pair, hulls)
             for (pair, hulls), always in zip(rows, touching, strict=True)
             if not always or pair.second == FLOOR
         ]
-        return tuple(pair for pair, _ in kept), _numbered(kept)
-
-
-def _reopened(robot: Robot, floor: float | None) -> Proximity:
-    """Return the same in this process."""
-    return Proximity(robot, floor=floor)
+        return tuple(pair for pair, _ in possible), _numbered(possible)
 
 
 def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:
@@ -291,20 +272,17 @@ def collision_shapes(shapes: Sequence[Shape]) -> list[Shape]:
     return [s for s in readable if s.collision] or readable
 
 
-def _engine_shape(shape: Shape) -> dict[str, object]:
+def _engine_shape(client: EngineClient, shape: Shape) -> dict[str, object]:
     """Return a shape as the engine takes it."""
+    size = list(shape.size)
+    sizes: dict[str, object]
     if shape.kind == "mesh":
-        return {
-            "shapeType": pybullet.GEOM_MESH,
-            "fileName": str(shape.mesh),
-            "meshScale": list(shape.size),
-        }
-    if shape.kind == "box":
-        return {
-            "shapeType": pybullet.GEOM_BOX,
-            "halfExtents": [0.5 * edge for edge in shape.size],
-        }
-    if shape.kind == "sphere":
-        return {"shapeType": pybullet.GEOM_SPHERE, "radius": shape.size[0]}
-    kind = pybullet.GEOM_CYLINDER if shape.kind == "cylinder" else pybullet.GEOM_CAPSULE
-    return {"shapeType": kind, "radius": shape.size[0], "height": shape.size[1]}
+        kind, sizes = client.GEOM_MESH, {"fileName": str(shape.mesh), "meshScale": size}
+    elif shape.kind == "box":
+        kind, sizes = client.GEOM_BOX, {"halfExtents": [0.5 * edge for edge in size]}
+    elif shape.kind == "sphere":
+        kind, sizes = client.GEOM_SPHERE, {"radius": size[0]}
+    else:
+        kind = client.GEOM_CYLINDER if shape.kind == "cylinder" else client.GEOM_CAPSULE
+        sizes = {"radius": size[0], "height": size[1]}
+    return {"shapeType": kind, **sizes}

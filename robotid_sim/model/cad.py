@@ -17,6 +17,7 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.model import inertia, parameters
+from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.geometry import Shape
 from robotid_sim.model.primitives import MAKERS
 from robotid_sim.model.robot import Robot
@@ -79,10 +80,10 @@ def link_solid(
     FileFormatError
         If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
     """
-    wanted = [shape for shape in shapes if shape.collision is collision]
+    asked = [shape for shape in shapes if shape.collision is collision]
     hulls: list[str] = []
     solids = []
-    for shape in wanted or shapes:
+    for shape in asked or shapes:
         solid = _shape_solid(shape)
         if shape.mesh is not None and (count := solid.open_edges):
             if not convex_hull:
@@ -101,7 +102,7 @@ def link_solid(
 def vertices(shape: Shape) -> Float2D | None:
     """Return the corners of a shape in the frame of its body, shape (N, 3).
 
-    None if they are not known: the mesh is missing or unreadable, or its reader is not installed.
+    None if the mesh is missing or unreadable, or its reader is not installed.
     """
     try:
         solid = _shape_solid(shape)
@@ -163,16 +164,16 @@ def inertia_from_geometry(
     FileFormatError
         If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
     """
-    wanted = [(name, False, shapes) for name, shapes in fixed_shapes(robot) if shapes]
-    wanted += [(link.name, True, link.shapes) for link in robot.links]
-    made = [
+    bodies = [(name, False, shapes) for name, _, shapes in fixed_links(robot) if shapes]
+    bodies += [(link.name, True, link.shapes) for link in robot.links]
+    solids = [
         link_solid(shapes, f"link '{name}'", convex_hull=convex_hull, collision=collision)
-        for name, _, shapes in wanted
+        for name, _, shapes in bodies
     ]
-    volumes = [solid.volume for solid, _ in made]
+    volumes = [solid.volume for solid, _ in solids]
     links = []
     for (name, movable, _), (solid, hulls), volume, mass in zip(
-        wanted, made, volumes, mass_shares(volumes, total_mass), strict=True
+        bodies, solids, volumes, mass_shares(volumes, total_mass), strict=True
     ):
         phi = solid.parameters(mass=mass)
         phi[0] = mass  # not a rounding error away from the exact share
@@ -183,21 +184,8 @@ def inertia_from_geometry(
     base = {link.name: link.phi for link in links if not link.movable}
     document = robot.document
     if document is not None:
-        document = replace(document, xml=_with_inertials(document, base, fixed_shapes(robot)))
+        document = replace(document, xml=_with_inertials(document, base, fixed_links(robot)))
     return CadInertia(replace(robot.with_parameters(full), document=document), tuple(links))
-
-
-def fixed_shapes(robot: Robot) -> list[tuple[str, tuple[Shape, ...]]]:
-    """Return the links that do not move, each with its shapes in its own frame."""
-    if robot.document is None:
-        return []
-    found, stack = [], [robot.document.root]
-    while stack:
-        name = stack.pop()
-        found.append((name, robot.document.links[name].shapes))
-        below = robot.document.joints_below(name)
-        stack += [joint.child for joint in below if joint.name not in robot.joint_names]
-    return found
 
 
 def _shape_solid(shape: Shape) -> Solid:
@@ -209,11 +197,13 @@ def _shape_solid(shape: Shape) -> Solid:
 
 
 def _with_inertials(
-    document: UrdfDocument, base: dict[str, Float1D], fixed: list[tuple[str, tuple[Shape, ...]]]
+    document: UrdfDocument,
+    base: dict[str, Float1D],
+    fixed: list[tuple[str, Float2D, tuple[Shape, ...]]],
 ) -> bytes:
     """Return the text of a URDF with other inertials of the links that do not move."""
     root = parse_xml(document.xml, document.path)
-    names = {name for name, _ in fixed}
+    names = {name for name, *_ in fixed}
     for element in root.findall("link"):
         name = element.get("name", "")
         if name not in names:

@@ -1,4 +1,4 @@
-r"""Closed polyhedra and what they weigh: meshes, primitives, unions and cuts.
+r"""Closed polyhedra and what they weigh: meshes, primitives, hulls and unions.
 
 At unit density a body is its pseudo-inertia :math:`J = \int \bar x \bar x^T dV` with
 :math:`\bar x = (x, 1)`. Over the tetrahedra that the faces span with a point it is a sum [1]_
@@ -8,7 +8,7 @@ At unit density a body is its pseudo-inertia :math:`J = \int \bar x \bar x^T dV`
 
 of their corners :math:`v_i`, so that volume, center of mass and tensor are exact to rounding.
 
-Mesh files are read by trimesh, booleans are manifold3d's; both come with the extra ``cad``.
+Mesh files and hulls are trimesh's, unions those of manifold3d, of the extra ``cad``.
 
 References
 ----------
@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import trimesh
+from scipy.spatial import QhullError
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
@@ -49,6 +50,11 @@ class Solid:
         faces.setflags(write=False)
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "faces", faces)
+
+    @classmethod
+    def of_mesh(cls, mesh: trimesh.Trimesh) -> Self:
+        """Return a mesh of trimesh as a solid."""
+        return cls(mesh.vertices, mesh.faces)
 
     @property
     def open_edges(self) -> int:
@@ -113,29 +119,32 @@ class Solid:
     def convex_hull(self) -> Self:
         """Return the convex hull; raise OptionError if the solid is flat."""
         try:
-            hull = ConvexHull(self.vertices)
+            return self.of_mesh(trimesh.convex.convex_hull(self.vertices))
         except QhullError as error:
             raise OptionError("a flat solid has no convex hull with a volume") from error
-        corners = self.vertices[hull.simplices]
-        winding = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        inward = np.einsum("ij,ij->i", winding, hull.equations[:, :3]) < 0.0
-        faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
-        return type(self)(self.vertices, faces)
 
 
 def union(solids: Sequence[Solid]) -> Solid:
-    """Return what is in any of the solids; overlaps count once."""
-    return solids[0] if len(solids) == 1 else _boolean(solids, "Add")
+    """Return what is in any of the solids; overlaps count once.
 
-
-def difference(solid: Solid, *cut: Solid) -> Solid:
-    """Return a solid without what is in the others."""
-    return _boolean([solid, *cut], "Subtract")
-
-
-def intersection(*solids: Solid) -> Solid:
-    """Return what is in all of the solids."""
-    return _boolean(solids, "Intersect")
+    Raises
+    ------
+    OptionError
+        If one of several is not closed.
+    MissingExtraError
+        If manifold3d is needed and not installed.
+    """
+    if len(solids) == 1:
+        return solids[0]
+    try:
+        package = importlib.import_module("manifold3d")
+    except ImportError as error:
+        raise MissingExtraError(
+            "inertia from geometry needs manifold3d: pip install 'robotid_sim[cad]'"
+        ) from error
+    manifolds = [_manifold(package, solid) for solid in solids]
+    mesh = package.Manifold.batch_boolean(manifolds, package.OpType.Add).to_mesh64()
+    return Solid(np.asarray(mesh.vert_properties)[:, :3], np.asarray(mesh.tri_verts))
 
 
 def read_mesh(path: str | Path) -> Solid:
@@ -151,7 +160,6 @@ def read_mesh(path: str | Path) -> Solid:
     file = Path(path)
     if not file.is_file():
         raise FileFormatError(f"mesh {file} is missing")
-    trimesh = _package("trimesh")
     try:
         mesh = trimesh.load_mesh(str(file), process=False)
         points, index = np.unique(mesh.vertices, axis=0, return_inverse=True)  # welded by place
@@ -166,42 +174,12 @@ def read_mesh(path: str | Path) -> Solid:
     return solid if solid.volume >= 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
 
 
-def _boolean(solids: Sequence[Solid], operation: str) -> Solid:
-    manifold = _package("manifold3d")
-    made = [_manifold(manifold, solid) for solid in solids]
-    kind = getattr(manifold.OpType, operation)
-    mesh = manifold.Manifold.batch_boolean(made, kind).to_mesh64()
-    if len(mesh.tri_verts) == 0:
-        raise OptionError(f"nothing is left of the solids ({operation.lower()})")
-    return Solid(np.asarray(mesh.vert_properties)[:, :3], np.asarray(mesh.tri_verts))
-
-
 def _manifold(package: Any, solid: Solid) -> Any:
     mesh = package.Mesh64(np.array(solid.vertices), np.array(solid.faces, dtype=np.uint64))
-    made = package.Manifold(mesh)
-    if made.status() != package.Error.NoError:
+    manifold = package.Manifold(mesh)
+    if manifold.status() != package.Error.NoError:
         raise OptionError(
-            f"a solid is not a closed surface ({made.status().name}, {solid.open_edges} open "
+            f"a solid is not a closed surface ({manifold.status().name}, {solid.open_edges} open "
             "edges); repair the mesh or take its convex hull"
         )
-    return made
-
-
-def require_mesh_reader() -> None:
-    """Raise unless mesh files can be read; to be asked before work that takes long.
-
-    Raises
-    ------
-    MissingExtraError
-        With the install command.
-    """
-    _package("trimesh")
-
-
-def _package(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"inertia from geometry needs {name}: pip install 'robotid_sim[cad]'"
-        ) from error
+    return manifold

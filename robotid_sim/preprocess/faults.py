@@ -3,14 +3,11 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import median_filter
 
-from robotid_sim.arrays import Bool1D, Float2D
+from robotid_sim.arrays import Bool1D, Bool2D, Float2D
 from robotid_sim.measurement.log import Log
-
-Bool2D = NDArray[np.bool_]
 
 THRESHOLD = 8.0
 """Robust standard deviations beyond which a value is an outlier; no Gaussian gets there."""

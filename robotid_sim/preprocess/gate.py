@@ -3,13 +3,10 @@
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robotid_sim.arrays import Float
+from robotid_sim.arrays import Bool2D, Float
 from robotid_sim.errors import ShapeError
 from robotid_sim.measurement.motion import RowFilter
-
-Bool2D = NDArray[np.bool_]
 
 LEAST_SHARE = 0.05
 """Rows that see a smaller share of open samples than this fade out instead of being scaled up."""

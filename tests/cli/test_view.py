@@ -10,8 +10,6 @@ from PIL import Image
 from robots import DATA, urdf_path
 
 from robotid_sim.cli import view as command
-from robotid_sim.engine.playback import Playback
-from robotid_sim.engine.view import View
 from robotid_sim.files import write_json
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
@@ -19,6 +17,8 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.view_settings import ViewSettings
 
 ARM = DATA / "2r.urdf"
 SMALL = ("--size", "200x150", "--renderer", "software")
@@ -126,7 +126,7 @@ def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch
 
 
 def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
-    seen: list[View] = []
+    seen: list[ViewSettings] = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append(view))
     assert robotid("view", ARM, "--show", "frames, torque", "--camera", "top").code == 0
     assert robotid("view", ARM, "--show", "none", "--size", "800x600").code == 0
@@ -139,7 +139,7 @@ def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
 def test_other_commands_show_what_they_made(monkeypatch, robot) -> None:
     seen = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append((view, words)))
-    sweep = Playback.sweep(robot)
+    sweep = Animation.sweep(robot)
     command.show_motion(sweep)
     command.show_motion(sweep, models={"true": robot, "nominal": robot})
     assert "inertia" not in seen[0][0].layers

@@ -10,6 +10,7 @@ import pinocchio as pin
 import pybullet
 import pytest
 import trimesh
+from engine_oracle import engine_torque
 
 from robotid_sim.cli.app import main
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -18,7 +19,7 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import InconsistentInertiaError, UnknownNameError
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.cad import fixed_shapes, link_solid
+from robotid_sim.model.cad import link_solid
 from robotid_sim.model.catalog import (
     catalog,
     catalog_folder,
@@ -29,6 +30,7 @@ from robotid_sim.model.catalog import (
     published_sets,
 )
 from robotid_sim.model.export import write_urdf
+from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import read_settings
 from robotid_sim.model.solid import read_mesh
@@ -42,6 +44,10 @@ CAD_DIGITS = 1e-5
 @pytest.fixture(scope="module", params=ROBOTS)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+def fixed_shapes(robot: Robot) -> dict[str, tuple]:
+    return {name: shapes for name, _, shapes in fixed_links(robot)}
 
 
 def states(robot: Robot, count: int = 500) -> np.ndarray:
@@ -64,7 +70,7 @@ def test_kernels_engine_and_pinocchio_agree_on_the_torques(name, pinocchio_model
     data = model.createData()
     theirs = np.array([pin.rnea(model, data, *state).copy() for state in batch.swapaxes(0, 1)])
     with Plant(robot) as plant:
-        engine = np.array([plant.engine_torque(*state) for state in batch.swapaxes(0, 1)])
+        engine = np.array([engine_torque(plant, *state) for state in batch.swapaxes(0, 1)])
     largest = np.abs(ours).max()
     assert np.abs(theirs - ours).max() <= 1e-8 * largest
     assert np.abs(engine - ours).max() <= 1e-8 * largest
@@ -193,7 +199,7 @@ def test_masses_come_to_what_the_provenance_says() -> None:
 def test_links_from_cad_have_the_inertia_of_their_meshes(name) -> None:
     robot = load_robot(name)
     text = read_settings(find_urdf(name)).provenance
-    shapes = dict(fixed_shapes(robot)) | {link.name: link.shapes for link in robot.links}
+    shapes = fixed_shapes(robot) | {link.name: link.shapes for link in robot.links}
     links = [link for link in shapes if "from its meshes" in text.get(f"{link}.inertia", "")]
     assert links or name == "irb140"
     for link in links:
@@ -216,7 +222,7 @@ def test_meshes_are_few_bytes_closed_and_all_in_use(name) -> None:
     files = mesh_files(name)
     assert sum(file.stat().st_size for file in files) <= 300_000
     robot = load_robot(name)
-    shapes = [s for _, of in fixed_shapes(robot) for s in of]
+    shapes = [s for of in fixed_shapes(robot).values() for s in of]
     shapes += [s for link in robot.links for s in link.shapes]
     assert {shape.mesh for shape in shapes} == set(files)
     for file in files:
@@ -230,7 +236,7 @@ def test_meshes_are_few_bytes_closed_and_all_in_use(name) -> None:
 
 def test_collision_pieces_are_convex_and_lie_in_the_hull_of_the_link(name) -> None:
     robot = load_robot(name)
-    for shapes in (*(link.shapes for link in robot.links), dict(fixed_shapes(robot))["base_link"]):
+    for shapes in (*(link.shapes for link in robot.links), fixed_shapes(robot)["base_link"]):
         pieces = [read_mesh(s.mesh) for s in shapes if s.collision]
         visual = np.vstack([read_mesh(s.mesh).vertices for s in shapes if not s.collision])
         assert pieces

@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.chart import Chart
-from robotid_sim.model.solid import require_mesh_reader
 from robotid_sim.papers.irb140.campaign import run_campaign
 from robotid_sim.papers.irb140.figures import all_charts
 from robotid_sim.papers.irb140.network import require_sklearn
@@ -43,9 +42,8 @@ class QuantumSwarms(Paper):
     )
 
     def require(self) -> None:
-        """Raise unless scikit-learn and a reader of meshes are installed; see `Paper.require`."""
+        """Raise unless scikit-learn is installed; see `Paper.require`."""
         require_sklearn()
-        require_mesh_reader()
 
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run what is not finished; see `Paper.reproduce`."""

@@ -1,0 +1,1 @@
+"""Showing robots: PyBullet's window, and pictures and films without a display."""

@@ -1,0 +1,170 @@
+"""What a viewer shows: a motion with velocities and torques, thinned out to what an eye can see."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import OptionError
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.quintic import PointToPoint, approach_duration
+from robotid_sim.trajectory.reference import Trajectory
+
+RATE = 60.0
+"""Samples kept per second: two per frame of a film, so that half speed is smooth too."""
+
+SWEEP_SHARE = 0.5
+"""Share of the velocity and acceleration limits that a joint sweep uses."""
+
+
+class JointState(NamedTuple):
+    """The state at one time; arrays of shape (n,), `tau` is None where no torque is known."""
+
+    t: float
+    q: Float1D
+    dq: Float1D
+    tau: Float1D | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Animation:
+    """A motion of a robot, made to be looked at."""
+
+    name: str
+    """What it is, in a word or two: the name of a log."""
+    robot: Robot
+    t: Float1D
+    """Time [s], shape (N,), N >= 2, increasing."""
+    q: Float2D
+    """Position [rad or m], shape (N, n)."""
+    dq: Float2D
+    """Velocity [rad/s or m/s], shape (N, n)."""
+    tau: Float2D | None = None
+    """Torque [N m] or force [N], shape (N, n)."""
+
+    def __post_init__(self) -> None:
+        t = readonly(self.t, shape=(None,), name="t")
+        if t.size < 2 or not (np.diff(t) > 0.0).all():
+            raise OptionError("an animation needs at least two samples at times that increase")
+        object.__setattr__(self, "t", t)
+        for name in ("q", "dq", "tau"):
+            value = getattr(self, name)
+            if value is not None:
+                checked = readonly(value, shape=(t.size, self.robot.dof), name=name)
+                object.__setattr__(self, name, checked)
+
+    @classmethod
+    def of_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:
+        """Return what a log recorded.
+
+        Velocities are the measured ones, else differences of the thinned positions.
+
+        Raises
+        ------
+        LogError
+            If the log is of another robot.
+        """
+        log.require_robot(robot)
+        t = _thinned(log.t)
+        q, tau = (_interpolated(t, log.t, channel) for channel in (log.q, log.tau_meas))
+        dq = np.gradient(q, t, axis=0) if log.dq is None else _interpolated(t, log.t, log.dq)
+        return cls(name, robot, t, q, dq, tau)
+
+    @classmethod
+    def of_trajectory(cls, robot: Robot, trajectory: Trajectory, name: str = "trajectory") -> Self:
+        """Return a reference motion with the torques that the robot needs for it.
+
+        Raises
+        ------
+        OptionError
+            If the trajectory is of another robot.
+        """
+        if trajectory.joint_names != robot.joint_names:
+            raise OptionError(
+                f"the trajectory is for joints {', '.join(trajectory.joint_names)}; robot "
+                f"'{robot.name}' has {', '.join(robot.joint_names)}"
+            )
+        t = _thinned(np.array([trajectory.start, trajectory.duration]), dense=True)
+        reference = trajectory(t)
+        tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
+        return cls(name, robot, t, reference.q, reference.dq, tau)
+
+    @classmethod
+    def sweep(cls, robot: Robot) -> Self:
+        """Return a motion that takes one joint after the other through its whole range.
+
+        From home to the lower limit, to the upper one and back, by quintics within a share of the
+        velocity and acceleration limits.
+        """
+        home, limits = robot.home, robot.limits
+        parts: list[tuple[Float2D, ...]] = []
+        start = 0.0
+        for j in range(robot.dof):
+            low, high = home.copy(), home.copy()
+            low[j], high[j] = limits.lower[j], limits.upper[j]
+            for a, b in ((home, low), (low, high), (high, home)):
+                length = approach_duration(limits, a, b, SWEEP_SHARE)
+                leg = PointToPoint(robot.joint_names, a, b, start, start + length)
+                t = start + np.arange(round(length * RATE)) / RATE
+                reference = leg(t)
+                parts.append((t, reference.q, reference.dq, reference.ddq))
+                start += length
+        still = np.zeros((1, robot.dof))
+        parts.append((np.array([start]), home[None], still, still))
+        t, q, dq, ddq = (np.concatenate(channel) for channel in zip(*parts, strict=True))
+        return cls("joint sweep", robot, t, q, dq, joint_torque(robot, q, dq, ddq))
+
+    @property
+    def start(self) -> float:
+        """First time [s]."""
+        return float(self.t[0])
+
+    @property
+    def end(self) -> float:
+        """Last time [s]."""
+        return float(self.t[-1])
+
+    def at(self, time: float) -> JointState:
+        """Return the state at a time [s], interpolated; before and after, the first or last."""
+        t = float(np.clip(time, self.start, self.end))
+        k = min(int(np.searchsorted(self.t, t, side="right")) - 1, self.t.size - 2)
+        share = (t - self.t[k]) / (self.t[k + 1] - self.t[k])
+        channels = (self.q, self.dq) if self.tau is None else (self.q, self.dq, self.tau)
+        return JointState(t, *((1.0 - share) * c[k] + share * c[k + 1] for c in channels))
+
+    def share_of(self, time: float) -> float:
+        """Return the share of the motion that is over at a time [s]."""
+        return (time - self.start) / (self.end - self.start)
+
+    def tool_path(self) -> Float2D:
+        """Return the position of the tip at every sample in the root frame [m], shape (N, 3)."""
+        return np.array([tip_pose(self.robot, sample)[:3, 3] for sample in self.q])
+
+
+def position_share(robot: Robot, q: Float) -> Float:
+    """Return positions as shares of the range: -1 at the lower, 1 at the upper limit."""
+    return np.asarray((q - robot.limits.middle) / robot.limits.half_range)
+
+
+def velocity_share(robot: Robot, dq: Float) -> Float:
+    """Return velocities as signed shares of their limits."""
+    return np.asarray(dq / robot.limits.velocity)
+
+
+def torque_share(robot: Robot, tau: Float) -> Float:
+    """Return torques as signed shares of their limits; zero where a joint has no limit."""
+    return np.asarray(tau / robot.limits.effort)  # the limit is infinite there
+
+
+def _thinned(t: Float1D, *, dense: bool = False) -> Float1D:
+    """Return times for display: the given ones, or a grid of RATE if they are denser than that."""
+    count = int(np.ceil((t[-1] - t[0]) * RATE)) + 1
+    return np.linspace(t[0], t[-1], count) if dense or t.size > count else t
+
+
+def _interpolated(t: Float1D, times: Float1D, channel: Float2D) -> Float2D:
+    return np.column_stack([np.interp(t, times, column) for column in channel.T])

@@ -1,0 +1,180 @@
+"""Where a picture is taken from: view directions by name, and the fit of a camera to a motion."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.errors import UnknownNameError
+
+DIRECTIONS = {
+    "front": (90.0, -8.0),
+    "side": (0.0, -8.0),
+    "top": (90.0, -89.0),
+    "iso": (52.0, -22.0),
+}
+"""Yaw and pitch [deg] as PyBullet counts them: yaw 0 looks along +y, 90 along -x, at the front."""
+
+NEAREST, FARTHEST = 0.02, 20.0
+"""Near and far plane over the distance of the target."""
+
+FAR_FOV = 3.0
+"""Field of view of a camera with nearly parallel rays [deg]."""
+
+CLEARED = 1.0 - 1e-6
+"""Depth buffer from which on there is nothing but background."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Shares of the picture's width or height that stay free at its four edges."""
+
+    left: float = 0.05
+    right: float = 0.05
+    top: float = 0.05
+    bottom: float = 0.05
+
+
+def direction(name: str) -> tuple[float, float]:
+    """Return yaw and pitch [deg] of a view direction by name."""
+    if name not in DIRECTIONS:
+        raise UnknownNameError(f"unknown camera '{name}'; known: {', '.join(DIRECTIONS)}")
+    return DIRECTIONS[name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Camera:
+    """A pinhole camera; its frame has x to the right, y up and looks along -z, as in OpenGL."""
+
+    eye: Float1D
+    """Position in the root frame [m], shape (3,)."""
+    yaw: float
+    """[deg]"""
+    pitch: float
+    """[deg]"""
+    distance: float
+    """Distance of the target that lies in the middle of the picture [m]."""
+    width: int
+    """[pixels]"""
+    height: int
+    """[pixels]"""
+    fov: float = 36.0
+    """Vertical field of view [deg]."""
+
+    @classmethod
+    def fitted(
+        cls,
+        points: Float2D,
+        name: str,
+        width: int,
+        height: int,
+        *,
+        fov: float = 36.0,
+        margins: Margins | None = None,
+    ) -> Self:
+        """Return the nearest camera of a view direction that sees all points within the margins.
+
+        In the camera's axes every edge of the free rectangle bounds the eye by one linear
+        inequality per point; the eye is the nearest solution, in the middle where there is room.
+
+        Parameters
+        ----------
+        points : ndarray, shape (N, 3)
+            What shall be seen [m].
+        name : str
+            A key of DIRECTIONS.
+        width, height : int
+            Size of the picture [pixels].
+        fov : float
+            Vertical field of view [deg].
+        margins : Margins, optional
+            What stays free at the edges of the picture.
+        """
+        free = margins or Margins()
+        yaw, pitch = direction(name)
+        axes = axes_of(yaw, pitch)
+        tan = np.tan(np.radians(fov) / 2.0) * np.array([width / height, 1.0])
+        lateral, depth = points @ axes[:, :2], -(points @ axes[:, 2])
+        # Every point gives |lateral - eye| <= slope (depth - eye's depth) at both edges of an axis.
+        low = tan * (1.0 - 2.0 * np.array([free.left, free.bottom]))
+        high = tan * (1.0 - 2.0 * np.array([free.right, free.top]))
+        at_low = (-lateral - low * depth[:, None]).max(axis=0)
+        at_high = (lateral - high * depth[:, None]).max(axis=0)
+        eye_depth = float((-(at_high + at_low) / (high + low)).min())
+        middle = 0.5 * (at_high - at_low + (high - low) * eye_depth)
+        eye = axes @ np.array([*middle, -eye_depth])
+        return cls(eye, yaw, pitch, float(depth.mean() - eye_depth), width, height, fov)
+
+    @classmethod
+    def distant(cls, middle: Float1D, half: float, yaw: float, pitch: float, pixels: int) -> Self:
+        """Return a camera so far away that its rays are nearly parallel; sees `half` to each side.
+
+        Bullet's software renderer does not understand orthographic projections.
+        """
+        distance = half / np.tan(np.radians(FAR_FOV / 2.0))
+        eye = middle + distance * axes_of(yaw, pitch)[:, 2]
+        return cls(eye, yaw, pitch, distance, pixels, pixels, FAR_FOV)
+
+    @property
+    def axes(self) -> Float2D:
+        """Columns: right, up, backward in the root frame, shape (3, 3)."""
+        return axes_of(self.yaw, self.pitch)
+
+    @property
+    def target(self) -> Float1D:
+        """The point in the middle of the picture, shape (3,)."""
+        return np.asarray(self.eye - self.distance * self.axes[:, 2])
+
+    def view_matrix(self) -> Float2D:
+        """Return root to camera, shape (4, 4)."""
+        matrix = np.eye(4)
+        matrix[:3, :3] = self.axes.T
+        matrix[:3, 3] = -self.axes.T @ self.eye
+        return matrix
+
+    def clip_planes(self) -> tuple[float, float]:
+        """Return the distances of the near and the far plane [m]."""
+        return NEAREST * self.distance, FARTHEST * self.distance
+
+    def projection_matrix(self) -> Float2D:
+        """Return camera to clip space, shape (4, 4)."""
+        near, far = self.clip_planes()
+        scale = 1.0 / np.tan(np.radians(self.fov) / 2.0)
+        matrix = np.diag([scale * self.height / self.width, scale, -(far + near) / (far - near), 0])
+        matrix[2, 3], matrix[3, 2] = -2.0 * far * near / (far - near), -1.0
+        return matrix
+
+    def depth(self, buffer: Float2D) -> Float2D:
+        """Return distances along the view [m] from a depth buffer in [0, 1]; infinite at the end.
+
+        The software renderer clears its buffer to a value slightly below 1.
+        """
+        near, far = self.clip_planes()
+        nearest = np.minimum(np.asarray(buffer, dtype=float), CLEARED)
+        return np.where(buffer < CLEARED, far * near / (far - (far - near) * nearest), np.inf)
+
+    def project(self, points: Float) -> tuple[Float, Float]:
+        """Return pixel positions, shape (..., 2), origin top left, and depths [m], shape (...)."""
+        local = (np.asarray(points) - self.eye) @ self.axes
+        depth = -local[..., 2]
+        scale = 0.5 * self.height / np.tan(np.radians(self.fov) / 2.0)
+        safe = np.maximum(depth, 1e-9)
+        u = 0.5 * self.width + scale * local[..., 0] / safe
+        v = 0.5 * self.height - scale * local[..., 1] / safe
+        return np.stack([u, v], axis=-1), depth
+
+    def rays(self) -> Float:
+        """Return the direction of every pixel's ray, unit depth, shape (height, width, 3)."""
+        tan_y = np.tan(np.radians(self.fov) / 2.0)
+        u = (np.arange(self.width) + 0.5) / self.width * 2.0 - 1.0
+        v = 1.0 - (np.arange(self.height) + 0.5) / self.height * 2.0
+        right, up, back = self.axes.T
+        x = (u * tan_y * self.width / self.height)[None, :, None] * right
+        return np.asarray(x + (v * tan_y)[:, None, None] * up - back)
+
+
+def axes_of(yaw: float, pitch: float) -> Float2D:
+    """Return the camera's right, up and backward direction as columns, shape (3, 3)."""
+    return Rotation.from_euler("ZX", [yaw, pitch + 90.0], degrees=True).as_matrix()

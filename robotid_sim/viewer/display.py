@@ -1,0 +1,88 @@
+"""Whether there is a display that PyBullet can draw on."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from robotid_sim.errors import OptionError
+
+WORKS = "robotid-display-works"
+"""Token of a child process that opened a window; its return code means nothing.
+
+Without a display PyBullet ends the whole process with code 1; on an X server without OpenGL with
+code 0.
+"""
+
+TIMEOUT = 30.0  # [s]
+
+
+def has_name() -> bool:
+    """Return whether a display is named at all; only Linux has to name one."""
+    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
+
+
+def display_works(timeout: float = TIMEOUT) -> bool:
+    """Return whether a child process could open PyBullet's window."""
+    return has_name() and WORKS in child_output(try_display, timeout)
+
+
+def child_output(function: Callable[[], None], timeout: float) -> str:
+    """Return what a function prints in a child process, which it may end; empty if that hangs."""
+    name = function.__name__
+    command = f"from {function.__module__} import {name}; {name}()"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace")
+
+
+def require_display() -> None:
+    """Raise unless there is a display with OpenGL.
+
+    Raises
+    ------
+    OptionError
+        If there is none; names the way around.
+    """
+    if not display_works():
+        raise OptionError(no_display())
+
+
+def no_display() -> str:
+    """Return the message for a missing display."""
+    name = os.environ.get("DISPLAY")
+    which = f"DISPLAY is '{name}'" if name else "DISPLAY is not set"
+    return (
+        f"no display with OpenGL ({which}); `robotid view --record FILE.png`, .gif or .mp4 renders "
+        "without a display"
+    )
+
+
+def try_display() -> None:
+    """Open a small window and print the token; for the child process."""
+    import pybullet
+
+    exit_at_once()
+    if pybullet.connect(pybullet.GUI, options="--width=64 --height=64") >= 0:
+        print(f"\n{WORKS}", flush=True)  # noqa: T201 - the parent reads it
+        pybullet.disconnect()
+
+
+def exit_at_once() -> None:
+    """Make C's ``exit`` skip all clean-up that libraries have asked for by now.
+
+    PyBullet and the X library call it in the window's thread. HDF5 then waits there for Python's
+    lock, which the main thread holds while it waits for the window: forever.
+    """
+    if sys.platform != "win32":
+        libc = ctypes.CDLL(None)
+        libc["__cxa_atexit"](ctypes.cast(libc["_exit"], ctypes.c_void_p), None, None)

@@ -1,0 +1,144 @@
+"""What is drawn over the rendered robot: tool path, frames, masses."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from PIL import Image, ImageDraw
+from scipy.spatial import ConvexHull, QhullError
+
+from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
+from robotid_sim.kinematics.forward import link_poses
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.camera import Camera
+from robotid_sim.viewer.colors import AXES, WHITE, Rgb
+from robotid_sim.viewer.drawing import OVERSAMPLING
+from robotid_sim.viewer.renderer import RenderedImage
+from robotid_sim.viewer.robot_visuals import inertia_ellipsoid
+
+AHEAD, HIDDEN = 0.35, 0.28
+"""Opacity of a path that is still to come, and factor for what is behind the robot."""
+BIAS = 0.01
+"""Share of the depth by which a line must lie behind the robot to count as hidden."""
+
+
+class OverlayCanvas:
+    """A transparent sheet over a camera's picture, on which smooth lines are drawn.
+
+    A `unit` is that many pixels, one if the picture is 480 pixels high.
+    """
+
+    def __init__(self, camera: Camera, unit: float) -> None:
+        size = (camera.width * OVERSAMPLING, camera.height * OVERSAMPLING)
+        self.camera, self._unit = camera, unit * OVERSAMPLING
+        self._sheet = Image.new("RGBA", size, (*WHITE, 0))
+        self._pen = ImageDraw.Draw(self._sheet)
+
+    def line(self, uv: Float2D, color: Rgb, width: float, opacity: float = 1.0) -> None:
+        """Draw a chain of points given in pixels of the picture, shape (N, 2)."""
+        if len(uv) > 1:
+            fill, stroke = (*color, round(255 * opacity)), max(1, round(width * self._unit))
+            self._pen.line(_places(uv), fill=fill, width=stroke, joint="curve")
+
+    def area(self, uv: Float2D, color: Rgb, opacity: float) -> None:
+        """Fill a polygon; it covers what was drawn below it."""
+        self._pen.polygon(_places(uv), fill=(*color, round(255 * opacity)))
+
+    def dot(self, uv: Float1D, color: Rgb, radius: float) -> None:
+        """Draw a round mark with a white rim."""
+        for r, fill in ((radius + 1.2, WHITE), (radius, color)):
+            self._pen.circle(_places(uv), r * self._unit, (*fill, 255))
+
+    def lay_on(self, picture: Image.Image) -> None:
+        """Lay the sheet on a picture."""
+        sheet = self._sheet.reduce(OVERSAMPLING)
+        picture.paste(sheet, (0, 0), sheet)
+
+
+def _places(uv: Float) -> list[float]:
+    """Return pixels of the picture as places on the sheet."""
+    return (np.clip(uv, -1e4, 1e4) * OVERSAMPLING).ravel().tolist()
+
+
+class PathOverlay:
+    """The tool path: strong behind the tool, faint ahead of it, fainter behind the robot."""
+
+    def __init__(self, camera: Camera, times: Float1D, path: Float2D, color: Rgb) -> None:
+        self._times, self._path, self._color = times, path, color
+        self._uv, self._depth = camera.project(path)
+
+    def draw(self, canvas: OverlayCanvas, image: RenderedImage, time: float) -> None:
+        """Draw the path at a time; `image` is the robot in front of it."""
+        hidden = self._depth * (1.0 - BIAS) > image.depth_at(self._uv)
+        now = int(np.clip(np.searchsorted(self._times, time), 1, self._times.size - 1))
+        tip = np.array([np.interp(time, self._times, uv) for uv in self._uv.T])
+        ahead = np.vstack([tip, self._uv[now:]])
+        behind = np.vstack([self._uv[:now], tip])
+        for uv, seen, width, opacity in (
+            (ahead, np.r_[hidden[now], hidden[now:]], 1.3, AHEAD),
+            (behind, np.r_[hidden[:now], hidden[now - 1]], 2.2, 1.0),
+        ):
+            for part, covered in _runs(uv, seen):
+                faint = HIDDEN if covered else 1.0
+                canvas.line(part, self._color, width, opacity * faint)
+        canvas.dot(tip, self._color, 3.2)
+
+
+def draw_frames(canvas: OverlayCanvas, robot: Robot, q: Float1D, size: float) -> None:
+    """Draw the axes of every link frame and of the tip: x red, y green, z blue."""
+    poses = link_poses(robot, q)
+    for T in [*poses, poses[-1] @ robot.T_last_tip]:
+        for axis, color in zip(T[:3, :3].T, AXES, strict=True):
+            uv, _ = canvas.camera.project(np.array([T[:3, 3], T[:3, 3] + size * axis]))
+            canvas.line(uv, color, 1.8)
+
+
+def draw_inertia(
+    canvas: OverlayCanvas, models: Mapping[str, Robot], colors: Mapping[str, Rgb], q: Float1D
+) -> None:
+    """Draw the inertia ellipsoids of models as outlines with their sections, and their COMs."""
+    bodies = [
+        (colors[name], link.phi, T)
+        for name, robot in models.items()
+        for link, T in zip(robot.links, link_poses(robot, q), strict=True)
+    ]
+    for draw in (_fill_ellipsoid, _draw_ellipsoid):
+        for color, phi, T in bodies:
+            if ellipsoid := inertia_ellipsoid(phi):
+                axes = T[:3, :3] @ (ellipsoid.rotation * ellipsoid.semi_axes)
+                draw(canvas, T[:3, :3] @ ellipsoid.center + T[:3, 3], axes, color)
+    for color, phi, T in bodies:
+        if phi[0] > 0.0:
+            com = T[:3, :3] @ (phi[1:4] / phi[0]) + T[:3, 3]
+            canvas.dot(canvas.camera.project(com)[0], color, 2.6)
+
+
+def _fill_ellipsoid(canvas: OverlayCanvas, center: Float1D, axes: Float2D, color: Rgb) -> None:
+    canvas.area(_outline(canvas.camera, center, axes), color, 0.10)
+
+
+def _draw_ellipsoid(canvas: OverlayCanvas, center: Float1D, axes: Float2D, color: Rgb) -> None:
+    turn = np.linspace(0.0, 2.0 * np.pi, 49)
+    c, s = np.cos(turn)[:, None], np.sin(turn)[:, None]
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        section = center + c * axes[:, i] + s * axes[:, j]
+        canvas.line(canvas.camera.project(section)[0], color, 0.7, 0.55)
+    outline = _outline(canvas.camera, center, axes)
+    canvas.line(np.vstack([outline, outline[:1]]), color, 1.4)
+
+
+def _outline(camera: Camera, center: Float1D, axes: Float2D) -> Float2D:
+    """Return the outline of an ellipsoid in the picture: the hull of its surface's image."""
+    u, v = np.meshgrid(np.linspace(0.0, np.pi, 13), np.linspace(0.0, 2.0 * np.pi, 33))
+    ball = np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.cos(u)], axis=-1)
+    uv, _ = camera.project(center + ball.reshape(-1, 3) @ axes.T)
+    try:
+        return np.asarray(uv[ConvexHull(uv).vertices])
+    except QhullError:  # a point or a line
+        return np.asarray(uv[:: len(uv) // 2])
+
+
+def _runs(uv: Float, covered: Bool1D) -> list[tuple[Float2D, bool]]:
+    """Return maximal chains of points that are all covered or all free; they share end points."""
+    turns = np.flatnonzero(covered[1:] != covered[:-1]) + 1
+    starts, ends = np.r_[0, turns], np.r_[turns + 1, len(uv)]
+    return [(uv[a:b], bool(covered[a])) for a, b in zip(starts, ends, strict=True)]

@@ -1,0 +1,125 @@
+"""A robot's visuals in a PyBullet client, posed joint by joint; physics never runs here."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.engine.client import EngineClient, EngineError
+from robotid_sim.engine.private_urdf import joint_element, number_text, origin_element
+from robotid_sim.engine.quiet import captured_output
+from robotid_sim.errors import RobotIdError
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.colors import Rgba
+from robotid_sim.viewer.robot_visuals import VisualPart
+
+ELSEWHERE = (0.0, 0.0, -1e4)
+"""Where a hidden robot stands [m]; taking it away would cost a load to bring it back."""
+
+
+class PosedRobot:
+    """Parts on the bodies of a robot, in a client.
+
+    Parameters
+    ----------
+    client : EngineClient
+        Where it is drawn.
+    robot : Robot
+        Its kinematics; the user's file is never loaded, a private text is written from it.
+    parts : sequence of VisualPart
+        What hangs on its bodies.
+    merged : bool
+        Make one link of all parts of a body. Bullet's window gives a link one color only, and
+        every change of a link's color takes it a frame.
+
+    Raises
+    ------
+    RobotIdError
+        If Bullet refuses a mesh.
+    """
+
+    def __init__(
+        self,
+        client: EngineClient,
+        robot: Robot,
+        parts: Sequence[VisualPart],
+        *,
+        merged: bool = False,
+    ) -> None:
+        self.parts, self.visible = tuple(parts), True
+        self._client = client
+        self._groups = [[part] for part in parts]
+        if merged:
+            bodies = sorted({part.body for part in parts})
+            self._groups = [[part for part in parts if part.body == body] for body in bodies]
+        with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
+            path = Path(folder) / "robot.urdf"
+            path.write_text(_urdf(robot, self._groups, Path(folder)), encoding="utf-8")
+            # Bullet would give back the robot that it read from a file of this name before.
+            client.setPhysicsEngineParameter(enableFileCaching=0)
+            try:
+                self._body = client.loadURDF(str(path), useFixedBase=True)
+            except EngineError:
+                self._body = -1
+        if self._body < 0:
+            reason = printed.text.splitlines()[-1] if printed.text else "no reason given"
+            raise RobotIdError(f"PyBullet cannot draw '{robot.name}': {reason}")
+        joints = [
+            client.getJointInfo(self._body, k) for k in range(client.getNumJoints(self._body))
+        ]
+        names = [joint[1].decode() for joint in joints]
+        self._moving = [names.index(f"joint_{k}") for k in range(robot.dof)]
+        self.links = [names.index(f"mount_{k}") for k in range(len(self._groups))]
+
+    def pose(self, q: Float1D) -> None:
+        """Put the joints at `q` [rad or m], shape (n,)."""
+        values = [[float(value)] for value in q]
+        self._client.resetJointStatesMultiDof(self._body, self._moving, values)
+
+    def show(self, *, visible: bool) -> None:
+        """Show or hide the robot."""
+        if visible != self.visible:
+            place = (0.0, 0.0, 0.0) if visible else ELSEWHERE
+            self._client.resetBasePositionAndOrientation(self._body, place, (0.0, 0.0, 0.0, 1.0))
+            self.visible = visible
+
+    def paint(self, colors: Mapping[int, Rgba]) -> None:
+        """Give all parts of some bodies a color; -1 is the base."""
+        for group, link in zip(self._groups, self.links, strict=True):
+            if group[0].body in colors:
+                color = colors[group[0].body]
+                self._client.changeVisualShape(self._body, link, rgbaColor=color)
+
+    def body_of_link(self, link: int) -> int:
+        """Return the body that carries a part's link, as a segmentation mask numbers it."""
+        return self._groups[self.links.index(link)][0].body
+
+
+def _urdf(robot: Robot, groups: Sequence[Sequence[VisualPart]], folder: Path) -> str:
+    """Return a URDF with a link per group of parts; save its meshes in `folder`."""
+    text = ['<robot name="visuals"><link name="base"/>']
+    text += [f'<link name="body_{k}"/>{joint_element(robot, k)}' for k in range(robot.dof)]
+    files: dict[int, Path] = {}
+    for k, group in enumerate(groups):
+        visuals = "\n".join(_visual(part, f"color_{k}", folder, files) for part in group)
+        body = "base" if group[0].body < 0 else f"body_{group[0].body}"
+        text.append(
+            f'<link name="group_{k}">{visuals}</link><joint name="mount_{k}" type="fixed">'
+            f'<parent link="{body}"/><child link="group_{k}"/></joint>'
+        )
+    return "\n".join([*text, "</robot>"])  # Bullet breaks lines of more than 8191 characters
+
+
+def _visual(part: VisualPart, material: str, folder: Path, files: dict[int, Path]) -> str:
+    if isinstance(part.mesh, Path):
+        file = part.mesh
+    else:
+        file = files.setdefault(id(part.mesh), folder / f"mesh_{len(files)}.obj")
+        if not file.exists():
+            part.mesh.export(file, include_normals=True)
+    return (
+        f"<visual>{origin_element(part.T_body_part)}<geometry>"
+        f'<mesh filename={quoteattr(str(file))} scale="{number_text(part.scale)}"/></geometry>'
+        f'<material name="{material}"><color rgba="{number_text(part.rgba)}"/></material></visual>'
+    )

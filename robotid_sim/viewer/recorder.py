@@ -1,0 +1,191 @@
+"""Recording an animation to a picture or a film, without a display."""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
+from robotid_sim.files import atomic_path, require_writable
+from robotid_sim.model.robot import Robot
+from robotid_sim.progress import Progress, silent
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.compositor import Compositor
+from robotid_sim.viewer.view_settings import ViewSettings
+
+FORMATS = (".png", ".gif", ".mp4")
+
+FASTEST_GIF = 50.0
+"""Viewers slow down frames that are shorter than 20 ms."""
+
+SHARP, SMOOTH = 3.0, 1.5
+"""Oversampling of a single picture, and of the frames of a film."""
+
+PALETTE_FRAMES = 6
+"""Frames that the colors of a GIF are chosen from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What was written."""
+
+    path: Path
+    frames: int
+    renderer: str
+    """``software`` or ``egl``."""
+
+
+def require_recordable(
+    path: str | Path, settings: ViewSettings, fps: float = 30.0, speed: float = 1.0
+) -> None:
+    """Raise unless a recording to `path` can be made; to be asked before work that takes long.
+
+    Raises
+    ------
+    OptionError
+        If the format, the size, the frame rate or the speed is not usable.
+    MissingExtraError
+        If the format needs a package that is not installed.
+    FileFormatError
+        If the folder does not exist or cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        names = ", ".join(FORMATS)
+        raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
+    width, height = settings.width, settings.height
+    for refused, message in (
+        (not 0.1 <= fps <= 240.0, f"{fps:g} frames per second are not usable; give 0.1 to 240"),
+        (not 0.01 <= speed <= 100.0, f"a speed of {speed:g} is not usable; give 0.01 to 100"),
+        (
+            suffix == ".gif" and fps > FASTEST_GIF,
+            f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}",
+        ),
+        (
+            suffix == ".mp4" and (width % 2 or height % 2),
+            f"an MP4 needs even width and height, not {width}x{height}",
+        ),
+    ):
+        if refused:
+            raise OptionError(message)
+    if suffix == ".mp4":
+        _imageio()
+    if Path(path).is_dir():
+        raise FileFormatError(f"cannot write {path}: it is a folder")
+    require_writable(path)
+
+
+def record(
+    animations: Animation | Sequence[Animation],
+    path: str | Path,
+    settings: ViewSettings | None = None,
+    *,
+    models: Mapping[str, Robot] | None = None,
+    fps: float = 30.0,
+    speed: float = 1.0,
+    time: float | None = None,
+    progress: Progress = silent,
+) -> Recording:
+    """Render an animation to a file: ``.png`` one picture, ``.gif`` or ``.mp4`` a film.
+
+    Parameters
+    ----------
+    animations : Animation or sequence of Animation
+        The motion; a second one is shown as a ghost.
+    path : str or Path
+        The file; its suffix decides the format.
+    settings : ViewSettings, optional
+        Size, camera, layers, renderer.
+    models : mapping of str to Robot, optional
+        Models whose masses the layer ``inertia`` shows.
+    fps : float
+        Frames per second of a film.
+    speed : float
+        Seconds of motion per second of film.
+    time : float, optional
+        Time of a single picture [s]; by default the middle of the motion.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    OptionError, MissingExtraError, FileFormatError
+        As `require_recordable`, before any work; or if the time lies outside the motion.
+    """
+    settings = settings or ViewSettings()
+    motions = [animations] if isinstance(animations, Animation) else list(animations)
+    require_recordable(path, settings, fps, speed)
+    start, end = motions[0].start, motions[0].end
+    suffix = Path(path).suffix.lower()
+    if time is not None and suffix != ".png":
+        raise OptionError(f"a time is for a picture (.png), not for the film {path}")
+    if time is not None and not start <= time <= end:
+        raise OptionError(
+            f"time {time:g} s is not in the motion, which takes {start:g} to {end:g} s"
+        )
+    if suffix == ".png" and settings.renderer == "auto":
+        settings = replace(settings, renderer="software")  # for one picture, asking takes too long
+    count = 1 if suffix == ".png" else max(1, round((end - start) / speed * fps))
+    with Compositor(motions, settings, models) as compositor, atomic_path(path) as temporary:
+        if suffix == ".png":
+            moment = 0.5 * (start + end) if time is None else time
+            compositor.frame(moment, SHARP).save(temporary, optimize=True)
+        else:
+            times = start + np.arange(count) * speed / fps
+            frames = (compositor.frame(t, SMOOTH) for t in _counted(times, progress))
+            if suffix == ".gif":
+                few = times[:: max(1, count // PALETTE_FRAMES)]
+                samples = [compositor.frame(t, 1.0) for t in few]
+                _write_gif(frames, count, samples, temporary, fps)
+            else:
+                _write_mp4(frames, temporary, fps)
+        return Recording(Path(path), count, compositor.renderer)
+
+
+def _counted(times: np.ndarray[Any, Any], progress: Progress) -> Iterator[float]:
+    for k, time in enumerate(times):
+        progress("record", k / times.size)
+        yield float(time)
+    progress("record", 1.0)
+
+
+def _write_gif(
+    frames: Iterator[Image.Image], count: int, samples: list[Image.Image], path: Path, fps: float
+) -> None:
+    """Write an animated GIF with one palette for all frames."""
+    sheet = Image.fromarray(np.vstack([np.asarray(sample) for sample in samples]))
+    colors = sheet.quantize(255, method=Image.Quantize.MEDIANCUT)
+    reduced = (f.quantize(palette=colors, dither=Image.Dither.NONE) for f in frames)
+    # GIF counts in hundredths of a second: unequal durations keep the average exact.
+    clock = np.round(np.arange(count + 1) * 100.0 / fps) * 10.0
+    durations = np.diff(clock).astype(int).tolist()
+    # Pixels that stay the same become transparent: a quarter of the size.
+    options = {"duration": durations, "loop": 0, "disposal": 1, "optimize": True}
+    with path.open("wb") as file:  # Pillow would leave it open when it is interrupted
+        next(reduced).save(file, format="GIF", save_all=True, append_images=reduced, **options)
+
+
+def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:
+    """Write an H.264 film that every browser plays."""
+    codec = {"codec": "libx264", "quality": None, "pixelformat": "yuv420p", "macro_block_size": 2}
+    flags = ["-crf", "20", "-preset", "fast", "-movflags", "+faststart"]
+    options = {**codec, "fps": fps, "ffmpeg_log_level": "error", "output_params": flags}
+    with _imageio().get_writer(path, format="FFMPEG", mode="I", **options) as writer:
+        for frame in frames:
+            writer.append_data(np.asarray(frame))
+
+
+def _imageio() -> Any:
+    """Return imageio with its encoder, or raise with the install command."""
+    try:
+        importlib.import_module("imageio_ffmpeg")
+        return importlib.import_module("imageio.v2")
+    except ImportError as error:
+        raise MissingExtraError(
+            "an MP4 needs imageio and its encoder: pip install 'robotid_sim[video]'; a .gif or "
+            ".png needs neither"
+        ) from error

@@ -1,0 +1,204 @@
+"""What of a robot can be drawn: parts that hang on its bodies, and stand-ins for missing ones."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import trimesh
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.model import inertia
+from robotid_sim.model.fixed_links import base_shapes
+from robotid_sim.model.geometry import Shape, transform
+from robotid_sim.model.joint import Joint
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import primitive_meshes
+from robotid_sim.viewer.colors import AXES, Rgba, rgba
+from robotid_sim.viewer.primitive_meshes import segment
+
+MESH_FORMATS = (".stl", ".obj", ".dae")
+"""What Bullet reads."""
+
+PLAIN: Rgba = (0.7, 0.7, 0.7, 1.0)
+"""The reader's color of a shape that has none."""
+SHELLS: tuple[Rgba, Rgba] = ((0.90, 0.91, 0.93, 1.0), (0.62, 0.67, 0.74, 1.0))
+"""Colors of uncolored bodies, in turn, so that neighbors can be told apart."""
+JOINT_COLOR: Rgba = (0.27, 0.30, 0.35, 1.0)
+
+PRIMITIVES: dict[str, Callable[..., trimesh.Trimesh]] = {
+    "box": primitive_meshes.box,
+    "cylinder": primitive_meshes.cylinder,
+    "sphere": primitive_meshes.sphere,
+    "capsule": primitive_meshes.capsule,
+}
+"""Meshes by the kind of a `Shape`, called with its sizes."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VisualPart:
+    """A colored mesh fixed to a body."""
+
+    body: int
+    """Index of the movable body; -1 for the base."""
+    T_body_part: Float2D
+    mesh: trimesh.Trimesh | Path
+    """Triangles, or a file that Bullet reads."""
+    scale: tuple[float, ...] = (1.0, 1.0, 1.0)
+    rgba: Rgba = PLAIN
+
+
+def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
+    """Return what of a robot is drawn: its visual shapes, or collision shapes where it has none.
+
+    A body of which no shape can be drawn gets bars between its joints if it lost a mesh file, or if
+    the whole robot has nothing else to show.
+
+    Parameters
+    ----------
+    robot : Robot
+        Its shapes are those of the URDF, fixed links fused.
+    files : bool
+        Use mesh files; if False every one of them counts as missing.
+    """
+    shapes = {-1: base_shapes(robot), **{k: link.shapes for k, link in enumerate(robot.links)}}
+    drawn = {body: _shape_parts(body, of, files=files) for body, of in shapes.items()}
+    bare = not any(drawn.values())
+    for body, parts in drawn.items():
+        if not parts and (bare or shapes[body]):
+            parts += stand_in(robot, body)
+    return [part for parts in drawn.values() for part in parts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InertiaEllipsoid:
+    """An ellipsoid in the frame of a body."""
+
+    center: Float1D
+    """Centre of mass [m], shape (3,)."""
+    semi_axes: Float1D
+    """[m], shape (3,)."""
+    rotation: Float2D
+    """Columns: the axes' directions, shape (3, 3)."""
+
+
+def inertia_ellipsoid(phi: Float1D) -> InertiaEllipsoid | None:
+    r"""Return the ellipsoid of uniform density with a body's ten parameters; None without mass.
+
+    A solid ellipsoid with semi-axes :math:`a_1, a_2, a_3` has the principal moments
+    :math:`I_1 = \tfrac{m}{5} (a_2^2 + a_3^2)` and so on; solved for the axes
+
+    .. math:: a_i^2 = \tfrac{5}{2 m} (I_j + I_k - I_i) .
+
+    An axis that the triangle inequality forbids has length zero.
+    """
+    mass, com, central = inertia.unpack(phi)
+    if mass <= 0.0:
+        return None
+    moments, axes = inertia.principal_axes(central)
+    squares = 2.5 / mass * (moments.sum() - 2.0 * moments)
+    return InertiaEllipsoid(com, np.sqrt(np.maximum(squares, 0.0)), axes)
+
+
+def inertia_parts(robot: Robot, color: Rgba, *, dot: float) -> list[VisualPart]:
+    """Return a robot's inertia ellipsoids, translucent, and dots of radius `dot` at the COMs."""
+    parts = []
+    ball, com_dot = primitive_meshes.sphere(1.0), primitive_meshes.sphere(dot)
+    opacity = 0.05 + 0.15 * max(color[:3])  # dark colors cover what is behind them most
+    for body, link in enumerate(robot.links):
+        if ellipsoid := inertia_ellipsoid(link.phi):
+            axes = np.maximum(ellipsoid.semi_axes, 0.2 * dot).tolist()  # a point mass has none
+            T = transform(ellipsoid.rotation, ellipsoid.center)
+            parts.append(VisualPart(body, T, ball, tuple(axes), (*color[:3], opacity)))
+            parts.append(VisualPart(body, T, com_dot, rgba=color))
+    return parts
+
+
+def frame_parts(robot: Robot, size: float) -> list[VisualPart]:
+    """Return the axes of every link frame and of the tip as thin bars of length `size`."""
+    rod = primitive_meshes.cylinder(0.035 * size, size)
+    frames = [*((body, np.eye(4)) for body in range(robot.dof)), (robot.dof - 1, robot.T_last_tip)]
+    return [
+        VisualPart(body, T @ segment(np.zeros(3), size * axis)[0], rod, rgba=rgba(color))
+        for body, T in frames
+        for axis, color in zip(np.eye(3), AXES, strict=True)
+    ]
+
+
+def reach(robot: Robot) -> float:
+    """Return the length of the stretched arm, a bound on the distance of its tip [m]."""
+    return float(sum(np.linalg.norm(end) for end in _bar_ends(robot))) or 1.0
+
+
+def stand_in(robot: Robot, body: int) -> Iterator[VisualPart]:
+    """Yield bars from a body's joint to the next one, and the joint itself.
+
+    A revolute joint is a drum about its axis; a prismatic one a rail on the body before it, as long
+    as its range, and a block that slides on it.
+    """
+    thick = reach(robot) * (0.042 - 0.018 * (body + 1) / robot.dof)
+    if body >= 0:
+        joint = robot.joints[body]
+        along, _ = segment(-joint.axis, joint.axis)
+        if joint.prismatic:
+            mesh = primitive_meshes.box(3.2 * thick, 3.2 * thick, 2.4 * thick)
+        else:
+            mesh = primitive_meshes.cylinder(1.35 * thick, 2.9 * thick)
+        yield VisualPart(body, along, mesh, rgba=JOINT_COLOR)
+    else:
+        foot = transform(np.eye(3), np.array([0.0, 0.0, 0.4 * thick]))
+        drum = primitive_meshes.cylinder(2.4 * thick, 0.8 * thick)
+        yield VisualPart(body, foot, drum, rgba=JOINT_COLOR)
+    end = _bar_ends(robot)[body + 1]
+    if np.linalg.norm(end) > 1e-6:
+        frame, length = segment(np.zeros(3), end)
+        bar = primitive_meshes.capsule(thick, length)
+        yield VisualPart(body, frame, bar, rgba=SHELLS[(body + 1) % 2])
+    if body + 1 < robot.dof and robot.joints[body + 1].prismatic:
+        yield _rail(robot.joints[body + 1], body, 0.9 * thick)
+
+
+def _bar_ends(robot: Robot) -> list[Float1D]:
+    """Return where the bar from the origin of every body ends in its frame, the base first."""
+    tip = robot.T_last_tip[:3, 3]
+    if np.linalg.norm(tip) < 1e-6:  # no tool frame: a rod about the center of mass
+        phi = robot.links[-1].phi
+        tip = 2.0 * phi[1:4] / phi[0] if phi[0] > 0.0 else np.zeros(3)
+    return [*(joint.T_parent_joint[:3, 3] for joint in robot.joints), tip]
+
+
+def _rail(joint: Joint, body: int, thick: float) -> VisualPart:
+    """Return the rail of a prismatic joint on the body that carries it."""
+    T = joint.T_parent_joint
+    axis = T[:3, :3] @ joint.axis
+    frame, length = segment(*(T[:3, 3] + axis * value for value in (joint.lower, joint.upper)))
+    rail = primitive_meshes.box(thick, thick, length + 3.0 * thick)
+    return VisualPart(body, frame, rail, rgba=SHELLS[(body + 1) % 2])
+
+
+def _shape_parts(body: int, shapes: tuple[Shape, ...], *, files: bool) -> list[VisualPart]:
+    """Return parts of the visual shapes that can be drawn, else of the collision shapes."""
+    for collision in (False, True):
+        parts = [_part(body, s, files=files) for s in shapes if s.collision is collision]
+        if any(parts):
+            return [part for part in parts if part is not None]
+    return []
+
+
+def _part(body: int, shape: Shape, *, files: bool) -> VisualPart | None:
+    uncolored = shape.rgba == PLAIN or shape.collision
+    color = SHELLS[(body + 1) % 2] if uncolored else shape.rgba
+    if shape.mesh is None:
+        if shape.kind not in PRIMITIVES or not all(size > 0.0 for size in shape.size):
+            return None
+        return VisualPart(body, shape.T_body_shape, PRIMITIVES[shape.kind](*shape.size), rgba=color)
+    if not files:
+        return None
+    path = shape.mesh
+    if path.suffix.lower() not in MESH_FORMATS or not primitive_meshes.has_triangles(path):
+        _log.warning("mesh %s is missing or not readable; it is not drawn", path)
+        return None
+    return VisualPart(body, shape.T_body_shape, path, shape.size, color)

@@ -1,0 +1,96 @@
+"""Showing an animation in PyBullet's window, which is another process."""
+
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+
+from robotid_sim.errors import OptionError, RobotIdError
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.display import has_name, no_display
+from robotid_sim.viewer.view_settings import ViewSettings
+
+OPENING = 120.0
+"""Time for the window to open [s]."""
+
+
+def show(
+    animations: Animation | Sequence[Animation],
+    settings: ViewSettings | None = None,
+    *,
+    models: Mapping[str, Robot] | None = None,
+    speed: float = 1.0,
+    loop: bool = False,
+) -> None:
+    """Show a motion in a window until that is closed.
+
+    The window is another process; whatever ends that, this one goes on.
+
+    Parameters
+    ----------
+    animations : Animation or sequence of Animation
+        The motion; a second one is shown as a ghost.
+    settings : ViewSettings, optional
+        Size of the window; camera and layers at first.
+    models : mapping of str to Robot, optional
+        Models whose masses can be shown; by default the robot of the motion.
+    speed : float
+        Seconds of motion per second.
+    loop : bool
+        Start again at the end.
+
+    Raises
+    ------
+    OptionError
+        If there is no display with OpenGL.
+    RobotIdError
+        If the window cannot show this.
+    """
+    if not speed > 0.0:
+        raise OptionError(f"speed {speed:g} is not positive")
+    if not has_name():
+        raise OptionError(no_display())
+    # Imported here, for it loads what only a window needs.
+    from robotid_sim.viewer.window import FAILED, OPENED, ViewerInput
+
+    motions = (animations,) if isinstance(animations, Animation) else tuple(animations)
+    settings = settings or ViewSettings(width=1280, height=800)
+    robots = dict(models or {"model": motions[0].robot})
+    content = ViewerInput(motions, robots, settings, speed, loop)
+    with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
+        pickle.dump(content, letter)
+        letter.seek(0)
+        child = subprocess.Popen(
+            [sys.executable, "-c", "from robotid_sim.viewer.window import main; main()"],
+            stdin=letter,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+        )
+        reports = _reports(child)
+        complaints.seek(0)
+        text = complaints.read().decode(errors="replace").strip()
+    failures = [line.removeprefix(FAILED).strip() for line in reports if line.startswith(FAILED)]
+    if failures:
+        raise RobotIdError(failures[0])
+    if "Traceback" in text:
+        raise RobotIdError(f"the viewer failed: {text.splitlines()[-1]}")
+    if OPENED not in reports:
+        raise OptionError(no_display())
+
+
+def _reports(child: "subprocess.Popen[bytes]") -> list[str]:
+    """Return the lines that the window's process reports; end it if it does not open."""
+    assert child.stdout is not None
+    timeout = threading.Timer(OPENING, child.kill)
+    timeout.start()
+    with child:
+        try:
+            first = child.stdout.readline()
+            timeout.cancel()
+            return (first + child.stdout.read()).decode(errors="replace").splitlines()
+        finally:
+            timeout.cancel()
+            child.kill()

@@ -1,0 +1,153 @@
+"""Motions made to be looked at."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robots import DATA
+
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import LogError, OptionError
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.viewer.animation import (
+    RATE,
+    Animation,
+    position_share,
+    torque_share,
+    velocity_share,
+)
+
+TEXT = 1e-9  # limits of a URDF are text
+
+
+def test_a_sweep_takes_every_joint_through_its_range_once(robot) -> None:
+    sweep = Animation.sweep(robot)
+    limits = robot.limits
+    for j in range(robot.dof):
+        assert sweep.q[:, j].min() == pytest.approx(limits.lower[j], abs=2e-3)
+        assert sweep.q[:, j].max() == pytest.approx(limits.upper[j], abs=2e-3)
+    away = np.abs(sweep.q - robot.home) > 1e-9
+    assert (away.sum(axis=1) <= 1).all()  # one joint at a time
+    order = [int(np.flatnonzero(away[:, j])[0]) for j in range(robot.dof)]
+    assert order == sorted(order)
+
+
+def test_a_sweep_stays_within_the_limits(robot) -> None:
+    sweep = Animation.sweep(robot)
+    assert np.abs(velocity_share(robot, sweep.dq)).max() <= 0.5 + TEXT
+    assert np.abs(position_share(robot, sweep.q)).max() <= 1.0 + TEXT
+
+
+def test_a_sweep_starts_and_ends_at_rest_at_home(robot) -> None:
+    sweep = Animation.sweep(robot)
+    for k in (0, -1):
+        np.testing.assert_allclose(sweep.q[k], robot.home, atol=1e-12)
+        np.testing.assert_allclose(sweep.dq[k], 0.0, atol=1e-12)
+
+
+def test_a_sweep_is_smooth(irb140) -> None:
+    sweep = Animation.sweep(irb140)
+    slope = np.gradient(sweep.q, sweep.t, axis=0)
+    assert np.abs(slope - sweep.dq).max() < 0.03 * irb140.limits.velocity.max()
+
+
+def test_a_continuous_joint_turns_once(tmp_path) -> None:
+    path = tmp_path / "turning.urdf"
+    path.write_text((DATA / "2r.urdf").read_text().replace("revolute", "continuous"))
+    sweep = Animation.sweep(Robot.from_urdf(path))
+    assert np.ptp(sweep.q[:, 1]) == pytest.approx(2.0 * np.pi, abs=2e-3)
+
+
+def a_log(robot: Robot, *, rate: float = 1000.0, velocity: bool = False) -> Log:
+    """Two seconds of sines with an approach's negative times."""
+    t = -0.5 + np.arange(round(2.0 * rate)) / rate
+    phase = 2.0 * np.pi * t[:, None] + np.arange(robot.dof)
+    return Log(
+        t=t,
+        q=np.sin(phase),
+        dq=2.0 * np.pi * np.cos(phase) if velocity else None,
+        tau_meas=10.0 * np.cos(phase),
+        joint_names=robot.joint_names,
+        joint_units=robot.joint_units,
+    )
+
+
+def test_a_log_is_thinned_to_what_can_be_seen(arm) -> None:
+    log = a_log(arm)
+    shown = Animation.of_log(arm, log, "run")
+    assert shown.t.size <= 2.0 * RATE + 2
+    assert (shown.start, shown.end) == (log.t[0], log.t[-1])
+    np.testing.assert_allclose(shown.q[:, 0], np.sin(2.0 * np.pi * shown.t), atol=1e-5)
+    np.testing.assert_allclose(shown.tau[:, 0], 10.0 * np.cos(2.0 * np.pi * shown.t), atol=1e-4)
+
+
+def test_a_slow_log_keeps_its_samples(arm) -> None:
+    log = a_log(arm, rate=20.0)
+    np.testing.assert_array_equal(Animation.of_log(arm, log).t, log.t)
+
+
+@pytest.mark.parametrize(("velocity", "tolerance"), [(True, 1e-3), (False, 0.05)])
+def test_velocity_is_measured_or_differentiated(arm, velocity, tolerance) -> None:
+    shown = Animation.of_log(arm, a_log(arm, velocity=velocity))
+    expected = 2.0 * np.pi * np.cos(2.0 * np.pi * shown.t)
+    np.testing.assert_allclose(shown.dq[1:-1, 0], expected[1:-1], atol=tolerance)
+
+
+def test_a_log_of_another_robot_is_refused(arm, irb140) -> None:
+    with pytest.raises(LogError, match="another robot"):
+        Animation.of_log(irb140, a_log(arm))
+
+
+def test_a_trajectory_shows_the_torque_it_needs(arm) -> None:
+    path = PointToPoint(arm.joint_names, np.zeros(2), np.array([1.0, -0.5]), 0.0, 2.0)
+    shown = Animation.of_trajectory(arm, path)
+    reference = path(shown.t)
+    np.testing.assert_array_equal(shown.q, reference.q)
+    tau = joint_torque(arm, reference.q, reference.dq, reference.ddq)
+    np.testing.assert_allclose(shown.tau, tau)
+    with pytest.raises(OptionError, match="joints"):
+        Animation.of_trajectory(arm, replace(path, joint_names=("a", "b")))
+
+
+def test_states_between_samples_are_interpolated(arm) -> None:
+    t = np.array([0.0, 1.0, 3.0])
+    q = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]])
+    shown = Animation("x", arm, t, q, q, q)
+    np.testing.assert_allclose(shown.at(0.5).q, [0.5, 1.0])
+    np.testing.assert_allclose(shown.at(2.0).tau, [2.0, 1.0])
+    np.testing.assert_allclose(shown.at(-5.0).q, q[0])
+    np.testing.assert_allclose(shown.at(5.0).dq, q[-1])
+    assert shown.at(5.0).t == 3.0
+    assert Animation("x", arm, t, q, q).at(1.0).tau is None
+
+
+def test_times_must_increase(arm) -> None:
+    q = np.zeros((2, 2))
+    with pytest.raises(OptionError, match="increase"):
+        Animation("x", arm, np.zeros(2), q, q)
+    with pytest.raises(OptionError, match="two samples"):
+        Animation("x", arm, np.zeros(1), q[:1], q[:1])
+
+
+def test_shares_are_of_the_limits(arm) -> None:
+    limits = arm.limits
+    np.testing.assert_allclose(position_share(arm, limits.upper), 1.0)
+    np.testing.assert_allclose(position_share(arm, limits.lower), -1.0)
+    np.testing.assert_allclose(velocity_share(arm, -0.5 * limits.velocity), -0.5)
+    np.testing.assert_allclose(torque_share(arm, 0.25 * limits.effort), 0.25)
+
+
+def test_a_joint_without_torque_limit_has_no_share(tmp_path) -> None:
+    path = tmp_path / "free.urdf"
+    path.write_text((DATA / "2r.urdf").read_text().replace('effort="60"', 'effort="0"'))
+    np.testing.assert_allclose(torque_share(Robot.from_urdf(path), np.array([60.0, 60.0]))[1], 0.0)
+
+
+def test_the_tool_path_is_that_of_the_tip(irb140) -> None:
+    sweep = Animation.sweep(irb140)
+    path = sweep.tool_path()
+    for k in (0, 1000, -1):
+        np.testing.assert_allclose(path[k], tip_pose(irb140, sweep.q[k])[:3, 3])

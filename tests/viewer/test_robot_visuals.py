@@ -1,0 +1,238 @@
+"""Robots as the viewer draws them: meshes, stand-ins, ellipsoids, poses in the engine."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robots import DATA
+
+from robotid_sim.engine.client import EngineClient
+from robotid_sim.errors import RobotIdError
+from robotid_sim.kinematics.forward import link_poses
+from robotid_sim.model import inertia
+from robotid_sim.model.fixed_links import base_shapes
+from robotid_sim.model.geometry import rotation_from_rpy
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import bounds, primitive_meshes
+from robotid_sim.viewer.bounds import drawable, motion_points, surface_points, with_masses
+from robotid_sim.viewer.posed_robot import ELSEWHERE, PosedRobot
+from robotid_sim.viewer.robot_visuals import (
+    frame_parts,
+    inertia_ellipsoid,
+    inertia_parts,
+    reach,
+    robot_parts,
+)
+
+ENGINE = 1e-6
+"""PyBullet reads the numbers of a URDF in single precision [m]."""
+
+VOLUMES = {
+    "box": (primitive_meshes.box(0.3, 0.2, 0.5), 0.03),
+    "cylinder": (primitive_meshes.cylinder(0.2, 0.5), np.pi * 0.02),
+    "flat cylinder": (primitive_meshes.cylinder(0.2, 0.01), np.pi * 0.0004),
+    "sphere": (primitive_meshes.sphere(0.3), np.pi * 4.0 / 3.0 * 0.027),
+    "capsule": (primitive_meshes.capsule(0.2, 0.5), np.pi * (0.02 + 4.0 / 3.0 * 0.008)),
+}
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_meshes_enclose_the_volume_of_their_body(name) -> None:
+    mesh, volume = VOLUMES[name]
+    assert mesh.volume == pytest.approx(volume, rel=0.02)  # chords, bevels
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_faces_and_normals_point_outward(name) -> None:
+    mesh, _ = VOLUMES[name]
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    for k in range(3):
+        assert (np.einsum("ij,ij->i", across, mesh.vertex_normals[mesh.faces[:, k]]) > 0.0).all()
+    np.testing.assert_allclose(np.linalg.norm(mesh.vertex_normals, axis=1), 1.0)
+
+
+def test_the_ellipsoid_of_a_solid_ellipsoid_is_itself() -> None:
+    m, a = 3.0, np.array([0.5, 0.3, 0.2])
+    moments = m / 5.0 * (np.sum(a**2) - a**2)
+    R = rotation_from_rpy(np.array([0.3, -0.5, 1.1]))
+    com = np.array([0.1, 0.2, -0.3])
+    found = inertia_ellipsoid(inertia.pack(m, com, R @ np.diag(moments) @ R.T))
+    np.testing.assert_allclose(found.center, com)
+    np.testing.assert_allclose(np.sort(found.semi_axes), np.sort(a))
+    shape = found.rotation @ np.diag(found.semi_axes**2) @ found.rotation.T
+    np.testing.assert_allclose(shape, R @ np.diag(a**2) @ R.T, atol=1e-12)
+
+
+def test_the_ellipsoid_of_a_box_has_its_sides_over_the_root_of_twelve_fifths() -> None:
+    sides, m = np.array([0.6, 0.4, 0.2]), 5.0
+    moments = m / 12.0 * (np.sum(sides**2) - sides**2)
+    found = inertia_ellipsoid(inertia.pack(m, np.zeros(3), np.diag(moments)))
+    np.testing.assert_allclose(np.sort(found.semi_axes), np.sort(sides * np.sqrt(5.0 / 12.0)))
+
+
+def test_the_ellipsoid_of_a_uniform_sphere_is_it() -> None:
+    found = inertia_ellipsoid(inertia.pack(2.0, np.zeros(3), 0.4 * 2.0 * 0.09 * np.eye(3)))
+    np.testing.assert_allclose(found.semi_axes, 0.3)
+
+
+def test_bodies_without_extent_have_flat_ellipsoids_and_without_mass_none() -> None:
+    rod = inertia_ellipsoid(inertia.pack(1.0, np.zeros(3), np.diag([0.0, 0.1, 0.1])))
+    np.testing.assert_allclose(np.sort(rod.semi_axes), [0.0, 0.0, np.sqrt(0.5)], atol=1e-12)
+    assert inertia_ellipsoid(np.zeros(10)) is None
+    impossible = inertia_ellipsoid(inertia.pack(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.5])))
+    assert np.isfinite(impossible.semi_axes).all()
+
+
+def body_poses(posed: PosedRobot, client: EngineClient) -> np.ndarray:
+    """Return the pose of every movable body as the engine has it, shape (n, 4, 4)."""
+    poses = np.tile(np.eye(4), (len(posed._moving), 1, 1))
+    for pose, link in zip(poses, posed._moving, strict=True):
+        state = client.getLinkState(posed._body, link, computeForwardKinematics=1)
+        pose[:3, 3] = state[4]
+        pose[:3, :3] = np.reshape(client.getMatrixFromQuaternion(state[5]), (3, 3))
+    return poses
+
+
+def test_poses_in_the_engine_are_those_of_our_kinematics(robot) -> None:
+    rng = np.random.default_rng(0)
+    with EngineClient() as client:
+        posed = PosedRobot(client, robot, robot_parts(robot))
+        for _ in range(3):
+            q = rng.uniform(robot.limits.lower, robot.limits.upper)
+            posed.pose(q)
+            np.testing.assert_allclose(body_poses(posed, client), link_poses(robot, q), atol=ENGINE)
+
+
+def test_every_robot_has_something_to_draw_on_every_body_with_shapes(robot) -> None:
+    drawn = {part.body for part in robot_parts(robot)}
+    bare = not any(link.shapes for link in robot.links)
+    for body, link in enumerate(robot.links):
+        assert (body in drawn) == (bare or bool(link.shapes))
+
+
+def test_visual_shapes_are_preferred_to_collision_shapes(tmp_path) -> None:
+    text = (DATA / "2r.urdf").read_text()
+    both = (
+        '<link name="upper"><visual><geometry><sphere radius="0.1"/></geometry></visual>'
+        '<collision><geometry><box size="1 1 1"/></geometry></collision>'
+    )
+    for shapes, volume in ((both, 4.19e-3), (both.replace("visual>", "v>"), 1.0)):
+        robot = _robot(text.replace('<link name="upper">', shapes), tmp_path)
+        parts = [part for part in robot_parts(robot) if part.body == 0]
+        assert len(parts) == 1
+        assert parts[0].mesh.volume == pytest.approx(volume, rel=0.05)
+
+
+def _robot(text: str, folder: Path) -> Robot:
+    path = folder / "robot.urdf"
+    path.write_text(text)
+    return Robot.from_urdf(path)
+
+
+MESH = '<link name="upper"><visual><geometry><mesh filename="{}"/></geometry></visual>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("missing.stl", None),
+        ("text.stl", b"this is no mesh"),
+        ("short.stl", b"\0" * 80 + (1000).to_bytes(4, "little") + b"\0" * 100),
+        ("empty.obj", b""),
+        ("junk.dae", b"<COLLADA/>"),
+        ("other.ply", b"ply"),
+    ],
+)
+def test_bars_stand_in_for_a_mesh_that_cannot_be_read(tmp_path, caplog, name, content) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    text = (DATA / "2r.urdf").read_text().replace('<link name="upper">', MESH.format(name))
+    robot = _robot(text, tmp_path)
+    with caplog.at_level(logging.WARNING):
+        parts = robot_parts(robot)
+    assert {part.body for part in parts} == {-1, 0, 1}
+    assert name in caplog.text
+
+
+def test_bars_stand_in_where_bullet_itself_refuses_a_mesh(arm, monkeypatch) -> None:
+    def refuse(robot, parts):
+        monkeypatch.undo()
+        raise RobotIdError("no")
+
+    monkeypatch.setattr(bounds, "surface_points", refuse)
+    parts, surface = drawable(arm)
+    assert {part.body for part in parts} == {-1, 0, 1}
+    assert set(surface) >= {0, 1}
+
+
+def test_a_refused_mesh_is_an_error_with_the_robots_name(arm, tmp_path) -> None:
+    part = robot_parts(arm)[0]
+    missing = type(part)(part.body, part.T_body_part, tmp_path / "none.stl")
+    with EngineClient() as client, pytest.raises(RobotIdError, match="2r"):
+        PosedRobot(client, arm, [missing])
+
+
+def test_the_base_is_drawn_too(irb140, iiwa) -> None:
+    for robot in (irb140, iiwa):
+        assert base_shapes(robot)
+        assert any(part.body == -1 for part in robot_parts(robot))
+
+
+def test_a_hidden_posed_stands_elsewhere(arm) -> None:
+    with EngineClient() as client:
+        posed = PosedRobot(client, arm, robot_parts(arm))
+        posed.pose(arm.home)
+        posed.show(visible=False)
+        assert body_poses(posed, client)[0, 2, 3] == pytest.approx(ELSEWHERE[2])
+        posed.show(visible=True)
+        np.testing.assert_allclose(
+            body_poses(posed, client), link_poses(arm, arm.home), atol=ENGINE
+        )
+
+
+def test_merged_parts_are_one_link_per_body(irb140) -> None:
+    with EngineClient() as client:
+        merged = PosedRobot(client, irb140, robot_parts(irb140), merged=True)
+        assert sorted(merged.body_of_link(link) for link in merged.links) == list(range(-1, 6))
+
+
+def test_surface_points_lie_on_the_bodies(arm) -> None:
+    surface = surface_points(arm, robot_parts(arm))
+    upper = surface[0]
+    assert upper[:, 0].max() == pytest.approx(0.5, abs=0.06)  # the bar to the elbow
+    assert np.abs(upper[:, 1:]).max() < 0.06
+
+
+def test_a_motion_sweeps_the_boxes_of_all_its_poses(arm) -> None:
+    surface = surface_points(arm, robot_parts(arm))
+    q = np.array([[0.0, 0.0], [np.pi / 2.0, 0.0]])
+    swept = motion_points(arm, surface, q)
+    assert swept[:, 0].max() > 0.8
+    assert swept[:, 2].max() > 0.8
+    more = motion_points(arm, with_masses(surface, [arm]), q)
+    assert (more.max(axis=0) >= swept.max(axis=0) - 1e-12).all()
+
+
+def test_overlays_hang_on_the_bodies(irb140) -> None:
+    frames = frame_parts(irb140, 0.1)
+    assert len(frames) == 3 * (irb140.dof + 1)
+    masses = inertia_parts(irb140, (0.0, 0.0, 1.0, 1.0), dot=0.02)
+    assert len(masses) == 2 * irb140.dof
+    for part in masses:
+        mass = irb140.links[part.body].phi
+        np.testing.assert_allclose(part.T_body_part[:3, 3], mass[1:4] / mass[0])
+    assert 1.0 < reach(irb140) < 1.5
+    with EngineClient() as client:
+        PosedRobot(client, irb140, [*frames, *masses])
+
+
+def test_robots_with_long_names_and_many_parts_load(tmp_path) -> None:
+    folder = tmp_path / 'a folder "quoted" & long' / ("x" * 100)
+    folder.mkdir(parents=True)
+    primitive_meshes.box(0.1, 0.1, 0.1).export(folder / "box.obj")
+    many = MESH.format("box.obj") + MESH.format("box.obj").partition(">")[2] * 60
+    robot = _robot((DATA / "2r.urdf").read_text().replace('<link name="upper">', many), folder)
+    with EngineClient() as client:
+        PosedRobot(client, robot, robot_parts(robot))
