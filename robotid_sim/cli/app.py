@@ -26,6 +26,7 @@ from robotid_sim.cli.simulate import simulate
 from robotid_sim.cli.validate import validate
 from robotid_sim.cli.view import view
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged
+from robotid_sim.plugins import load_installed_plugins
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -87,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if empty is not None:
         return _fail(f"an empty value: {_shown(words, empty)}; give one or leave the option out", 2)
     try:
+        load_installed_plugins()
         code = app(words, prog_name="robotid", standalone_mode=False)
     except _ClickException as error:
         return _fail(error.format_message(), 2)

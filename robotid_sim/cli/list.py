@@ -17,6 +17,7 @@ from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.papers import describe_papers
+from robotid_sim.plugins import load_plugins
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.tasks import TASKS
 
@@ -53,12 +54,14 @@ def _preset_row(row: dict[str, Any]) -> dict[str, str]:
 
 def list_(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    plugin: options.Plugins = None,
     json: options.Json = False,
     verbose: options.Verbose = False,
     debug: options.Debug = False,
 ) -> int:
     """List what there is of a kind, with its source."""
     del verbose, debug
+    load_plugins(plugin or ())
     if kind not in KINDS:
         raise UnknownNameError(f"unknown kind '{kind}'; known: {', '.join(KINDS)}")
     entries = KINDS[kind]()

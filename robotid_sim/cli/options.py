@@ -13,12 +13,17 @@ import typer
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_distinct
 from robotid_sim.model.catalog import catalog, find_urdf
+from robotid_sim.plugins import load_plugins
 from robotid_sim.report.recipe import Recipe
 from robotid_sim.study.config import StudyConfig, load_config
 from robotid_sim.study.study import versions
 
 RobotArg = Annotated[
     str, typer.Argument(metavar="ROBOT", help="Catalog name (see `robotid list robots`) or URDF.")
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", help="Module or .py file that registers your own parts, repeatable."),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of all randomness.  [default: 0]", min=0)]
 Config = Annotated[
@@ -151,6 +156,7 @@ def _given(paths: Iterable[Path | None]) -> list[Path]:
 def study_config(
     *,
     config: Config = None,
+    plugin: Plugins = None,
     seed: Seed = None,
     quick: Quick = False,
     base: Base = None,
@@ -178,6 +184,7 @@ def study_config(
         overrides["preset"] = preset
     if plant_friction is not None:
         overrides["experiment"] = {"friction": {"law": plant_friction}}
+    load_plugins(plugin or ())
     study = load_config(config, overrides)
     if study.nominal.file is not None:
         _require_urdf(study.nominal.file)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.gains import LoopGains
@@ -37,6 +37,9 @@ class Controller(ABC):
 
 class ModelController(Controller):
     """A control law; built from a nominal model, never from the plant."""
+
+    uses_feedforward: ClassVar[bool] = True
+    """Whether the torque is that of the motion where there is no error."""
 
     @classmethod
     @abstractmethod

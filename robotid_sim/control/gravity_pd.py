@@ -1,7 +1,7 @@
 """Proportional-derivative control with gravity compensation."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class GravityPd(ModelController):
     .. [1] Takegaki, Arimoto (1981), "A new feedback method for dynamic control of manipulators",
        J. Dynamic Systems, Measurement, and Control, doi:10.1115/1.3139651.
     """
+
+    uses_feedforward: ClassVar[bool] = False
 
     model: Robot
     kp: Float1D

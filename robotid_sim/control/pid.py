@@ -1,7 +1,7 @@
 """Independent-joint PID control: what needs no model at all."""
 
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Pid(ModelController):
     .. [1] Astrom, Hagglund (1995), "PID Controllers: Theory, Design, and Tuning", 2nd ed.,
        Instrument Society of America, ch. 3.
     """
+
+    uses_feedforward: ClassVar[bool] = False
 
     model: Robot
     """The robot; only its number of joints and its torque limits are used."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.signal import lfilter
@@ -137,6 +137,8 @@ class EncoderQuantization(Sensor):
     The resolution of revolute joints is given in rad, or in bits per revolution of an encoder that
     turns `gear` times per revolution of the joint.
     """
+
+    random: ClassVar[bool] = False
 
     revolute: PerJoint = DEFAULT_RESOLUTION
     """Resolution of revolute joints [rad]; 0 for none. Not together with `bits`."""

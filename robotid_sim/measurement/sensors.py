@@ -9,7 +9,7 @@ into the file (delay, outliers, lost samples). Each sensor leaves a note in the 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ PerJoint = float | tuple[float, ...]
 
 class Sensor(ABC):
     """One imperfection of the measurement; a frozen dataclass of its parameters."""
+
+    random: ClassVar[bool] = True
+    """Whether it draws anything."""
 
     @abstractmethod
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:

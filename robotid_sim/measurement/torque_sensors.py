@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -193,6 +193,8 @@ class TorqueDelay(Sensor):
     the delay is right to 1e-5 samples. The first samples, for which no earlier torque is known,
     repeat the first one.
     """
+
+    random: ClassVar[bool] = False
 
     delay: float = 0.0
     """Delay behind the positions [s]."""

@@ -1,6 +1,7 @@
 """Grey wolf optimizer."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class GreyWolf(Optimizer):
     .. [1] Mirjalili, Mirjalili, Lewis (2014), "Grey wolf optimizer", Advances in Engineering
        Software 69, doi:10.1016/j.advengsoft.2013.12.007.
     """
+
+    sphere_cost: ClassVar[float] = 1e-2  # is drawn to the origin
 
     population: int = 30
     """Number of wolves."""

@@ -1,6 +1,7 @@
 """Particle swarm that starts afresh when it stagnates."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class MutatingSwarm(Optimizer):
        using mutating particle swarm optimization (MuPSO)", Nigerian Journal of Technology 40(4),
        doi:10.4314/njt.v40i4.14.
     """
+
+    sphere_cost: ClassVar[float] = 1e-2  # explores with growing velocities for most of a run
 
     population: int = 50
     """Number of particles."""

@@ -1,6 +1,7 @@
 """Whale optimization algorithm."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class WhaleOptimization(Optimizer):
     .. [1] Mirjalili, Lewis (2016), "The whale optimization algorithm", Advances in Engineering
        Software 95, doi:10.1016/j.advengsoft.2016.01.008.
     """
+
+    sphere_cost: ClassVar[float] = 0.5  # is drawn to the origin
 
     population: int = 30
     """Number of whales."""

@@ -1,7 +1,7 @@
 """Fourier series fitted to the periods of a log: what really repeats, derivatives exact."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.stats import chi2
@@ -45,6 +45,8 @@ class FourierFit(Preprocessor):
     .. [2] Schwarz (1978), "Estimating the dimension of a model", Annals of Statistics 6(2),
        461-464, doi:10.1214/aos/1176344136.
     """
+
+    needs_period: ClassVar[bool] = True
 
     orders: tuple[int, ...] | None = None
     """Harmonics H per joint, if they are to be fixed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
@@ -29,6 +29,8 @@ class PeriodAveraging(Preprocessor):
     .. [1] Swevers, Ganseman, Tukel, De Schutter, Van Brussel (1997), "Optimal robot excitation and
        identification", IEEE Trans. Robotics and Automation, doi:10.1109/70.631234, sec. IV.
     """
+
+    needs_period: ClassVar[bool] = True
 
     method: str = "rts"
     """What smooths the mean: a preprocessor of the motion alone."""

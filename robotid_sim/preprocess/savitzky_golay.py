@@ -1,6 +1,7 @@
 """Savitzky-Golay: position and its derivatives from a polynomial around every sample."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from scipy.ndimage import convolve1d
@@ -29,6 +30,8 @@ class SavitzkyGolay(Preprocessor):
     .. [2] Schafer (2011), "What is a Savitzky-Golay filter?", IEEE Signal Processing Magazine
        28(4), 111-117, doi:10.1109/MSP.2011.941097, eq. (12).
     """
+
+    exactness: ClassVar[float] = 0.01  # polynomials of a finite window
 
     window: float = 0.075
     """Length of the window [s]; the odd number of samples nearest to it."""

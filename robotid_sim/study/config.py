@@ -15,6 +15,7 @@ from robotid_sim.excitation.optimal import GradientSearch
 from robotid_sim.excitation.swarm_design import Handling, SwarmSearch
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.measurement.presets import preset
+from robotid_sim.plugins import load_plugins
 from robotid_sim.validation.closed_loop import Comparison
 
 
@@ -324,6 +325,8 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
         If the file cannot be read or is not TOML.
     OptionError
         If a key is unknown or a value is refused; names the key.
+    PluginError
+        If a plugin that it names cannot be used.
     """
     content: dict[str, Any] = {}
     if path is not None:
@@ -338,7 +341,7 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
         else:
             content[section] = value
     try:
-        return StudyConfig.model_validate(content)
+        config = StudyConfig.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         key, reason = _first_error(error)
@@ -347,6 +350,8 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
             keys = ", ".join(_known_keys(first["loc"][:-1]))
             raise OptionError(f"{where}unknown key '{key}'; known here: {keys}") from error
         raise OptionError(f"{where}'{key}': {reason}") from error
+    load_plugins(config.plugins, None if path is None else Path(path).resolve().parent)
+    return config
 
 
 def _first_error(error: ValidationError) -> tuple[str, str]:

@@ -20,8 +20,7 @@ from robotid_sim.tasks.path import Lap, tracking_path
 from robotid_sim.validation.metrics import chattering_index
 
 RATE = 1000.0  # [Hz]
-WITHOUT_FEEDFORWARD = ("gravity-pd", "pid")
-MODEL_BASED = tuple(name for name in CONTROLLERS if name not in WITHOUT_FEEDFORWARD)
+MODEL_BASED = tuple(name for name in CONTROLLERS if CONTROLLERS[name].uses_feedforward)
 
 LAGS = 0.02
 """Largest RMS error of the laws without feedforward [rad]."""

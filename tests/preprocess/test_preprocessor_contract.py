@@ -127,19 +127,12 @@ class TestContract:
             PREPROCESSORS.build(name, colour=1.0)
 
 
-EXACT = {"butterworth": 0.05, "savitzky-golay": 0.01}
-"""Worst error of a parameter without noise over the Cramér-Rao deviation of 1 % torque noise.
-
-Central differences and polynomials of a finite window are not exact; everything else is, but for
-rounding behind a diffuse start."""
-
-
 @pytest.mark.parametrize("name", PREPROCESSORS)
 class TestExactMotion:
     def test_base_parameters_come_back_without_noise(self, periodic, arm, name):
         case = periodic(arm)
         motion = PREPROCESSORS.build(name)(case.log, case.nominal)
-        assert np.abs(case.ratio(motion)).max() < EXACT.get(name, 1e-4)
+        assert np.abs(case.ratio(motion)).max() < PREPROCESSORS[name].exactness
 
     def test_masks_take_nothing_from_that(self, periodic, arm, name):
         case = periodic(arm)
@@ -151,13 +144,13 @@ class TestExactMotion:
             arm.dof,
         )
         # The five-point filter is not shared with the regressor, so its small error is gated alone.
-        assert np.abs(case.ratio(motion)).max() < EXACT.get(name, 1e-4) * 2.0
+        assert np.abs(case.ratio(motion)).max() < PREPROCESSORS[name].exactness * 2.0
 
     def test_motion_that_does_not_repeat_is_taken_or_refused_by_name(self, periodic, arm, name):
         case = periodic(arm)
         log = replace(case.log, period=None)
         preprocessor = PREPROCESSORS.build(name)
-        if name in ("fourier-fit", "period-averaging"):
+        if preprocessor.needs_period:
             with pytest.raises(LogError, match=f"{name} needs a log that repeats"):
                 preprocessor(log, case.nominal)
         else:

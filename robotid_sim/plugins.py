@@ -1,0 +1,92 @@
+"""Parts of the user's own by name: modules that register them when they are imported.
+
+A plugin is a module, or a file of Python, that calls `Registry.register`. It may be named on the
+command line (``--plugin``), in a configuration (``plugins``), or be installed with an entry point
+of the group ``robotid_sim.plugins``. Objects of a plugin's classes travel to worker processes with
+their code, so that workers need not import the file.
+"""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from joblib.externals import cloudpickle
+
+from robotid_sim.errors import PluginError, RobotIdError
+
+GROUP = "robotid_sim.plugins"
+"""Group of the entry points."""
+
+PREFIX = "robotid_plugin_"
+"""Begins the names of the modules that files become."""
+
+_loaded: dict[str, ModuleType] = {}
+
+
+def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
+    """Import plugins; one that is imported already is not imported again.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Modules, or files that end in ``.py``.
+    folder : Path, optional
+        What relative files are relative to; by default the working directory.
+
+    Raises
+    ------
+    PluginError
+        If a plugin cannot be imported, shadows a name, or registers what lacks the contract.
+    """
+    for name in names:
+        path = Path(name)
+        if path.suffix == ".py":
+            path = (folder or Path.cwd()) / path
+        key = str(path.resolve()) if path.suffix == ".py" else name
+        if key not in _loaded:
+            _loaded[key] = _imported(name, path)
+
+
+def load_installed_plugins() -> None:
+    """Import the plugins that installed packages declare by an entry point.
+
+    Raises
+    ------
+    PluginError
+        If one of them cannot be imported; the text names it.
+    """
+    for entry in entry_points(group=GROUP):
+        load_plugins([entry.value])
+
+
+def _imported(name: str, path: Path) -> ModuleType:
+    try:
+        return _module_of(path) if path.suffix == ".py" else importlib.import_module(name)
+    except RobotIdError as error:
+        raise PluginError(f"plugin {name}: {error}") from error
+    except Exception as error:  # a plugin's code may raise anything while it is imported
+        reason = " ".join(str(error).split())
+        raise PluginError(f"plugin {name}: {type(error).__name__}: {reason}") from error
+
+
+def _module_of(path: Path) -> ModuleType:
+    """Import a file as a module whose objects are pickled by value."""
+    if not path.is_file():
+        raise PluginError("no such file")
+    name = PREFIX + path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PluginError("is no file of Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    cloudpickle.register_pickle_by_value(module)
+    return module

@@ -1,0 +1,357 @@
+"""Contract checks for parts of the user's own, one a family, as scikit-learn's ``check_estimator``.
+
+Each takes an object, tries it on a small arm, and raises `AssertionError` with what it does not
+keep. The project's own contract tests call them too. What an item does differently is a trait on
+its class, such as `Sensor.random` or `ModelController.uses_feedforward`.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import asdict, is_dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.control.controller import ControllerFactory, Setpoint
+from robotid_sim.control.gains import LoopGains
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import LogError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.excitation.criteria import Criterion
+from robotid_sim.excitation.design import base_regressor, random_feasible
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.experiment.conditions import Condition, LoopSize, compose
+from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.sensors import Sensor
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.friction_laws import COLUMNS, FrictionLaw
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim.functions import sphere
+from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.tasks.task import Task
+
+RATE = 500.0
+"""Rate of the sample log [Hz]."""
+
+SLOPE = 1e-6
+"""Largest error of a gradient against central differences, relative to its norm."""
+
+LIMIT_SLACK = 1e-6
+"""By which sampled motions may exceed a limit, relative."""
+
+
+@cache
+def sample_robot() -> Robot:
+    """Return the two-link arm of the catalog."""
+    return load_robot("twolink")
+
+
+@cache
+def sample_log() -> Log:
+    """Return a log of the arm with exact positions and 1 % torque noise: two periods of 5 s."""
+    robot, rng = sample_robot(), np.random.default_rng(0)
+    path = random_feasible(robot, rng, FourierOptions(period=5.0, periods=2))
+    t = np.arange(round(path.start * RATE), round(path.duration * RATE)) / RATE
+    motion = path(t)
+    tau = joint_torque(robot, motion.q, motion.dq, motion.ddq)
+    noise = 0.01 * np.sqrt((tau**2).mean(axis=0)) * rng.standard_normal(tau.shape)
+    return Log(
+        t=t,
+        q=motion.q,
+        tau_meas=tau + noise,
+        joint_names=robot.joint_names,
+        joint_units=robot.joint_units,
+        period=5.0,
+        origin="virtual",
+        seed=0,
+        truth=Truth(motion.q, motion.dq, motion.ddq, tau),
+    )
+
+
+@cache
+def sample_problem() -> LinearProblem:
+    """Return the linear problem of the sample log."""
+    robot = sample_robot()
+    return build_problem(RtsSmoother()(sample_log(), robot), robot, base_parameters(robot))
+
+
+def _channels(log: Log) -> bytes:
+    names = ("t", "q", "tau_meas", "dq", "tau_cmd", "current")
+    present = (getattr(log, name) for name in names)
+    return b"".join(value.tobytes() for value in present if value is not None)
+
+
+def _numbers(motion: Motion) -> bytes:
+    return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
+
+
+def _state_of(item: object) -> Any:
+    """Return what an item must not change when it works."""
+    return asdict(item) if is_dataclass(item) and not isinstance(item, type) else vars(item).copy()
+
+
+def _deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool) -> None:
+    """Require the same bits from the same seed, others from another if the item draws."""
+    # The global generator is named only to show that nobody touches it.
+    before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
+    first, again, other = (run(np.random.default_rng(seed)) for seed in (3, 3, 4))
+    after = np.random.get_state()[1]  # type: ignore[index] # noqa: NPY002
+    assert first == again, "the same seed gives other numbers"
+    assert np.array_equal(before, after), "draws from NumPy's global generator; use rng"
+    if random:
+        assert first != other, "another seed gives the same numbers; set the trait random = False"
+    else:
+        assert first == other, "draws, although its trait says random = False"
+
+
+def check_sensor(sensor: Sensor) -> None:
+    """Check that a sensor changes channels of a log and nothing else, by its generator alone."""
+    log = sample_log()
+    before, options = _channels(log), deepcopy(_state_of(sensor))
+    measured = sensor(log, np.random.default_rng(0))
+    assert isinstance(measured, Log), "returns no Log"
+    assert _channels(log) == before, "changes the log that it was given"
+    assert measured.truth is log.truth, "changes or drops the truth"
+    assert measured.q.shape == log.q.shape, "changes the number of samples"
+    assert np.array_equal(measured.t, log.t), "changes the times"
+    for name in ("joint_names", "joint_units", "torque_time_offset", "period", "seed", "origin"):
+        assert getattr(measured, name) == getattr(log, name), f"changes {name}"
+    without = sensor(replace(log, truth=None), np.random.default_rng(0))
+    assert _channels(without) == _channels(measured), "looks at the truth"
+    _deterministic(lambda rng: _channels(sensor(log, rng)), random=sensor.random)
+    assert _same(_state_of(sensor), options), "changes its own options"
+
+
+def _same(one: Any, two: Any) -> bool:
+    return repr(one) == repr(two)
+
+
+def check_preprocessor(preprocessor: Preprocessor) -> None:
+    """Check that a preprocessor makes motion from the measurement alone, and can be tuned."""
+    log, robot = sample_log(), sample_robot()
+    before = _channels(log)
+    motion = preprocessor(log, robot)
+    for name in ("q", "dq", "ddq", "tau"):
+        assert getattr(motion, name).shape == log.q.shape, f"{name} has not a row a sample"
+        assert np.isfinite(getattr(motion, name)).all(), f"{name} is not finite"
+    assert np.array_equal(motion.t, log.t + log.torque_time_offset), "t is not the torque's time"
+    assert motion.joint_names == log.joint_names, "changes the joints"
+    blind = preprocessor(replace(log, truth=None), robot)
+    assert _numbers(blind) == _numbers(motion), "looks at the truth"
+    other = preprocessor(log, perturb(robot, np.random.default_rng(1)))
+    assert _numbers(other) == _numbers(motion), "depends on the inertia of the nominal model"
+    tuned = preprocessor.tuned(log, robot)
+    assert _numbers(tuned(log, robot)) == _numbers(motion), "tuned() changes its answer"
+    assert tuned.tuned(log, robot) is tuned, "what is tuned is tuned again"
+    assert _channels(log) == before, "changes the log that it was given"
+    if preprocessor.needs_period:
+        try:
+            preprocessor(replace(log, period=None), robot)
+        except LogError:
+            return
+        raise AssertionError("takes a log without a period, although it needs one")
+    preprocessor(replace(log, period=None), robot)
+
+
+def check_estimator(estimator: Estimator) -> None:
+    """Check that an estimator fits, never changes anything, and returns failure as data."""
+    problem = sample_problem()
+    before = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
+    estimate = estimator.fit(problem, np.random.default_rng(0))
+    assert isinstance(estimate, Estimate), "returns no Estimate"
+    assert estimate.success, f"fails on a good problem: {estimate.message}"
+    assert estimate.beta.shape == (problem.basis.rank,), "beta has another size than the basis"
+    assert estimate.names == problem.basis.names, "names other parameters"
+    assert estimate.joint_names == problem.joint_names, "names other joints"
+    after = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
+    assert before == after, "changes the problem or its own options"
+
+    def fitted(rng: np.random.Generator) -> bytes:
+        return estimator.fit(problem, rng).beta.tobytes()
+
+    _deterministic(fitted, random=estimator.random)
+    if estimate.cov is not None:
+        scale = np.sqrt(np.outer(np.diag(estimate.cov), np.diag(estimate.cov)))
+        assert np.linalg.eigvalsh(estimate.cov / scale).min() > 0.0, "cov is no covariance"
+    W = problem.W.copy()
+    W[:, 0] = 0.0
+    failed = estimator.fit(replace(problem, W=W), np.random.default_rng(0))
+    assert not failed.success, "succeeds although one parameter cannot be seen"
+    assert failed.message, "fails without a message"
+
+
+def check_optimizer(optimizer: Optimizer) -> None:
+    """Check that an optimizer stays in its box, keeps its budget, and finds the sphere's center."""
+    box = np.full(5, 5.0)
+    points: list[Float2D] = []
+    options = repr(_options(optimizer))
+
+    def search(rng: np.random.Generator, budget: int = 600) -> bytes:
+        points.clear()
+
+        def cost(X: Float2D) -> Float1D:
+            points.append(X.copy())
+            return np.asarray(sphere(5)(X))
+
+        result = minimize(cost, -box, box, method=optimizer, max_evals=budget, rng=rng)
+        asked = np.concatenate(points)
+        assert result.nfev == len(asked) == budget, "does not spend its budget exactly"
+        assert (asked == result.x).all(axis=1).any(), "returns a point that was not evaluated"
+        assert (np.abs(asked) <= box).all(), "asks for points outside the box"
+        assert (np.diff(result.history[:, 1]) <= 0.0).all(), "its history rises"
+        return result.x.tobytes()
+
+    _deterministic(search, random=True)
+    assert repr(_options(optimizer)) == options, "changes its own options"
+    result = minimize(
+        sphere(5), -box, box, method=optimizer, max_evals=10_000, rng=np.random.default_rng(0)
+    )
+    assert result.fun < optimizer.sphere_cost, f"ends at {result.fun:.3g} on a sphere"
+
+
+def _options(optimizer: Optimizer) -> dict[str, Any]:
+    fields = getattr(optimizer, "__dataclass_fields__", {})
+    return {name: getattr(optimizer, name) for name, field in fields.items() if field.init}
+
+
+def check_criterion(criterion: Criterion) -> None:
+    """Check that a criterion's gradient is that of its value, and that more rank is better."""
+    robot, rng = sample_robot(), np.random.default_rng(0)
+    basis = base_parameters(robot)
+    path = random_feasible(robot, rng, FourierOptions(period=5.0, periods=1))
+    W = base_regressor(robot, basis, path, np.arange(40) * 0.125)
+    scale = np.ones(robot.dof)
+    value, gradient = criterion(W, scale)
+    assert np.isfinite(value), "is not finite for an exciting motion"
+    assert gradient.shape == W.shape, "its gradient has another shape than W"
+    for _ in range(3):
+        direction = rng.standard_normal(W.shape)
+        direction *= np.abs(W)
+        direction /= np.linalg.norm(direction)
+        step = 1e-5 * np.linalg.norm(W)
+        ahead, behind = (criterion(W + sign * step * direction, scale)[0] for sign in (1, -1))
+        difference = (ahead - behind) / (2.0 * step)
+        size = max(float(np.linalg.norm(gradient)), np.finfo(float).tiny)
+        error = abs(float((gradient * direction).sum()) - difference) / size
+        assert error < SLOPE, f"its gradient is off by {error:.2g}"
+    blind = W.copy()
+    blind[:, :, 0] = 0.0
+    assert criterion(blind, scale)[0] == np.inf, "is finite although a parameter cannot be seen"
+    assert criterion.symbol, "has no symbol"
+
+
+def check_family(family: ExcitationFamily) -> None:
+    """Check that a family's motions start and end at rest, keep the limits, and are smooth."""
+    robot = sample_robot()
+    space = family.space(robot)
+    trajectory = space.trajectory(space.random(np.random.default_rng(0)))
+    assert trajectory.joint_names == robot.joint_names, "moves other joints"
+    ends = trajectory(np.array([0.0, family.period]))
+    assert np.abs(ends.dq).max() < 1e-9, "does not start and end a run at rest"
+    assert np.abs(ends.q[1] - ends.q[0]).max() < 1e-9, "does not end a run where it began"
+    t = np.linspace(0.0, family.period, 4001)
+    run, limits = trajectory(t), robot.limits
+    share = family.margin * (1.0 + LIMIT_SLACK)
+    assert (np.abs(run.q - limits.middle) <= share * limits.half_range).all(), "leaves its range"
+    assert (np.abs(run.dq) <= share * limits.velocity).all(), "is too fast"
+    assert (np.abs(run.ddq) <= share * limits.acceleration).all(), "accelerates too much"
+    h = 1e-4
+    inner = t[10:-10]
+    slope = (trajectory(inner + h).q - trajectory(inner - h).q) / (2.0 * h)
+    assert np.abs(slope - trajectory(inner).dq).max() < 1e-4, "dq is not the derivative of q"
+
+
+def check_controller(factory: ControllerFactory) -> None:
+    """Check a law built from model and specification: finite, repeatable, fed forward."""
+    robot = sample_robot()
+    path = random_feasible(robot, np.random.default_rng(0), FourierOptions(period=5.0, periods=1))
+    reference = path(np.linspace(0.0, 5.0, 500))
+    gains = LoopGains.from_specification(robot, reference, rate=1000.0)
+    law = factory(robot, gains)
+
+    def commands() -> Float2D:
+        law.reset()
+        rows = []
+        for k in range(5):
+            q, dq, ddq = reference.q[k], reference.dq[k], reference.ddq[k]
+            before = (q.tobytes(), dq.tobytes())
+            rows.append(law(1e-3 * k, q, dq, Setpoint(q + 0.01, dq - 0.02, ddq)))
+            assert (q.tobytes(), dq.tobytes()) == before, "changes the state that it was given"
+        return np.array([row.copy() for row in rows])
+
+    first = commands()
+    assert first.shape == (5, robot.dof), "does not return a torque a joint"
+    assert np.isfinite(first).all(), "returns torques that are not finite"
+    assert np.array_equal(first, commands()), "does not repeat its torques after reset()"
+    if getattr(law, "uses_feedforward", True):
+        law.reset()
+        q, dq, ddq = reference.q[7], reference.dq[7], reference.ddq[7]
+        torque = law(0.0, q, dq, Setpoint(q, dq, ddq))
+        exact = joint_torque(robot, q, dq, ddq)
+        assert np.allclose(torque, exact, rtol=1e-9, atol=1e-8), (
+            "does not give the torque of the motion where there is no error; a law without "
+            "feedforward sets the trait uses_feedforward = False"
+        )
+
+
+def check_task(task: Task) -> None:
+    """Check that a task's runs are motions of the robot within its limits."""
+    robot = sample_robot()
+    runs = task.runs(robot)
+    assert runs, "has no run"
+    assert len({run.name for run in runs}) == len(runs), "two runs have one name"
+    for run in runs:
+        assert run.is_step == task.is_step, f"run '{run.name}' contradicts the trait is_step"
+        path = run.trajectory
+        assert path.joint_names == robot.joint_names, f"run '{run.name}' moves other joints"
+        reference = path(np.linspace(0.0, path.duration, 2001))
+        limits, share = robot.limits, 1.0 + LIMIT_SLACK
+        inside = np.abs(reference.q - limits.middle) <= share * limits.half_range
+        assert inside.all(), f"run '{run.name}' leaves the range of a joint"
+        slow = np.abs(reference.dq) <= share * limits.velocity
+        assert slow.all(), f"run '{run.name}' is too fast"
+
+
+def check_condition(condition: Condition) -> None:
+    """Check that a condition makes a scenario by its generator alone."""
+    robot = sample_robot()
+    size = LoopSize(robot, np.full(robot.dof, 10.0), 3.0)
+    t = np.linspace(0.0, 3.0, 100)
+
+    def scenario(rng: np.random.Generator) -> Scenario:
+        return compose("tried", [condition], size, rng)
+
+    def torque(rng: np.random.Generator) -> bytes:
+        disturbance = scenario(rng).disturbance(t, robot.dof)
+        assert disturbance is None or disturbance.shape == (t.size, robot.dof), "torque has no row"
+        return b"" if disturbance is None else disturbance.tobytes()
+
+    built = scenario(np.random.default_rng(0))
+    assert isinstance(built, Scenario), "returns no Scenario"
+    assert built.name == "tried", "changes the name of the scenario"
+    draws = condition.random and built.disturbance(t, robot.dof) is not None
+    _deterministic(torque, random=draws)
+    assert built.plant(robot).joint_names == robot.joint_names, "changes the joints of the plant"
+
+
+def check_friction_law(law: FrictionLaw) -> None:
+    """Check that a law gives every joint of any robot its coefficients, and leaves the robot."""
+    for name in ("twolink", "irb140"):
+        robot = load_robot(name)
+        rows = law.coefficients(robot)
+        assert rows.shape == (robot.dof, len(COLUMNS)), f"coefficients are not {COLUMNS} a joint"
+        assert np.isfinite(rows).all(), "coefficients are not finite"
+        assert (rows[:, COLUMNS.index("velocity")] > 0.0).all(), "a velocity is not positive"
+        assert np.array_equal(rows, law.coefficients(robot)), "gives other numbers each time"
