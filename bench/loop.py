@@ -14,12 +14,13 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pybullet
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine import plant as engine
+from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.tasks.path import Lap, tracking_path
@@ -71,7 +72,7 @@ def main() -> None:
     gains = LoopGains.from_specification(robot, path, rate=RATE)
 
     def run(controller: SlidingMode, duration: float = SECONDS) -> float:
-        with engine.Plant(robot, dt=1.0 / RATE, substeps=SUBSTEPS) as plant:
+        with Plant(robot, dt=1.0 / RATE, substeps=SUBSTEPS) as plant:
             began = time.perf_counter()
             rollout(plant, controller, Lap(lap.path, duration))
             return time.perf_counter() - began
@@ -82,7 +83,7 @@ def main() -> None:
     TimedMode.clock = Clock()
     with (
         mock.patch.multiple(
-            engine.pybullet, **{name: calls.wrap(getattr(engine.pybullet, name)) for name in CALLS}
+            pybullet, **{name: calls.wrap(getattr(pybullet, name)) for name in CALLS}
         ),
         mock.patch.object(kernels, "plant_step", torques.wrap(kernels.plant_step)),
     ):

@@ -46,17 +46,17 @@ def main() -> None:
     print(f"{SECONDS:g} s of motion, 640 x 480, 30 frames per second; target {TARGET:g} s")
     print(f"{'robot':12} {'file':5} {'frames':>6} {'wall s':>7} {'CPU s':>6} {'kB':>6}  renderer")
     for name in ROBOTS:
-        playback = motion(name)
+        animation = motion(name)
         for suffix in FORMATS:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / f"film{suffix}"
                 began, used = time.perf_counter(), os.times()
-                made = record(playback, path, ViewSettings())
+                made = record(animation, path, ViewSettings())
                 wall, now = time.perf_counter() - began, os.times()
                 cpu = sum(now[:4]) - sum(used[:4])
                 size = path.stat().st_size / 1e3
             print(
-                f"{playback.robot.name:12} {suffix:5} {made.frames:6} {wall:7.1f} {cpu:6.1f} "
+                f"{animation.robot.name:12} {suffix:5} {made.frames:6} {wall:7.1f} {cpu:6.1f} "
                 f"{size:6.0f}  {made.renderer}"
             )
 

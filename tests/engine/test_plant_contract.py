@@ -123,10 +123,10 @@ def test_impossible_inertia_is_refused_before_a_client_exists(irb140: Robot, mon
     phi[14] = -1.0
     broken = irb140.with_parameters(phi, formal=True)
 
-    def connect(*args):
+    def connect(*args, **options):
         pytest.fail("a client was opened for an impossible robot")
 
-    monkeypatch.setattr(plant_module.pybullet, "connect", connect)
+    monkeypatch.setattr(pybullet, "connect", connect)
     with pytest.raises(InconsistentInertiaError, match=r"link 'link_2': .*negative"):
         Plant(broken)
 
