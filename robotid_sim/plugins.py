@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
-from joblib.externals import cloudpickle
+import cloudpickle
 
 from robotid_sim.errors import PluginError, RobotIdError
 

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -43,12 +44,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     noun : str
         What an entry is, in the singular; used in messages.
     base : type
-        The abstract class or protocol that every entry fulfills.
+        The abstract class that every entry derives from.
     entries : mapping of str to type
         The classes; each is a dataclass whose fields are its options.
     """
 
-    def __init__(self, noun: str, base: type, entries: Mapping[str, type[T]]) -> None:
+    def __init__(self, noun: str, base: ABCMeta, entries: Mapping[str, type[T]]) -> None:
         self.noun = noun
         self.base = base
         self._entries = dict(sorted(entries.items()))
@@ -90,8 +91,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             raise PluginError(f"{what} would shadow one that exists; choose another name")
         if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
             raise PluginError(f"{what} is no dataclass; its fields are its options")
-        missing = sorted(m for m in _members(self.base) if not _has_member(cls, m))
-        if missing or not (_is_protocol(self.base) or issubclass(cls, self.base)):
+        missing = sorted(m for m in self.base.__abstractmethods__ if not _has_member(cls, m))
+        if missing or not issubclass(cls, self.base):
             lacks = f"lacks {', '.join(missing)}" if missing else "does not derive from it"
             raise PluginError(f"{what} must be a {self.base.__name__}: it {lacks}")
 
@@ -165,16 +166,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         if name not in self._origins:
             return source_of(cls)
         return "; ".join(filter(None, (f"plugin {self._origins[name]}", source_of(cls))))
-
-
-def _is_protocol(base: type) -> bool:
-    return bool(getattr(base, "_is_protocol", False))
-
-
-def _members(base: type) -> frozenset[str]:
-    """Return the names that a class must define to fulfill an abstract class or protocol."""
-    names = base.__protocol_attrs__ if _is_protocol(base) else base.__abstractmethods__  # type: ignore[attr-defined]
-    return frozenset(names)
 
 
 def _has_member(cls: type, name: str) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
 from robotid_sim.excitation.cartesian_grid import CartesianGrid
+from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.kinematics.carried_point import CarriedPoint
 from robotid_sim.kinematics.carriers import Follow, carried_point
 from robotid_sim.model.robot import Robot
@@ -30,7 +31,7 @@ TRIES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CartesianFourierOptions:
+class CartesianFourierOptions(ExcitationFamily):
     """Circle and Fourier series of a point in space, followed by inverse kinematics.
 
     References

@@ -1,10 +1,11 @@
 """The families of rest-to-rest excitations, by their options."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.rest_to_rest_space import RestToRestSpace
+from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.motion_basis import (
     BSplineBasis,
@@ -16,7 +17,7 @@ from robotid_sim.trajectory.motion_basis import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestToRestOptions(ABC):
+class RestToRestOptions(ExcitationFamily):
     """What all families of runs from rest to rest have in common."""
 
     period: float = 10.0

@@ -20,7 +20,12 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.space import LinearGrid, joint_blocks, random_in_limits
+from robotid_sim.excitation.space import (
+    ExcitationFamily,
+    LinearGrid,
+    joint_blocks,
+    random_in_limits,
+)
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import (
     FourierTrajectory,
@@ -36,7 +41,7 @@ LIMIT_SAMPLES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class FourierOptions:
+class FourierOptions(ExcitationFamily):
     """Finite Fourier series whose coefficients let every period start and end at rest.
 
     References

@@ -8,6 +8,7 @@ A linear space keeps its limits by ``|A x| <= 1`` with a constant matrix, a nonl
 values that must not exceed one.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,32 +88,21 @@ class NonlinearSpace(ExcitationSpace, Protocol):
         ...
 
 
-class ExcitationFamily(Protocol):
-    """Options of a family."""
+class ExcitationFamily(ABC):
+    """A kind of motion; a frozen dataclass of its options, with at least these fields."""
 
-    @property
-    def period(self) -> float:
-        """Time of one run [s]."""
-        ...
+    period: float
+    """Time of one run [s]."""
+    periods: int
+    """Number of runs."""
+    margin: float
+    """Share of the position, velocity and acceleration limits that the reference uses."""
+    torque_ratio: float
+    """Share of the torque limits that the nominal model may need."""
 
-    @property
-    def periods(self) -> int:
-        """Number of runs."""
-        ...
-
-    @property
-    def margin(self) -> float:
-        """Share of the position, velocity and acceleration limits that the reference uses."""
-        ...
-
-    @property
-    def torque_ratio(self) -> float:
-        """Share of the torque limits that the nominal model may need."""
-        ...
-
+    @abstractmethod
     def space(self, robot: Robot) -> ExcitationSpace:
         """Return the space of the family for a robot."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
