@@ -1,14 +1,15 @@
 """The registry: from names to objects, with messages that name what there is."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import pytest
 
-from robotid_sim.errors import OptionError, RobotIdError, UnknownNameError
+from robotid_sim.errors import OptionError, PluginError, RobotIdError, UnknownNameError
 from robotid_sim.registry import Registry, source_of, summary_of
 
 
-class Shape:
+class Shape(ABC):  # noqa: B024 - a family whose members need nothing
     """Anything with an area."""
 
 
@@ -44,7 +45,7 @@ class Marked(Shape):
     r"""Laws of [1]_: :math:`F^\pm = (1 \pm \mu) \dot q`, see `Disc` and ``pi``."""
 
 
-SHAPES: Registry[Shape] = Registry("shape", {"square": Square, "disc": Disc})
+SHAPES: Registry[Shape] = Registry("shape", Shape, {"square": Square, "disc": Disc})
 
 
 def test_registry_is_a_sorted_read_only_mapping() -> None:
@@ -86,8 +87,6 @@ def test_missing_option_and_refused_value_are_option_errors() -> None:
 
 def test_name_of_an_object_is_that_of_its_class() -> None:
     assert SHAPES.name_of(Square()) == "square"
-    with pytest.raises(UnknownNameError, match="Shape is not a registered shape"):
-        SHAPES.name_of(Shape())
 
 
 def test_describe_gives_name_summary_and_first_source() -> None:
@@ -112,3 +111,52 @@ def test_all_errors_have_one_root_and_a_builtin() -> None:
     for kind in kinds:
         assert issubclass(kind, RobotIdError)
         assert len([base for base in kind.__bases__ if base is not RobotIdError]) == 1
+
+
+class Solid(ABC):
+    """Anything with a volume."""
+
+    @abstractmethod
+    def volume(self):
+        """Return it."""
+
+
+@dataclass
+class Cube(Solid):
+    """A cube."""
+
+    side: float = 1.0
+
+    def volume(self):
+        return self.side**3
+
+
+def test_a_class_of_the_users_own_is_registered_by_function_and_by_decorator() -> None:
+    solids: Registry[Solid] = Registry("solid", Solid, {})
+    assert solids.register("cube", Cube) is Cube
+    assert solids.register("other-cube")(Cube) is Cube
+    assert list(solids) == ["cube", "other-cube"]
+    assert solids.build("cube", side=2.0).volume() == 8.0
+    assert solids.describe()[0]["source"] == f"plugin {__name__}"
+
+
+@pytest.mark.parametrize(
+    ("name", "cls", "words"),
+    [
+        ("Cube", Cube, "lower-case words"),
+        ("cube", Cube, "would shadow"),
+        ("ball", Square, "must be a Solid: it lacks volume"),
+        ("ball", Shape, "is no dataclass"),
+        ("ball", Disc(1.0), "is no dataclass"),
+    ],
+)
+def test_what_cannot_be_registered_is_refused_by_name(name, cls, words) -> None:
+    solids: Registry[Solid] = Registry("solid", Solid, {"cube": Cube})
+    with pytest.raises(PluginError, match=words):
+        solids.register(name, cls)
+    assert list(solids) == ["cube"]
+
+
+def test_an_unregistered_object_is_named_by_its_class() -> None:
+    assert SHAPES.name_of(Square()) == "square"
+    assert Registry("solid", Solid, {}).name_of(Cube()) == "cube"

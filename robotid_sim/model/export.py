@@ -6,6 +6,7 @@ body get an explicit zero inertial, their mass being part of the fused body.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import rpy_from_rotation
 from robotid_sim.model.robot import Link, Robot
-from robotid_sim.model.urdf import EXTENSION, parse_xml
+from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
 
 INDENT = "  "
 TRIANGLE_MARGIN = 1e-6
@@ -43,16 +44,37 @@ def write_urdf(robot: Robot, path: str | Path) -> None:
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
-    root = _skeleton(robot) if robot.document is None else _source_tree(robot)
+    root = _tree(robot)
     _rebase_meshes(root, robot, Path(path))
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(_text_of(root))
+
+
+def with_own_document(robot: Robot) -> Robot:
+    """Return the robot with its own numbers in the text of its file, which is not written.
+
+    A model that was derived from another then says nothing of the other one's parameters.
+    """
+    if robot.document is None:
+        return robot
+    document = parse_urdf(_text_of(_tree(robot)), robot.document.path)
+    return replace(robot, document=document)
+
+
+def _text_of(root: etree._Element) -> bytes:
+    text: bytes = etree.tostring(root.getroottree(), xml_declaration=True, encoding="utf-8")
+    return text
+
+
+def _tree(robot: Robot) -> etree._Element:
+    """Return the file that the robot was read from, or a bare one, with the robot's numbers."""
+    root = _skeleton(robot) if robot.document is None else _source_tree(robot)
     for link in robot.links:
         _write_body(root, robot, link)
     for k in range(robot.dof):
         _write_joint(root, robot, k)
     _write_extension(root, robot)
-    with atomic_path(path) as temporary:
-        tree = etree.ElementTree(root)
-        tree.write(str(temporary), xml_declaration=True, encoding="utf-8")
+    return root
 
 
 def _source_tree(robot: Robot) -> etree._Element:

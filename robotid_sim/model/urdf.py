@@ -127,6 +127,11 @@ def read_urdf(path: str | Path) -> UrdfDocument:
         xml = file.read_bytes()
     except OSError as error:
         raise UrdfError(f"cannot read URDF {file}: {error.strerror}") from error
+    return parse_urdf(xml, file)
+
+
+def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
+    """Validate the text of a URDF; see `read_urdf`."""
     root = parse_xml(xml, file)
     reader = _Reader(file, root)
     links = reader.unique(root.findall("link"), reader.link, "link")

@@ -8,6 +8,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import default_path
+from robotid_sim.model.export import with_own_document
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 
@@ -57,7 +58,7 @@ def perturbed_nominal(
         _log.info(
             "no perturbation puts every joint's mismatch in %s; the nearest is taken", mismatch
         )
-    return best
+    return best if best.formal else with_own_document(best)
 
 
 def torque_mismatch(model: Robot, plant: Robot) -> Float1D:

@@ -25,22 +25,19 @@ from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.control_run import ControlRun
 from robotid_sim.validation.metrics import StepMetrics
-from robotid_sim.validation.prediction import exact_problem, predict, rms
+from robotid_sim.validation.prediction import Prediction, exact_problem, rms
 from robotid_sim.validation.preprocessing import compare_torque_filters
 
 
 def score_estimate(
-    estimate: Estimate, plant: Robot, nominal: Robot, unseen: Log, fit: Identification
+    estimate: Estimate, plant: Robot, prediction: Prediction | None, fit: Identification
 ) -> EstimateResult:
-    """Return one estimate beside the truth and tried on the unseen log."""
+    """Return one estimate beside the truth, with what it predicts of the unseen log."""
     basis, problem = fit.basis, fit.problem
     true = basis.of(plant.parameters())
     size = rms(problem.by_joint(problem.y))
     is_chosen, ratio = estimate is fit.chosen, estimate.criterion_over_optimum
-    nees, prediction = None, None
-    if estimate.success:
-        nees = _nees(estimate, true) if estimate.unbiased else None
-        prediction = predict(estimate.beta, unseen, nominal, basis, fit.preprocessor)
+    nees = _nees(estimate, true) if estimate.success and estimate.unbiased else None
     return EstimateResult(
         estimator=estimate.estimator,
         success=estimate.success,
@@ -125,6 +122,7 @@ def compare_preprocessing(
         WeightedLeastSquares(),
         smoother.rows,
         smoother,
+        (fit.motion, fit.problem),
     )
     return [
         ComparedPreprocessor(

@@ -26,6 +26,7 @@ from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress, silent
 from robotid_sim.study.excitation import design
 from robotid_sim.study.result import (
+    EstimateResult,
     MeasurementResult,
     PreprocessingResult,
     RobotResult,
@@ -44,6 +45,7 @@ from robotid_sim.study.stages import (
 from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.prediction import predict_all
 
 PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
 
@@ -169,7 +171,7 @@ def run_study(
         if loop is not None:
             save_failures(loop, folder)
     with clock.stage("score"):
-        estimates = [score_estimate(e, cell.plant, fit.nominal, unseen, fit) for e in fit.estimates]
+        estimates = _scored(cell.plant, unseen, fit)
         judged = verdict(setup, log, unseen, fit, estimates, identified, loop)
     result = StudyResult(
         robot=describe_robot(cell.plant),
@@ -192,6 +194,16 @@ def run_study(
     )
     result.save(folder / "result.json")
     return Study(setup, trajectory, log, fit, unseen, loop, result)
+
+
+def _scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
+    """Return the estimates beside the truth and tried on the unseen log."""
+    betas = [estimate.beta for estimate in fit.estimates if estimate.success]
+    tried = iter(predict_all(betas, unseen, fit.nominal, fit.basis, fit.preprocessor))
+    return [
+        score_estimate(estimate, plant, next(tried) if estimate.success else None, fit)
+        for estimate in fit.estimates
+    ]
 
 
 def _closed_loop(

@@ -76,7 +76,8 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
         log,
         setup.cell.sensors,
         fit.preprocessor,
-        fit.basis,
+        fit.motion,
+        fit.problem,
         fit.estimator,
         [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
     )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import build_problem
+from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor, measure, settled
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
@@ -38,7 +38,8 @@ def residual_noise(
     log: Log,
     sensors: Sequence[Sensor],
     preprocessor: Preprocessor,
-    basis: BaseParameters,
+    motion: Motion,
+    problem: LinearProblem,
     estimator: Estimator,
     rngs: Sequence[np.random.Generator],
 ) -> ResidualNoise:
@@ -61,8 +62,10 @@ def residual_noise(
         As in the experiment.
     preprocessor : Preprocessor
         With everything it learnt from the log held fixed, see `Preprocessor.tuned`.
-    basis : BaseParameters
-        Parameters of the fit.
+    motion : Motion
+        What the preprocessor made of the log.
+    problem : LinearProblem
+        The problem of that motion.
     estimator : Estimator
         The method of the fit.
     rngs : sequence of numpy.random.Generator
@@ -72,9 +75,9 @@ def residual_noise(
     sensors = settled(sensors, log)  # of the same cell, not of another one of its kind
     rows, estimated = [], []
     for rng in (None, *rngs):
-        measured = log if rng is None else measure(clean, sensors, rng)
-        motion = preprocessor(measured, nominal)
-        problem = build_problem(motion, nominal, basis)
+        if rng is not None:
+            motion = preprocessor(measure(clean, sensors, rng), nominal)
+            problem = build_problem(motion, nominal, problem.basis)
         estimated.append(estimator.fit(problem, np.random.default_rng(0)).noise_std)
         model = joint_torque(plant, motion.q, motion.dq, motion.ddq)
         if motion.row_filter is not None:

@@ -1,5 +1,6 @@
 """How well a model predicts torques on data it has not seen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,29 +39,46 @@ class Prediction:
 def predict(
     beta: Float1D, log: Log, nominal: Robot, basis: BaseParameters, preprocessor: Preprocessor
 ) -> Prediction:
-    """Compare predicted torques with those of a log.
+    """Compare predicted torques with those of a log; see `predict_all`."""
+    return predict_all([beta], log, nominal, basis, preprocessor)[0]
+
+
+def predict_all(
+    betas: Sequence[Float1D],
+    log: Log,
+    nominal: Robot,
+    basis: BaseParameters,
+    preprocessor: Preprocessor,
+) -> list[Prediction]:
+    """Compare the torques that several models predict with those of a log.
 
     Parameters
     ----------
-    beta : ndarray, shape (b,)
-        Base parameters of the model.
+    betas : sequence of ndarray, shape (b,)
+        Base parameters of the models.
     log : Log
-        A log that the estimate has not seen; with truth for the model error.
+        A log that the estimates have not seen; with truth for the model error.
     nominal, basis, preprocessor
-        As for the estimate.
+        As for the estimates.
     """
     motion = preprocessor(log, nominal)
     problem = build_problem(motion, nominal, basis)
-    measured, predicted = problem.by_joint(problem.y), problem.by_joint(problem.W @ beta)
-    residual, size = rms(measured - predicted), rms(measured)
-    error = None
+    measured = problem.by_joint(problem.y)
+    units = tuple("N" if unit == "m" else "N m" for unit in log.joint_units)
+    size, truth = rms(measured), None
     if log.truth is not None:
         truth = true_rows(log, log.t >= 0.0)
         W = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
-        error = rms(truth.tau - W @ beta) / rms(truth.tau)
-    units = tuple("N" if unit == "m" else "N m" for unit in log.joint_units)
-    scores = (residual, residual / size, error)
-    return Prediction(log.joint_names, units, motion.row_times, measured, predicted, *scores)
+    rows = []
+    for beta in betas:
+        predicted = problem.by_joint(problem.W @ beta)
+        residual = rms(measured - predicted)
+        error = None if truth is None else rms(truth.tau - W @ beta) / rms(truth.tau)
+        scores = (residual, residual / size, error)
+        rows.append(
+            Prediction(log.joint_names, units, motion.row_times, measured, predicted, *scores)
+        )
+    return rows
 
 
 def predictions(
@@ -68,8 +86,8 @@ def predictions(
 ) -> tuple[Prediction, Prediction]:
     """Return what the estimate and what the nominal model predict on a log; see `predict`."""
     before = basis.of(nominal.parameters())
-    found, old = (predict(b, log, nominal, basis, preprocessor) for b in (beta, before))
-    return found, old
+    identified, old = predict_all([beta, before], log, nominal, basis, preprocessor)
+    return identified, old
 
 
 def clean_log(log: Log) -> Log:

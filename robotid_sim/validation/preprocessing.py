@@ -46,6 +46,7 @@ def compare_torque_filters(
     estimator: Estimator,
     rows: Rows,
     motion: RtsSmoother,
+    fitted: tuple[Motion, LinearProblem] | None = None,
 ) -> list[FilterScore]:
     """Return the scores of no filter, five-point, Kalman literal and compensated, RTS.
 
@@ -70,11 +71,16 @@ def compare_torque_filters(
         Rows of the fit.
     motion : RtsSmoother
         Smoother of the motion, tuned.
+    fitted : tuple of Motion and LinearProblem, optional
+        Those of the fit, which serve again if the smoother makes the same motion.
     """
     clean = clean_log(log).tau_meas
     kalman = KalmanTorque(motion=motion, rows=rows).tuned(log, nominal)
     smoothed = replace(motion, rows=rows)(log, nominal)
-    problem = build_problem(smoothed, nominal, basis)
+    if fitted is not None and _same(fitted[0], smoothed):
+        problem = fitted[1]
+    else:
+        problem = build_problem(smoothed, nominal, basis)
     causal = kalman.filtered(log, nominal)
     torques = {
         "none": log.tau_meas,
@@ -87,13 +93,22 @@ def compare_torque_filters(
     scores = []
     for name, tau in torques.items():
         if name == "kalman-compensated":
-            fitted = build_problem(kalman(log, nominal), nominal, basis)
+            filtered = build_problem(kalman(log, nominal), nominal, basis)
         else:
-            fitted = _with_torque(problem, smoothed, tau)
-        beta = estimator.fit(fitted, np.random.default_rng(0)).beta
+            filtered = _with_torque(problem, smoothed, tau)
+        beta = estimator.fit(filtered, np.random.default_rng(0)).beta
         error = float(rms((beta - true) / np.sqrt(np.diag(bound))))
         scores.append(FilterScore(name, rms(tau[use] - clean[use]), error))
     return scores
+
+
+def _same(one: Motion, two: Motion) -> bool:
+    """Return whether two motions give the same rows."""
+    arrays = all(
+        np.array_equal(getattr(one, name), getattr(two, name))
+        for name in ("t", "q", "dq", "ddq", "tau")
+    )
+    return arrays and one.row_filter == two.row_filter
 
 
 def _with_torque(problem: LinearProblem, motion: Motion, tau: Float2D) -> LinearProblem:
