@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.errors import OptionError
 
-Task = TypeVar("Task")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -31,8 +31,8 @@ def no_progress(share: float) -> None:
 
 
 def map_tasks(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     workers: int = 1,
     progress: Callable[[float], None] = no_progress,
 ) -> list[Result]:
@@ -70,8 +70,8 @@ def map_tasks(
 
 
 def _serially(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     progress: Callable[[float], None],
 ) -> list[Result]:
     results: list[Result] = []
@@ -87,8 +87,8 @@ def _serially(
 
 
 def _in_processes(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     workers: int,
     progress: Callable[[float], None],
 ) -> list[Result]:
@@ -116,7 +116,7 @@ def _in_processes(
         pool.shutdown()
 
 
-def _alone(function: Callable[[Task], Result], task: Task) -> Result:
+def _alone(function: Callable[[Item], Result], task: Item) -> Result:
     """Run a task on one BLAS thread, with the libraries that its module has loaded by now."""
     with threadpool_limits(1):
         return function(task)

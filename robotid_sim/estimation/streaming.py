@@ -26,7 +26,7 @@ from robotid_sim.estimation.reduction import Reduction, reduce_rows, triangular_
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
-Parts = Callable[[], Iterable[LinearProblem]]
+ProblemStream = Callable[[], Iterable[LinearProblem]]
 """Returns the parts of a log from its first one; called once a pass."""
 
 
@@ -68,7 +68,7 @@ def problems_of(
         yield build_problem(motion, nominal, basis)
 
 
-def fit_stream(parts: Parts, estimator: WeightedLeastSquares | None = None) -> Estimate:
+def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
     """Return the weighted least-squares estimate of a log that comes in parts, in two passes.
 
     It is that of all rows at once, but for rounding, and but for covariance blocks that the bounds

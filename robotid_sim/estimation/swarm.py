@@ -24,7 +24,7 @@ from robotid_sim.optim.minimize import OptimResult, minimize
 from robotid_sim.registry import source_of, summary_of
 
 Weights = Literal["equal", "noise"]
-Bounds = Literal["fit", "physics"]
+BoxOrigin = Literal["fit", "physics"]
 
 MASS_FACTOR = 2.0
 """A link may be this much heavier than the nominal one."""
@@ -56,7 +56,7 @@ class SwarmEstimator(Estimator):
     """``squares``, ``absolute`` or ``huber``."""
     weights: Weights = "noise"
     """Weights of the joints: ``equal``, or the inverse of their ``noise`` as least squares sees."""
-    bounds: Bounds = "fit"
+    bounds: BoxOrigin = "fit"
     """Box of the search: around the least-squares ``fit``, or from ``physics`` and the nominal."""
     fraction: float = 0.1
     """Half width of the box around the fit, share of every parameter."""
@@ -145,7 +145,7 @@ def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1
     Returns
     -------
     lower, upper : ndarray, shape (b,)
-        Bounds.
+        BoxOrigin.
     """
     low, high = np.zeros_like(basis.B[0]), np.zeros_like(basis.B[0])
     for k, link in enumerate(nominal.links):

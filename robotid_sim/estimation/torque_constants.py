@@ -22,7 +22,6 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import ShapeError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.extension import extended, joint_columns, part_of, stacked
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
@@ -128,10 +127,3 @@ def _gauss_newton(
         success=whole.success,
         message=whole.message,
     )
-
-
-def with_true_torque(motion: Motion, gains: Float1D) -> Motion:
-    """Return the motion with measured torques multiplied by gains, shape (n,)."""
-    if np.shape(gains) != (motion.tau.shape[1],):
-        raise ShapeError(f"{np.size(gains)} gains for {motion.tau.shape[1]} joints")
-    return replace(motion, tau=motion.tau * gains)

@@ -13,7 +13,7 @@ from robotid_sim.model.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class TipLoad:
     """A load at the tip that no model knows of."""
 
     mass: float

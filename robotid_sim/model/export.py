@@ -62,7 +62,7 @@ def with_own_document(robot: Robot) -> Robot:
 
 
 def _text_of(root: etree._Element) -> bytes:
-    text: bytes = etree.tostring(root.getroottree(), xml_declaration=True, encoding="utf-8")
+    text: bytes = etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8")
     return text
 
 

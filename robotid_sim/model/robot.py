@@ -14,7 +14,7 @@ from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import Chain, select_chain
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.geometry import Shape
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.joint import Joint, Limits, joint_from_urdf, pack_geometry
 from robotid_sim.model.settings import check_overrides, read_settings
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
@@ -33,7 +33,7 @@ class Link:
     """URDF links fused to it through fixed joints."""
     locked: tuple[str, ...] = ()
     """URDF links fused to it behind joints locked at zero."""
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[GeometryShape, ...] = ()
 
     def __post_init__(self) -> None:
         phi = readonly(self.phi, shape=(10,), name=f"phi of link '{self.name}'")

@@ -17,7 +17,7 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import UrdfError
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import Shape, rotation_from_rpy, transform
+from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 
 V = TypeVar("V")
 
@@ -37,7 +37,7 @@ class UrdfLink:
     line: int
     phi: Float1D
     has_inertial: bool
-    shapes: tuple[Shape, ...]
+    shapes: tuple[GeometryShape, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,7 +258,9 @@ class _Reader:
         in_com_frame = inertia.pack(mass, np.zeros(3), about_com)
         return inertia.transformed(in_com_frame, self.origin(element, owner))
 
-    def shape(self, element: etree._Element, owner: str, *, collision: bool) -> Shape | None:
+    def shape(
+        self, element: etree._Element, owner: str, *, collision: bool
+    ) -> GeometryShape | None:
         geometry = element.find("geometry")
         if geometry is None or len(geometry) == 0:
             self.fail(element, f"{owner}: <{element.tag}> has no geometry")
@@ -281,7 +283,7 @@ class _Reader:
             case _:
                 return None
         placed, rgba = self.origin(element, owner), self.color(element, owner)
-        return Shape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
+        return GeometryShape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
 
     def color(self, element: etree._Element, owner: str) -> tuple[float, float, float, float]:
         """Return the colour of a shape, by its own material or by the name of a shared one."""

@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.optim import checks
 
-Bounds = Literal["clip", "reflect", "absorb", "none"]
+WallRule = Literal["clip", "reflect", "absorb", "none"]
 """What happens to a point outside the box, coordinate by coordinate.
 
 ``clip`` puts it on the wall and leaves its velocity; ``absorb`` also stops it there; ``reflect``
@@ -18,7 +18,7 @@ mirrors it and its velocity at the walls; ``none`` lets it go: the cost is then 
 """
 
 Walls = Literal["clip", "reflect", "none"]
-"""The `Bounds` of algorithms without velocities."""
+"""The `WallRule` of algorithms without velocities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,8 @@ def check_region(region: float) -> None:
 
 
 def check_bounds(bounds: str) -> None:
-    """Refuse an unknown name of `Bounds`."""
-    checks.one_of("bounds", bounds, get_args(Bounds))
+    """Refuse an unknown name of `WallRule`."""
+    checks.one_of("bounds", bounds, get_args(WallRule))
 
 
 def check_walls(bounds: str) -> None:

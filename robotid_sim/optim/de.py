@@ -10,7 +10,7 @@ from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
 from robotid_sim.optim.optimizer import Optimizer
 
-Base = Literal["rand", "best"]
+BaseVector = Literal["rand", "best"]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class DifferentialEvolution(Optimizer):
     """Weight of the difference."""
     CR: float = 0.9
     """Probability that a coordinate is taken from the mutant."""
-    base: Base = "rand"
+    base: BaseVector = "rand"
     """The point that the difference is added to."""
     bounds: Walls = "reflect"
     """What happens at the walls of the box."""
@@ -53,7 +53,7 @@ class DifferentialEvolution(Optimizer):
         checks.whole("population", self.population, 4)
         checks.positive("F", self.F)
         checks.between("CR", self.CR, 0.0, 1.0)
-        checks.one_of("base", self.base, get_args(Base))
+        checks.one_of("base", self.base, get_args(BaseVector))
         check_walls(self.bounds)
         check_region(self.region)
 

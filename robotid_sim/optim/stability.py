@@ -93,11 +93,6 @@ class Stability:
         return bool(self.order2[-1] < 1.0)
 
     @property
-    def unstable_share(self) -> float:
-        """Share of the run that is spent outside the order-2 region."""
-        return float(np.mean(self.order2 >= 1.0))
-
-    @property
     def flags(self) -> tuple[str, ...]:
         """What to warn of, in words; empty for a swarm that is stable throughout."""
         return tuple(
