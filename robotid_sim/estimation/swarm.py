@@ -44,6 +44,8 @@ class SwarmEstimator(Estimator):
     has stopped. Its covariance is that of least squares: the error of the search is not in it.
     """
 
+    check_options: ClassVar[Mapping[str, Any]] = {"evaluations": 300}
+
     random: ClassVar[bool] = True
     key: ClassVar[str]
     """Name in the registry."""

@@ -73,6 +73,9 @@ class TaskRun:
 class Task(ABC):
     """Something to do, whatever the robot; a frozen dataclass of its options."""
 
+    needs_file: ClassVar[bool] = False
+    """Whether its path comes from a file, the option ``path``."""
+
     is_step: ClassVar[bool] = False
     """Whether the robot starts away from a pose that it shall hold."""
 
