@@ -134,8 +134,8 @@ def check_sensor(sensor: Sensor) -> None:
     assert _same(_state_of(sensor), options), "changes its own options"
 
 
-def _same(one: Any, two: Any) -> bool:
-    return repr(one) == repr(two)
+def _same(first: Any, second: Any) -> bool:
+    return repr(first) == repr(second)
 
 
 def check_preprocessor(preprocessor: Preprocessor) -> None:

@@ -126,10 +126,10 @@ class LoopGains:
             )
         peak = np.abs(joint_torque(nominal, path.q, path.dq, path.ddq)).max(axis=0)
         inertia = np.diagonal(mass_matrix(nominal, path.q), axis1=1, axis2=2).mean(axis=0)
-        own = disturbance * peak
+        direct = disturbance * peak
         highest = 2.0 * np.pi * rate / 20.0
-        wanted = float(np.sqrt((own / (inertia * error)).max()))
-        chosen = min(max(bandwidth, wanted), highest)
+        needed = float(np.sqrt((direct / (inertia * error)).max()))
+        chosen = min(max(bandwidth, needed), highest)
         if bandwidth > highest:
             _log.warning(
                 "control.bandwidth of %g rad/s is cut to %.4g, what a rate of %g Hz bears",
@@ -137,7 +137,9 @@ class LoopGains:
             )
         fastest = LARGEST_SHARE * rate / chosen
         inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
-        bound = np.maximum(own, _with_reactions(nominal, path.q, own, inertia, chosen, frequency))
+        bound = np.maximum(
+            direct, _with_reactions(nominal, path.q, direct, inertia, chosen, frequency)
+        )
         reached = bound / (inertia * chosen**2)
         gain = 1.2 * (bound + uncertainty * peak)
         gain = np.maximum(gain, inertia * chosen * THINNEST_LAYER)
@@ -158,7 +160,7 @@ class LoopGains:
 def _with_reactions(
     nominal: Robot,
     q: Float2D,
-    own: Float1D,
+    direct: Float1D,
     inertia: Float1D,
     bandwidth: float,
     frequency: float,
@@ -173,7 +175,7 @@ def _with_reactions(
     omega = 2.0 * np.pi * frequency
     M = mass_matrix(nominal, q[:: max(1, len(q) // POSES)])
     response = np.abs(np.linalg.inv(1j * omega * M + np.diag(inertia * bandwidth)))
-    error = (response @ own).max(axis=0) / abs(bandwidth + 1j * omega)
+    error = (response @ direct).max(axis=0) / abs(bandwidth + 1j * omega)
     return np.asarray(error * inertia * bandwidth**2)
 
 

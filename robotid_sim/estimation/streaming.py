@@ -30,14 +30,14 @@ ProblemStream = Callable[[], Iterable[LinearProblem]]
 """Returns the parts of a log from its first one; called once a pass."""
 
 
-def merged(one: Reduction, other: Reduction) -> Reduction:
+def merged(first: Reduction, other: Reduction) -> Reduction:
     """Return the triangular factors of the rows of two reductions together."""
-    size = one.factors.shape[2]
-    factors = np.zeros((one.dof, size, size))
-    for j in range(one.dof):
-        R = triangular_factor(np.vstack([one.factors[j], other.factors[j]]))
+    size = first.factors.shape[2]
+    factors = np.zeros((first.dof, size, size))
+    for j in range(first.dof):
+        R = triangular_factor(np.vstack([first.factors[j], other.factors[j]]))
         factors[j, : len(R)] = R
-    return Reduction(factors, one.samples + other.samples)
+    return Reduction(factors, first.samples + other.samples)
 
 
 def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:

@@ -88,7 +88,7 @@ class SwarmEstimator(Estimator):
         weights = 1.0 / start.noise_std if self.weights == "noise" else ones
         fitness = make_fitness(self.loss, problem, reduction, weights)
         lower, upper = self._box(start, problem)
-        found = minimize(
+        result = minimize(
             fitness,
             lower,
             upper,
@@ -96,7 +96,7 @@ class SwarmEstimator(Estimator):
             max_evals=self.evaluations,
             rng=rng,
         )
-        return self._estimate(start, found, fitness, reduction, weights, began)
+        return self._estimate(start, result, fitness, reduction, weights, began)
 
     def _box(self, start: Estimate, problem: LinearProblem) -> tuple[Float1D, Float1D]:
         if self.bounds == "fit":
@@ -109,25 +109,25 @@ class SwarmEstimator(Estimator):
     def _estimate(
         self,
         start: Estimate,
-        found: OptimResult,
+        result: OptimResult,
         fitness: Fitness,
         reduction: Reduction,
         weights: Float1D,
         began: float,
     ) -> Estimate:
         least = float(fitness(fitness.minimum()[None])[0])
-        ratio = found.fun / least if least > 0.0 else np.inf
-        squares = reduction.squared_residuals(found.x)
+        ratio = result.fun / least if least > 0.0 else np.inf
+        squares = reduction.squared_residuals(result.x)
         return replace(
             start,
             estimator=self.key,
-            beta=found.x,
+            beta=result.x,
             torque_rms=np.sqrt(squares / reduction.samples),
             cov_white=None,
-            nfev=found.nfev,
+            nfev=result.nfev,
             seconds=time.perf_counter() - began,
-            success=found.success,
-            message=f"{found.message}; cost {ratio:.6g} x its minimum",
+            success=result.success,
+            message=f"{result.message}; cost {ratio:.6g} x its minimum",
             criterion=self.loss,
             criterion_over_optimum=ratio,
             weights=weights,
@@ -177,7 +177,7 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
     for name, value in defaults.items():
         default = field(default_factory=value.copy) if isinstance(value, dict) else value
         fields.append((name, Any, default))
-    made: type[SwarmEstimator] = make_dataclass(
+    variant: type[SwarmEstimator] = make_dataclass(
         "".join(part.title() for part in key.split("-")),
         fields,
         bases=(SwarmEstimator,),
@@ -186,12 +186,12 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
         kw_only=True,
         eq=False,
     )
-    return made
+    return variant
 
 
 def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
     """Return the estimators by swarm: PSO as such, at least squares, and every optimizer at WLS."""
-    found = {
+    variants = {
         "pso": _variant(
             "pso",
             "Particle swarm on the plain sum of squares, within bounds from physics alone.",
@@ -208,10 +208,10 @@ def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
     }
     for name in OPTIMIZERS:
         options = {"population": 100} if name in ("pso", "rwpso") else {}
-        found[f"wls-{name}"] = _variant(
+        variants[f"wls-{name}"] = _variant(
             f"wls-{name}",
             f"{name.upper()} on the weighted sum of squares, in a box around weighted LS.",
             optimizer=name,
             options=options,
         )
-    return found
+    return variants

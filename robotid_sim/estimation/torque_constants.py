@@ -89,20 +89,20 @@ def estimate_torque_constants(
         Length of the blocks of the covariance [s].
     """
     parts = [build_problem(motion, nominal, basis) for motion in (unloaded, loaded)]
-    known = np.concatenate(
+    load_torque = np.concatenate(
         [np.zeros(len(parts[0].y)), payload_columns(loaded, nominal) @ np.asarray(load)]
     )
-    return _gauss_newton(stacked(parts), known, WeightedLeastSquares(block=block))
+    return _gauss_newton(stacked(parts), load_torque, WeightedLeastSquares(block=block))
 
 
 def _gauss_newton(
-    problem: LinearProblem, known: Float1D, wls: WeightedLeastSquares
+    problem: LinearProblem, load_torque: Float1D, wls: WeightedLeastSquares
 ) -> TorqueConstants:
     """Fit ``y = s (W beta + known)`` over s (n,) and beta; s is one over the gains."""
     n, b, rng = problem.dof, problem.basis.rank, np.random.default_rng(0)
     symbols = [f"s{j + 1}" for j in range(n)]
     s: Float1D = np.ones(n)
-    whole = wls.fit(replace(problem, y=problem.y - known), rng)
+    whole = wls.fit(replace(problem, y=problem.y - load_torque), rng)
     steps = 0
     change: Float1D = np.ones(n)
     while whole.success and np.abs(change).max() > CONVERGED:
@@ -111,9 +111,9 @@ def _gauss_newton(
             whole = replace(whole, success=False, message=message)
             break
         steps += 1
-        model = problem.W @ whole.beta[:b] + known
+        model = problem.W @ whole.beta[:b] + load_torque
         scale = np.tile(s, problem.samples)
-        scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * known)
+        scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * load_torque)
         columns = joint_columns(problem.by_joint(model))
         whole = wls.fit(extended(scaled, columns, symbols, ["1"] * n), rng)
         change = whole.beta[b:]

@@ -79,7 +79,7 @@ class Scenario:
         """Return the torques from outside at times `t`, shape (N, n), or None."""
         if not self.disturbances:
             return None
-        return np.asarray(sum(one(t, dof) for one in self.disturbances))
+        return np.asarray(sum(part(t, dof) for part in self.disturbances))
 
     def start_offset(self, dof: int) -> Float1D:
         """Return the start pose minus that of the trajectory, shape (n,)."""

@@ -40,8 +40,8 @@ class DroppedSamples(Sensor):
         lost[0] = False
         held = np.maximum.accumulate(np.where(lost, 0, np.arange(log.t.size)))
         names = ("q", "tau_meas", "dq", "current")
-        kept = {n: getattr(log, n)[held] for n in names if getattr(log, n) is not None}
-        return applied(self, log, {"lost": int(lost.sum())}, **kept)
+        channels = {n: getattr(log, n)[held] for n in names if getattr(log, n) is not None}
+        return applied(self, log, {"lost": int(lost.sum())}, **channels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

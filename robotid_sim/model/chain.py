@@ -125,8 +125,8 @@ def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) 
     shapes: list[GeometryShape] = []
     for name, place in members.items():
         link = document.links[name]
-        own = name == joint.child
-        share = link.phi if own else inertia.transformed(link.phi, place.T_body_link)
+        is_child = name == joint.child
+        share = link.phi if is_child else inertia.transformed(link.phi, place.T_body_link)
         phi += share
         phi_locked += share if place.behind_locked else 0.0
         for shape in link.shapes:
@@ -145,8 +145,8 @@ def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) 
 
 def _known(document: UrdfDocument, link: str) -> str:
     if link not in document.links:
-        known = ", ".join(document.links)
-        raise UnknownNameError(f"{document.path}: no link '{link}'; links: {known}")
+        names = ", ".join(document.links)
+        raise UnknownNameError(f"{document.path}: no link '{link}'; links: {names}")
     return link
 
 

@@ -132,17 +132,17 @@ class Robot:
             overrides.setdefault(name, {}).update(values)
         for name in overrides:  # those of joints off the chain wait for another --tip
             if name not in document.joints:
-                known = ", ".join(document.joints)
-                raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {known}")
+                names = ", ".join(document.joints)
+                raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {names}")
         notes = _chain_notes(chain)
         by_assumption: dict[str, list[str]] = {}
-        made: list[Joint] = []
+        movable: list[Joint] = []
         for body in chain.bodies:
             override = overrides.get(body.joint.name, {})
             joint, assumed = joint_from_urdf(
                 document, body.joint, body.T_parent_joint, override, urdf_friction=urdf_friction
             )
-            made.append(joint)
+            movable.append(joint)
             for text in assumed:
                 by_assumption.setdefault(text, []).append(joint.name)
         notes += [f"{text}: {', '.join(of)}" for text, of in by_assumption.items()]
@@ -151,7 +151,7 @@ class Robot:
             links=tuple(
                 Link(b.joint.child, b.phi, b.fixed, b.locked, b.shapes) for b in chain.bodies
             ),
-            joints=tuple(made),
+            joints=tuple(movable),
             gravity=np.asarray(gravity, dtype=float),
             T_last_tip=chain.T_last_tip,
             base=chain.base,

@@ -159,8 +159,8 @@ def resolve_mesh(filename: str, urdf: Path) -> Path:
     candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
     ros = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
     candidates += [r if r.name == package else r / package for r in ros]
-    found = [c / rest for c in candidates if (c / rest).is_file()]
-    return found[0] if found else folder / package / rest
+    existing = [c / rest for c in candidates if (c / rest).is_file()]
+    return existing[0] if existing else folder / package / rest
 
 
 def _line(element: etree._Element) -> int:
@@ -336,8 +336,8 @@ class _Reader:
         element = parent.find(tag)
         if element is None:
             return {}
-        found = [key for key in keys if element.get(key) is not None]
-        return {key: self.number(element, key, owner, None) for key in found}
+        given = [key for key in keys if element.get(key) is not None]
+        return {key: self.number(element, key, owner, None) for key in given}
 
     def extension(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
         for element in root.findall(f"{EXTENSION}/joint"):
@@ -346,8 +346,8 @@ class _Reader:
                 self.fail(element, f"<{EXTENSION}> names the unknown joint '{name}'")
             for key in element.attrib:
                 if key not in ("name", *EXTENSION_KEYS):
-                    known = ", ".join(EXTENSION_KEYS)
-                    self.fail(element, f"<{EXTENSION}> joint '{name}': unknown '{key}'; {known}")
+                    names = ", ".join(EXTENSION_KEYS)
+                    self.fail(element, f"<{EXTENSION}> joint '{name}': unknown '{key}'; {names}")
             keys = [key for key in EXTENSION_KEYS if element.get(key) is not None]
             owner = f"joint '{name}'"
             joints[name].dynamics.update({k: self.number(element, k, owner, None) for k in keys})

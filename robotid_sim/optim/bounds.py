@@ -57,10 +57,10 @@ class Box:
             self, "width", readonly(width, shape=(None,), name="the width of the box")
         )
         if self.first is not None:
-            known = readonly(self.first, shape=(None, lower.size), name="the first points")
-            if ((known < lower) | (known > upper)).any():
+            first = readonly(self.first, shape=(None, lower.size), name="the first points")
+            if ((first < lower) | (first > upper)).any():
                 raise OptionError("the first points of a search must lie in its box")
-            object.__setattr__(self, "first", known)
+            object.__setattr__(self, "first", first)
 
     @property
     def dim(self) -> int:

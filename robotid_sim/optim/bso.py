@@ -79,9 +79,9 @@ class BeetleSwarm(Optimizer):
 
     def _next(self, f: Float1D) -> Float2D:
         swarm = self._swarm
-        own = own_steps(swarm, f, self.step, self.form)
+        steps = own_steps(swarm, f, self.step, self.form)
         swarm.accelerate(self.w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # eq. (11)
-        swarm.move(self.mix * swarm.v + (1.0 - self.mix) * own)  # [1] eq. (10)
+        swarm.move(self.mix * swarm.v + (1.0 - self.mix) * steps)  # [1] eq. (10)
         return with_whiskers(swarm, self.step)
 
 

@@ -86,13 +86,13 @@ def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
     The member is number 0 of the circle that starts at it; the others are drawn from 1 on, each
     stepping over the ones drawn before.
     """
-    one = rng.integers(1, count, size=count)
+    first = rng.integers(1, count, size=count)
     two = rng.integers(1, count - 1, size=count)
     three = rng.integers(1, count - 2, size=count)
-    two += two >= one
-    low, high = np.minimum(one, two), np.maximum(one, two)
+    two += two >= first
+    low, high = np.minimum(first, two), np.maximum(first, two)
     three += three >= low
     three += three >= high
     itself = np.arange(count)
-    b, r, s = ((itself + k) % count for k in (one, two, three))
+    b, r, s = ((itself + k) % count for k in (first, two, three))
     return b, r, s

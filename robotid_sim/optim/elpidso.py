@@ -154,9 +154,9 @@ class PidSwarm(Optimizer):
         if not stuck.size:
             return
         rng, dim = self.rng, self.box.dim
-        one, two = rng.integers(self.population, size=(2, stuck.size, dim))
+        first, second = rng.integers(self.population, size=(2, stuck.size, dim))
         f = self._swarm.best_f
-        elite = np.where(f[one] < f[two], one, two)
+        elite = np.where(f[first] < f[second], first, second)
         taught = rng.random((stuck.size, dim)) < learning_probability(self.population)[stuck, None]
         taught[np.arange(stuck.size), rng.integers(dim, size=stuck.size)] |= ~taught.any(axis=1)
         self._teacher[stuck] = np.where(taught, elite, stuck[:, None])

@@ -170,8 +170,8 @@ def spectral_radius(matrix: ArrayLike) -> float:
 
 def _pulls(c1: float, c2: float, matrix: Float2D) -> tuple[Coefficient, Coefficient]:
     """Return the two uniform coefficients, of mean c/2 and variance c^2/12."""
-    one, two = (Coefficient(c / 2.0, c**2 / 12.0, matrix) for c in (c1, c2))
-    return one, two
+    first, second = (Coefficient(c / 2.0, c**2 / 12.0, matrix) for c in (c1, c2))
+    return first, second
 
 
 def _matrix(rows: Sequence[Sequence[float]]) -> Float2D:

@@ -107,17 +107,17 @@ def _nowhere(
     size: float | None,
     best: tuple[Attempt, PathSolution] | None,
 ) -> str:
-    wanted = shape.name
-    wanted += "" if size is None else f" of {shape.size_name} {size:g} m"
-    wanted += "" if plane is None else f" in the plane {plane}"
+    name = shape.name
+    name += "" if size is None else f" of {shape.size_name} {size:g} m"
+    name += "" if plane is None else f" in the plane {plane}"
     if best is None:
         return (
-            f"'{robot.name}' reaches no {wanted}: its tip moves along a single curve; leave size "
+            f"'{robot.name}' reaches no {name}: its tip moves along a single curve; leave size "
             "and place to the study, which then lets the joints swing"
         )
     held = " with its orientation held," if demand == WHOLE_POSE else ""
     return (
-        f"'{robot.name}' reaches no {wanted}{held} within its limits and with a singularity index "
+        f"'{robot.name}' reaches no {name}{held} within its limits and with a singularity index "
         f"below {LARGEST_INDEX:g} (at best, {best[0].label}: {best[1].obstacle}); choose a smaller "
         f"{shape.size_name} or leave it to the study"
     )

@@ -112,8 +112,8 @@ class ShapeTask(Task):
             center = readonly(self.center, shape=(3,), name=f"center of the {name}")
             object.__setattr__(self, "center", tuple(float(value) for value in center))
         if self.plane is not None and self.plane not in PLANES:
-            known = ", ".join(PLANES)
-            raise OptionError(f"{name} in the unknown plane '{self.plane}'; planes: {known}")
+            planes = ", ".join(PLANES)
+            raise OptionError(f"{name} in the unknown plane '{self.plane}'; planes: {planes}")
         if self.size is not None:
             size = float(readonly(self.size, shape=(), name=f"size of the {name}"))
             if not size > 0.0:

@@ -63,5 +63,5 @@ def _of_content(content: Mapping[str, Any]) -> Excitation:
         return HomedTrajectory(motion=_of_content(values.pop("motion")), **values)
     if family in BASES:
         return RestToRest.of_content(family, values)
-    known = ", ".join(sorted(FAMILY_NAMES))
-    raise FileFormatError(f"unknown trajectory family '{family}'; known: {known}")
+    names = ", ".join(sorted(FAMILY_NAMES))
+    raise FileFormatError(f"unknown trajectory family '{family}'; known: {names}")
