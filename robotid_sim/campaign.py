@@ -80,7 +80,7 @@ class _Evaluation:
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
 
-    def __call__(self, function: str, parameters: str, code: str) -> dict[str, Any]:
+    def __call__(self, function: str, parameters: str, code: str) -> dict[str, Any]:  # noqa: ARG002 - joblib hashes them
         """Run the trial; the arguments are its key."""
         with no_partial_result():
             result = self._trial.call()

@@ -1,14 +1,16 @@
 """What every reproduction of a paper has in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
 from robotid_sim.campaign import Trial, run_trials
 from robotid_sim.papers.claims import Claim
+from robotid_sim.papers.sheet import ClaimSheet, Measured, judge, read_sheet
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section, Table
 
@@ -58,12 +60,12 @@ class Reproduction:
 
     paper: "Paper"
     finding: str
-    """What was found, in a short paragraph for someone with the paper beside them."""
+    """The result, in a short paragraph for someone with the paper beside them."""
     claims: tuple[Claim, ...]
     sections: tuple[Section, ...]
     """In the order of the paper; the title of a table or figure names the paper's."""
-    files: tuple[tuple[str, Table], ...] = ()
-    """Tables written as CSV, as they are on the page: stem of the file, and the table."""
+    extra_tables: tuple[Table, ...] = ()
+    """Tables that are written as CSV and not shown."""
     quick: bool = False
 
     @property
@@ -71,21 +73,44 @@ class Reproduction:
         """Whether every band that is judged is met; an undecided one is not."""
         return all(claim.outcome in (None, "met") for claim in self.claims)
 
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables that are written as CSV, by name: those of the page that have one."""
+        shown = (table for section in self.sections for table in section.tables)
+        return {table.name: table for table in (*shown, *self.extra_tables) if table.name}
+
 
 class Paper(ABC):
     """A published system that the testbench runs.
 
     A subclass knows the paper's settings and data, cuts the work into trials, and makes tables,
-    figures and claims of their results.
+    figures and measurements of their results. What the paper is and claims stands in a
+    ``claims.toml`` beside it.
     """
 
     name: ClassVar[str]
     """Kebab-case: robot and method."""
-    title: ClassVar[str]
-    citation: ClassVar[str]
-    """Authors, year, title, journal, DOI."""
-    summary: ClassVar[str]
-    """One line for `robotid list papers`."""
+
+    @cached_property
+    def sheet(self) -> ClaimSheet:
+        """What the paper is, claims, and does not say."""
+        package = type(self).__module__.rpartition(".")[0]
+        return read_sheet(Path(str(files(package))) / "claims.toml")
+
+    @property
+    def title(self) -> str:
+        """Robot and method, as the page has it."""
+        return self.sheet.title
+
+    @property
+    def citation(self) -> str:
+        """Authors, year, title, journal, DOI."""
+        return self.sheet.citation
+
+    @property
+    def summary(self) -> str:
+        """One line for `robotid list papers`."""
+        return self.sheet.summary
 
     def require(self) -> None:  # noqa: B027 - most papers need nothing more
         """Raise if an optional package that the reproduction needs is missing.
@@ -99,3 +124,23 @@ class Paper(ABC):
     @abstractmethod
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run what is not finished, and return tables, figures and claims."""
+
+    def reproduction(
+        self,
+        lab: Lab,
+        finding: str,
+        measurements: Mapping[str, Measured],
+        sections: Sequence[Section],
+        extra_tables: tuple[Table, ...] = (),
+    ) -> Reproduction:
+        """Return what came out, with the claims judged and the paper's notes at the end."""
+        satisfied = {"any": True, "full": not lab.quick, "runs": lab.judged()}
+        notes = Section(title="What the paper does not say", notes=self.sheet.notes)
+        return Reproduction(
+            paper=self,
+            finding=finding,
+            claims=judge(self.sheet.claim, measurements, satisfied),
+            sections=(*sections, notes),
+            extra_tables=extra_tables,
+            quick=lab.quick,
+        )

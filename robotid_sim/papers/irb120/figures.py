@@ -6,19 +6,20 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Band, Chart, Line, Mark, Panel, Points, Space, Style
 from robotid_sim.dynamics.kinematics import link_poses
 from robotid_sim.palette import joint_role
+from robotid_sim.papers.charts import convergence_chart
 from robotid_sim.papers.irb120 import model
-from robotid_sim.papers.irb120.campaign import Results, curves, values
+from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.tables import LABELS
 
 SAMPLES = 400
 SIZE_RANGE = (25.0, 75.0)
 
 
-def swarm_size(found: Results) -> Chart:
+def swarm_size(results: MupsoResults) -> Chart:
     """Return Figure 2: best cost and time by number of particles."""
     sizes = np.array(model.SWARM_SIZES, dtype=float)
-    costs = [values(found.sizes[size]) for size in model.SWARM_SIZES]
-    times = np.array([values(found.sizes[size], "seconds").mean() for size in model.SWARM_SIZES])
+    costs = [results.conditions(size, "size") for size in model.SWARM_SIZES]
+    times = np.array([results.grid.mean(size, "seconds", "size") for size in model.SWARM_SIZES])
     every = np.concatenate([np.full(c.size, s) for s, c in zip(sizes, costs, strict=True)])
     printed = np.array(list(model.FIGURE_2), dtype=float)
     cost, seconds = (np.array([row[k] for row in model.FIGURE_2.values()]) for k in (0, 1))
@@ -58,43 +59,36 @@ def swarm_size(found: Results) -> Chart:
     )
 
 
-def convergence(found: Results) -> Chart:
+def convergence(results: MupsoResults) -> Chart:
     """Return Figure 3: mean convergence of all methods."""
     marks: list[Mark] = []
     for k, method in enumerate((*model.METHODS, "random")):
-        x, y = curves(found.table_3[method])
+        curves = results.grid.values(method, "curve", "table-3")
+        x, y = curves[0, 0] / model.POPULATION, curves[:, 1]
         if method == "mupso":
-            low, high = y.min(axis=0), y.max(axis=0)
-            marks.append(Band(x / model.POPULATION, low, "MuPSO, all runs", "raw", upper=high))
+            marks.append(Band(x, y.min(axis=0), "MuPSO, all runs", "raw", upper=y.max(axis=0)))
         style: Style = "dashed" if method == "random" else "solid"
-        marks.append(
-            Line(x / model.POPULATION, y.mean(axis=0), LABELS[method], joint_role(k), style, 1.3)
-        )
-    best = values(found.table_3["gradient"]).min()
-    return Chart(
-        name="figure-3",
-        title="Figure 3: mean convergence",
-        caption="Best condition number so far, mean over the runs, with the range of MuPSO's runs; "
+        marks.append(Line(x, y.mean(axis=0), LABELS[method], joint_role(k), style, 1.3))
+    best = results.conditions("gradient").min()
+    return convergence_chart(
+        "figure-3",
+        "Figure 3: mean convergence",
+        "Best condition number so far, mean over the runs, with the range of MuPSO's runs; "
         "the horizontal line is the best of the gradient descents.",
-        panels=(
-            Panel(
-                marks=tuple(marks),
-                x_label="iteration, of 50 evaluations [-]",
-                y_label="condition number [-]",
-                levels=(float(best),),
-            ),
-        ),
-        panel_height=2.8,
+        {"": marks},
+        ("iteration, of 50 evaluations [-]", "condition number [-]"),
+        2.8,
+        levels=(float(best),),
     )
 
 
-def cartesian_path(found: Results) -> Chart:
+def cartesian_path(results: MupsoResults) -> Chart:
     """Return Figure 4: the path of the wrist center."""
-    curves_in_space = [("arm at the start", "muted", _skeleton(_motion(found.best)[0][0]))]
-    gradient = min(found.table_3["gradient"], key=lambda row: float(row["condition"]))
+    curves_in_space = [("arm at the start", "muted", _skeleton(_motion(results.best)[0][0]))]
+    gradient = results.grid.best("gradient", "condition", "table-3")
     for label, role, x in (
         ("gradient", "nominal", np.array(gradient["x"])),
-        ("MuPSO", "identified", found.best),
+        ("MuPSO", "identified", results.best),
     ):
         q = _motion(x)[0]
         points = np.array([_wrist(row) for row in q])
@@ -109,12 +103,12 @@ def cartesian_path(found: Results) -> Chart:
     )
 
 
-def joint_space(found: Results) -> Chart:
+def joint_space(results: MupsoResults) -> Chart:
     """Return Figure 5: velocity and acceleration of the joints; their position too."""
     t = model.PERIOD * np.arange(SAMPLES) / SAMPLES
     labels = ("position [rad]", "velocity [rad/s]", "acceleration [rad/s²]")
     panels = []
-    for label, part in zip(labels, _motion(found.best), strict=True):
+    for label, part in zip(labels, _motion(results.best), strict=True):
         lines = (
             Line(t, part[:, j], name.replace("_", " "), joint_role(j))
             for j, name in enumerate(model.arm().joint_names)

@@ -1,0 +1,143 @@
+"""The TOML file of a paper: claims in words and rules, to which Python adds what is measured."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.papers.claims import OURS, Claim, ClaimRange, rule_of
+
+RunsNeeded = Literal["any", "full", "runs"]
+"""What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
+
+
+class PrintedClaim(BaseModel):
+    """A claim as its TOML file holds it: all but what is measured."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    claim: str
+    published: int | float | str | None = None
+    unit: str = ""
+    band: str = ""
+    holds: str | dict[str, str] = ""
+    """Ranges in words; empty: those of the band."""
+    fully: str | dict[str, str] = {}
+    conditions: tuple[str, ...] = ()
+    judged: RunsNeeded = "any"
+    reason: str
+    """Its ``{names}`` are filled with facts."""
+
+    def judge(self, measured: "Measured", *, judged: bool) -> Claim:
+        """Return the claim with what is measured.
+
+        Raises
+        ------
+        OptionError
+            If the reason or a rule names what is not measured.
+        """
+        names: dict[str, Any] = {**measured.facts, OURS: measured.ours}
+        try:
+            reason = self.reason.format(**names)
+        except (KeyError, IndexError) as error:
+            raise OptionError(f"claim '{self.name}': its reason needs {error}") from error
+        return Claim(
+            name=self.name,
+            claim=self.claim,
+            published=self.published,
+            ours=measured.ours,
+            unit=self.unit,
+            interval=measured.interval,
+            band=ClaimRange.parse(self.band) if self.band else None,
+            holds=rule_of(self.holds or self.band or {}),
+            fully=rule_of(self.fully),
+            conditions=self.conditions,
+            facts=measured.facts,
+            judged=judged,
+            reason=reason,
+        )
+
+
+class ClaimSheet(BaseModel):
+    """The TOML file of a paper: what it is, its claims, and what it does not say."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    citation: str
+    summary: str
+    notes: tuple[str, ...]
+    claim: tuple[PrintedClaim, ...]
+
+
+def read_sheet(path: Path) -> ClaimSheet:
+    """Return the claims of a file.
+
+    Raises
+    ------
+    FileFormatError
+        With the file, and the first key that is wrong.
+    """
+    try:
+        return ClaimSheet(**tomllib.loads(path.read_text(encoding="utf-8")))
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise FileFormatError(f"{path}: {place}: {first['msg']}") from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What is measured for a claim."""
+
+    ours: float | str
+    interval: tuple[float, float] | None
+    facts: Mapping[str, Any]
+    """Numbers and texts that rules and the reason name."""
+
+
+def measured(
+    ours: float | str, interval: tuple[float, float] | None = None, **facts: Any
+) -> Measured:
+    """Return what is measured: number, 95 % interval, and what rules and the reason name."""
+    return Measured(ours, interval, facts)
+
+
+def judge(
+    printed: Sequence[PrintedClaim],
+    measurements: Mapping[str, Measured],
+    satisfied: Mapping[RunsNeeded, bool],
+) -> tuple[Claim, ...]:
+    """Return the claims of a paper with their verdicts.
+
+    Parameters
+    ----------
+    printed : sequence of PrintedClaim
+        In the order of the paper.
+    measurements : mapping of str to Measured
+        By the name of the claim.
+    satisfied : mapping of RunsNeeded to bool
+        Whether the runs are what a verdict needs.
+
+    Raises
+    ------
+    OptionError
+        If a claim is printed and not measured, measured and not printed, or printed twice.
+    """
+    names = [claim.name for claim in printed]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"claim '{name}' stands twice in the file")
+        if name not in measurements:
+            raise OptionError(f"claim '{name}' is in the file but not measured")
+    for name in measurements:
+        if name not in names:
+            raise OptionError(f"claim '{name}' is measured but not in the file")
+    return tuple(c.judge(measurements[c.name], judged=satisfied[c.judged]) for c in printed)
