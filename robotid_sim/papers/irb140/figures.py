@@ -1,16 +1,24 @@
 """Figures 6 to 9, 12 and 14 to 17 of the paper, as ours."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Line, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
+from robotid_sim.papers.charts import convergence_chart
+from robotid_sim.papers.irb140.campaign import (
+    AS_SET,
+    BOX,
+    EQUAL_SHARES,
+    EQUAL_STEPS,
+    QuantumResults,
+)
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
 from robotid_sim.papers.irb140.network import NETWORKS
 from robotid_sim.papers.irb140.published import IS_COM, ITERATIONS, NAMES, NETWORK, parameter_vector
-from robotid_sim.papers.irb140.results import AS_SET, BOX, EQUAL_SHARES, EQUAL_STEPS, Results
 from robotid_sim.papers.irb140.swarms import METHODS
 
 ROLES = {"reference": "true", "QPSO": "identified", "PSO": "nominal"}
@@ -23,7 +31,7 @@ SHOWN = (
 """Swarms of figures 8 and 9."""
 
 
-def estimates(results: Results, *, com: bool) -> Chart:
+def estimates(results: QuantumResults, *, com: bool) -> Chart:
     """Return figure 6 (inertia) or 7 (centers of mass): errors of printed and own estimates."""
     chosen = IS_COM if com else ~IS_COM
     names = tuple(np.array(NAMES)[chosen].tolist())
@@ -52,32 +60,32 @@ def estimates(results: Results, *, com: bool) -> Chart:
     )
 
 
-def convergence(results: Results) -> Chart:
+def convergence(results: QuantumResults) -> Chart:
     """Return figure 8: median best cost by iteration."""
     x = np.arange(1.0, ITERATIONS + 1.0)
     lines = []
     for k, name in enumerate(SHOWN):
-        curve = np.median(np.array(results.search(name)["curve"]), axis=0)
+        curve = np.median(results.search(name, "curve"), axis=0)
         style: Style = "solid" if name.startswith("pso") else "dashed"
         lines.append(Line(x, curve, METHODS[name].label, joint_role(k), style, 1.4))
-    return Chart(
-        name="figure-8-convergence",
-        title="Figure 8: convergence",
-        caption=f"Best cost of eq. (20) in a box of ± {100.0 * BOX:g} %, median over the runs; "
+    return convergence_chart(
+        "figure-8-convergence",
+        "Figure 8: convergence",
+        f"Best cost of eq. (20) in a box of ± {100.0 * BOX:g} %, median over the runs; "
         "solid: particle swarms, dashed: quantum-inspired ones. With the printed weight .99 both "
-        "stop early; with a falling one both go on to the end.",
-        panels=(
-            Panel(marks=tuple(lines), x_label="iteration [-]", y_label="cost [-]", y_scale="log"),
-        ),
-        panel_height=3.0,
+        "stop early; with a falling one both continue to the end.",
+        {"": lines},
+        ("iteration [-]", "cost [-]"),
+        3.0,
+        y_scale="log",
     )
 
 
-def final_costs(results: Results) -> Chart:
+def final_costs(results: QuantumResults) -> Chart:
     """Return figure 9: the final costs of all runs."""
     marks, names = [], []
     for k, name in enumerate(SHOWN):
-        costs = np.array(results.search(name)["cost"])
+        costs = results.search(name, "cost")
         names.append(METHODS[name].label)
         marks.append(Points(costs, np.full(costs.size, float(k)), "runs", "identified", size=3.5))
         median = np.array([np.median(costs)])
@@ -98,18 +106,20 @@ def final_costs(results: Results) -> Chart:
     )
 
 
-def clamps(results: Results) -> Chart:
+def clamps(results: QuantumResults) -> Chart:
     """Return the errors of both swarms by their clamps."""
     lines: list[Mark] = []
     for k, (method, label) in enumerate((("pso", "PSO"), ("qubit", "QPSO"))):
         role = ROLES[label]
         shares = np.array(sorted({pair[k] for pair in (AS_SET, *EQUAL_SHARES, *EQUAL_STEPS)}))
-        errors = np.array([np.mean(results.clamps[method, s]["mape_com"]) for s in shares])
+        errors = np.array([results.clamped(method, s, "mape_com").mean() for s in shares])
         lines.append(Line(shares, errors, label, role))
         lines.append(Points(shares, errors, "", role, size=4.0))
-        own = shares == AS_SET[k]
+        elsewhere = shares == AS_SET[k]
         mark = f"{label}, all other searches"
-        lines.append(Points(shares[own], errors[own], mark, role, size=9.0, symbol="diamond"))
+        lines.append(
+            Points(shares[elsewhere], errors[elsewhere], mark, role, size=9.0, symbol="diamond")
+        )
     return Chart(
         name="clamps",
         title="Error of both swarms by their clamps",
@@ -128,22 +138,21 @@ def clamps(results: Results) -> Chart:
     )
 
 
-def network_error(results: Results) -> Chart:
+def network_error(results: QuantumResults) -> Chart:
     """Return figure 12: errors while training, and their distribution."""
     training: list[Mark] = []
     spread: list[Mark] = []
-    for k, (name, runs) in enumerate(results.networks.items()):
-        found = runs[0]
-        own = NETWORKS[name]
-        label, role = f"{own.label}, {own.region}", joint_role(k)
-        curve = np.array(found["curve"])
-        if own.solver == "lbfgs":
+    for k, (name, network) in enumerate(NETWORKS.items()):
+        first = results.grid.runs(name, "network")[0]
+        label, role = f"{network.label}, {network.region}", joint_role(k)
+        curve = np.array(first["curve"])
+        if network.solver == "lbfgs":
             training.append(Line(curve[:, 0], curve[:, 1], "", role, "dashed"))
             training.append(Points(curve[:, 0], curve[:, 2], "", role, size=4.0))
             training.append(Line(curve[:, 0], curve[:, 2], label, role))
-        share = np.linspace(0.0, 100.0, len(found["quantiles"]))
-        style: Style = "solid" if len(own.layers) == 1 else "dotted"
-        spread.append(Line(np.array(found["quantiles"]), share, label, role, style, 1.4))
+        share = np.linspace(0.0, 100.0, len(first["quantiles"]))
+        style: Style = "solid" if len(network.layers) == 1 else "dotted"
+        spread.append(Line(np.array(first["quantiles"]), share, label, role, style, 1.4))
     return Chart(
         name="figure-12-network",
         title="Figure 12: position error of the network",
@@ -171,11 +180,11 @@ def network_error(results: Results) -> Chart:
     )
 
 
-def circle(results: Results) -> Chart:
+def circle(results: QuantumResults) -> Chart:
     """Return figure 14: the circle of the tool in space."""
     curves = results.curves
-    wanted = np.array(curves["nominal reference"]["tip_reference"])
-    shown = [("reference path", "muted", wanted)]
+    path = np.array(curves["nominal reference"]["tip_reference"])
+    shown = [("reference path", "muted", path)]
     for model in MODELS:
         shown.append(
             (f"{model}, disturbed", ROLES[model], np.array(curves[f"disturbed {model}"]["tip"]))
@@ -191,23 +200,11 @@ def circle(results: Results) -> Chart:
     )
 
 
-def torques(results: Results, scenario: str) -> Chart:
+def torques(results: QuantumResults, scenario: str) -> Chart:
     """Return figure 15 (nominal) or 16 (disturbed): torques, and their distance."""
-    curves = results.curves
-    true = curves[f"{scenario} reference"]
-    t, wanted = np.array(true["t"]), np.array(true["tau"])
-    later = t >= SETTLED
-    panels = []
-    for j in range(wanted.shape[1]):
-        own = []
-        apart = []
-        for model in MODELS:
-            tau = np.array(curves[f"{scenario} {model}"]["tau"])
-            own.append(_line(t, tau[:, j], model))
-            if model != "reference":
-                apart.append(_line(t[later], 1e3 * (tau - wanted)[later, j], model))
-        panels.append(Panel(marks=tuple(own), x_label="time [s]", y_label=f"joint {j + 1} [N m]"))
-        panels.append(Panel(marks=tuple(apart), x_label="time [s]", y_label="difference [mN m]"))
+    panels: list[Panel] = []
+    for j in range(3):
+        panels += _beside_reference(results, scenario, "tau", j, (f"joint {j + 1} [N m]", "mN m"))
     number = 15 if scenario == "nominal" else 16
     return Chart(
         name=f"figure-{number}-torques",
@@ -222,24 +219,14 @@ def torques(results: Results, scenario: str) -> Chart:
     )
 
 
-def energy(results: Results) -> Chart:
+def energy(results: QuantumResults) -> Chart:
     """Return figure 17: absolute energy of joint 2, and its distance to the reference's."""
-    curves = results.curves
-    panels = []
+    panels: list[Panel] = []
     for scenario in SCENARIOS:
-        true = curves[f"{scenario} reference"]
-        t, wanted = np.array(true["t"]), np.array(true["energy"])[:, 1]
-        own, apart = [], []
-        for model in MODELS:
-            spent = np.array(curves[f"{scenario} {model}"]["energy"])[:, 1]
-            own.append(_line(t, spent, model))
-            if model != "reference":
-                apart.append(_line(t, 1e3 * (spent - wanted), model))
-        title = f"{scenario}, joint 2"
-        panels.append(
-            Panel(marks=tuple(own), x_label="time [s]", y_label="energy [J]", title=title)
+        values, apart = _beside_reference(
+            results, scenario, "energy", 1, ("energy [J]", "mJ"), start=0.0
         )
-        panels.append(Panel(marks=tuple(apart), x_label="time [s]", y_label="difference [mJ]"))
+        panels += [replace(values, title=f"{scenario}, joint 2"), apart]
     return Chart(
         name="figure-17-energy",
         title="Figure 17: energy of joint 2",
@@ -251,11 +238,37 @@ def energy(results: Results) -> Chart:
     )
 
 
+def _beside_reference(
+    results: QuantumResults,
+    scenario: str,
+    quantity: str,
+    joint: int,
+    labels: tuple[str, str],
+    start: float = SETTLED,
+) -> tuple[Panel, Panel]:
+    """Return a quantity with all models, and from a time on its difference to the reference's."""
+    curves = {model: results.curves[f"{scenario} {model}"] for model in MODELS}
+    t = np.array(curves["reference"]["t"])
+    values = {model: np.array(curve[quantity])[:, joint] for model, curve in curves.items()}
+    later = t >= start
+    apart = [
+        _line(t[later], 1e3 * (value - values["reference"])[later], model)
+        for model, value in values.items()
+        if model != "reference"
+    ]
+    lines = tuple(_line(t, value, model) for model, value in values.items())
+    label, unit = labels
+    return (
+        Panel(marks=lines, x_label="time [s]", y_label=label),
+        Panel(marks=tuple(apart), x_label="time [s]", y_label=f"difference [{unit}]"),
+    )
+
+
 def _line(t: Float1D, values: Float1D, model: str) -> Line:
     return Line(t, values, model, ROLES[model], "solid", 1.2)
 
 
-def all_charts(results: Results) -> Sequence[Chart]:
+def all_charts(results: QuantumResults) -> Sequence[Chart]:
     """Return all figures in the order of the paper."""
     return (
         estimates(results, com=False),

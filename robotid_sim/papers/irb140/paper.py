@@ -7,17 +7,14 @@ import numpy as np
 
 from robotid_sim.chart import Chart
 from robotid_sim.model.solid import require_mesh_reader
-from robotid_sim.papers.irb140.campaign import run_campaign
+from robotid_sim.papers.irb140.campaign import EQUAL_STEPS, QuantumResults, run_campaign
 from robotid_sim.papers.irb140.figures import all_charts
+from robotid_sim.papers.irb140.measurements import measurements, pair_ratio
 from robotid_sim.papers.irb140.network import require_sklearn
-from robotid_sim.papers.irb140.published import CITATION, ROOT
-from robotid_sim.papers.irb140.results import EQUAL_STEPS, Results
-from robotid_sim.papers.irb140.rules import ratio
-from robotid_sim.papers.irb140.search_verdicts import pair_ratio
+from robotid_sim.papers.irb140.published import ROOT
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.irb140.tables import (
     clamp_table,
-    csv_tables,
     kinematics_table,
     loop_table,
     network_table,
@@ -27,8 +24,8 @@ from robotid_sim.papers.irb140.tables import (
     table_4,
     torque_table,
 )
-from robotid_sim.papers.irb140.verdicts import all_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.papers.statistics import geometric_ratio
 from robotid_sim.section import Section
 
 
@@ -36,11 +33,6 @@ class QuantumSwarms(Paper):
     """PSO against QPSO on an ABB IRB 140, with neural kinematics and sliding-mode control."""
 
     name: ClassVar[str] = ROOT
-    title: ClassVar[str] = "ABB IRB 140: QPSO against PSO"
-    citation: ClassVar[str] = CITATION
-    summary: ClassVar[str] = (
-        "ABB IRB 140: PSO against QPSO on 27 parameters, sliding-mode control, neural kinematics"
-    )
 
     def require(self) -> None:
         """Raise unless scikit-learn and a reader of meshes are installed; see `Paper.require`."""
@@ -51,24 +43,18 @@ class QuantumSwarms(Paper):
         """Run what is not finished; see `Paper.reproduce`."""
         results = run_campaign(lab)
         charts = {chart.name: chart for chart in all_charts(results)}
-        claims = all_claims(results)
-        return Reproduction(
-            paper=self,
-            finding=_finding(results),
-            claims=claims,
-            sections=_sections(results, charts),
-            files=tuple(csv_tables(results)),
-            quick=lab.quick,
-        )
+        values = measurements(results)
+        return self.reproduction(lab, _finding(results), values, _sections(results, charts))
 
 
-def _finding(results: Results) -> str:
-    pso, qubit = results.search("pso")["mape_com"], results.search("qubit")["mape_com"]
+def _finding(results: QuantumResults) -> str:
+    pso, qubit = (results.search(swarm, "mape_com") for swarm in ("pso", "qubit"))
+    ratio = geometric_ratio(pso, qubit)[0]
     equal = pair_ratio(results, (QUBIT_CLAMP, QUBIT_CLAMP), "mape_com")[0]
     step = pair_ratio(results, EQUAL_STEPS[0], "mape_com")[0]
     torque = float(np.median(results.torque("qubit", "criterion_over_optimum")))
-    network = results.task_network("validation").mean()
-    wide = results.networks["single-wide"][0]["validation"]
+    network = results.network("validation").mean()
+    wide = results.network("validation", "single-wide")[0]
     apart = {
         model: results.loop("nominal", model, "torque_difference_settled")[0, :3]
         for model in ("PSO", "QPSO")
@@ -76,8 +62,8 @@ def _finding(results: Results) -> str:
     nearer = apart["PSO"] / apart["QPSO"]
     return (
         "What the paper compares is the largest step of two swarms, which it does not print. QPSO "
-        f"comes {ratio(pso, qubit)[0]:.1f} times nearer to the CAD parameters than PSO if a qubit "
-        f"may step {QUBIT_CLAMP:.2g} of its range and a particle {PSO_CLAMP:g} of its own; with "
+        f"comes {ratio:.1f} times nearer to the CAD parameters than PSO if a qubit may step "
+        f" {QUBIT_CLAMP:.2g} of its range and a particle {PSO_CLAMP:g} of its own; with "
         f"{QUBIT_CLAMP:.2g} for both PSO comes {1.0 / equal:.1f} times nearer, and with equal "
         f"steps in the middle of the box the ratio is {step:.2f}. Either is shown the answer: no "
         "torque is in the objective, and of its 27 parameters torques show 15 combinations. On "
@@ -90,7 +76,7 @@ def _finding(results: Results) -> str:
     )
 
 
-def _sections(results: Results, charts: Mapping[str, Chart]) -> tuple[Section, ...]:
+def _sections(results: QuantumResults, charts: Mapping[str, Chart]) -> tuple[Section, ...]:
     return (
         Section(
             title="CAD step",
@@ -116,7 +102,6 @@ def _sections(results: Results, charts: Mapping[str, Chart]) -> tuple[Section, .
             "evaluations. A cost of 1 is the least-squares optimum.",
             tables=(torque_table(results),),
         ),
-        _assumptions(),
     )
 
 
@@ -124,7 +109,7 @@ def _figures(charts: Mapping[str, Chart], *names: str) -> tuple[Chart, ...]:
     return tuple(chart for name, chart in charts.items() if name.startswith(names))
 
 
-def _kinematics(results: Results, charts: Mapping[str, Chart]) -> tuple[Section, ...]:
+def _kinematics(results: QuantumResults, charts: Mapping[str, Chart]) -> tuple[Section, ...]:
     return (
         Section(
             title="Kinematics",
@@ -141,7 +126,7 @@ def _kinematics(results: Results, charts: Mapping[str, Chart]) -> tuple[Section,
     )
 
 
-def _search(results: Results, charts: Mapping[str, Chart]) -> tuple[Section, ...]:
+def _search(results: QuantumResults, charts: Mapping[str, Chart]) -> tuple[Section, ...]:
     return (
         Section(
             title="Search",
@@ -159,27 +144,5 @@ def _search(results: Results, charts: Mapping[str, Chart]) -> tuple[Section, ...
             "range. Ratios above 1 favor QPSO.",
             charts=_figures(charts, "clamps"),
             tables=(clamp_table(results),),
-        ),
-    )
-
-
-def _assumptions() -> Section:
-    return Section(
-        title="What the paper does not say",
-        notes=(
-            "Box, velocity clamp, smallest inertia weight and penalty law of the swarms: box of "
-            "± 50 % and ± 10 % (a fifth wider upward, so that the answer is not its center), clamp "
-            "of .2 of the box or .1 rad of a qubit, .4, and a penalty that grows linearly.",
-            "How a measured qubit becomes a number: by its expectation, by 12 bits, or by one "
-            "(literal: corners of the box only); the literal eq. (28) only mirrors the angles.",
-            "Table 1 is a standard Denavit-Hartenberg table, eq. (1)-(2) are the modified form; "
-            "the printed zero folds the forearm back (q3 = 180° is the home pose).",
-            "Links 1 and 3 of Table 2 are no rigid bodies; the plant is a possible set with the "
-            "same joint torques (below 1e-7 of them), the controllers use the print as it is.",
-            "Circle, gains, sampling and the reference of the 40 %: our circle of 15 % of the "
-            "reach, gains from a specification, 1 kHz, 40 % of the undisturbed peak torque with "
-            "random phases, 30 runs.",
-            "Input, loss and size of the network are stated twice and differently: both sizes are "
-            "here; poses with kappa(J) > 1000 are left out instead of penalized.",
         ),
     )

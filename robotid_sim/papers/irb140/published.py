@@ -5,12 +5,6 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.model.catalog import published_print
 
-CITATION = (
-    "Fazilat, Zioui (2025), Quantum Particle Swarm Optimization (QPSO)-Based Enhanced Dynamic "
-    "Model Parameters Identification for an Industrial Robotic Arm, Mathematics 13(16), 2631, "
-    "doi:10.3390/math13162631"
-)
-
 ROOT = "irb140-qpso"
 """Name of the paper and of its random streams."""
 
