@@ -11,8 +11,9 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.options import command_line
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import make_folder, read_json
-from robotid_sim.papers import PAPERS, Lab, Paper, Reproduction, find_paper
+from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
+from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.progress import Progress
 from robotid_sim.study.study import versions
 
