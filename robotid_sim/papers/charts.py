@@ -3,15 +3,29 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robotid_sim.chart import Chart, Mark, Panel
+from robotid_sim.chart import Chart, Mark, Matrix, Panel, Space
 
 JOINTS = range(6)
+Drawn = Panel | Matrix | Space
+
+
+def drawing(
+    name: str, *panels: Drawn, columns: int = 1, height: float = 1.1, share_x: bool = False
+) -> Chart:
+    """Return a chart whose title and caption stand in the paper's file."""
+    return Chart(
+        name=name,
+        title="",
+        caption="",
+        panels=panels,
+        columns=columns,
+        panel_height=height,
+        share_x=share_x,
+    )
 
 
 def convergence_chart(
     name: str,
-    title: str,
-    caption: str,
     panels: Mapping[str, Sequence[Mark]],
     labels: tuple[str, str],
     height: float,
@@ -22,7 +36,7 @@ def convergence_chart(
 
     Parameters
     ----------
-    name, title, caption : str
+    name : str
         Of the chart.
     panels : mapping of str to sequence of Mark
         Curves by the title of their panel.
@@ -36,7 +50,7 @@ def convergence_chart(
         Of every panel.
     """
     x_label, y_label = labels
-    drawn = tuple(
+    drawn = (
         Panel(
             marks=tuple(marks),
             title=heading,
@@ -46,15 +60,11 @@ def convergence_chart(
         )
         for k, (heading, marks) in enumerate(panels.items())
     )
-    return Chart(
-        name=name, title=title, caption=caption, panels=drawn, columns=columns, panel_height=height
-    )
+    return drawing(name, *drawn, columns=columns, height=height)
 
 
 def joint_chart(
     name: str,
-    title: str,
-    caption: str,
     marks_of_joint: Callable[[int], Sequence[Mark]],
     y_label: str,
     height: float,
@@ -65,7 +75,7 @@ def joint_chart(
 
     Parameters
     ----------
-    name, title, caption : str
+    name : str
         Of the chart.
     marks_of_joint : callable
         Curves of a joint by its index.
@@ -76,7 +86,7 @@ def joint_chart(
     lettered : bool
         Whether panels are called (a) to (f), as in print.
     """
-    panels = tuple(
+    panels = (
         Panel(
             marks=tuple(marks_of_joint(j)),
             x_label="time [s]",
@@ -85,12 +95,4 @@ def joint_chart(
         )
         for j in JOINTS
     )
-    return Chart(
-        name=name,
-        title=title,
-        caption=caption,
-        panels=panels,
-        columns=2,
-        panel_height=height,
-        share_x=True,
-    )
+    return drawing(name, *panels, columns=2, height=height, share_x=True)

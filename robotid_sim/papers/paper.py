@@ -2,15 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
 from robotid_sim.campaign import Trial, run_trials
+from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.sheet import ClaimSheet, Measured, judge, read_sheet
+from robotid_sim.papers.sheet import (
+    ClaimSheet,
+    Measured,
+    RunsNeeded,
+    filled,
+    judge,
+    read_sheet,
+)
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section, Table
 
@@ -64,20 +72,14 @@ class Reproduction:
     claims: tuple[Claim, ...]
     sections: tuple[Section, ...]
     """In the order of the paper; the title of a table or figure names the paper's."""
-    extra_tables: tuple[Table, ...] = ()
-    """Tables that are written as CSV and not shown."""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    """Tables that are written as CSV, by the stem of their file; most are on the page."""
     quick: bool = False
 
     @property
     def passed(self) -> bool:
         """Whether every band that is judged is met; an undecided one is not."""
         return all(claim.outcome in (None, "met") for claim in self.claims)
-
-    @property
-    def tables(self) -> dict[str, Table]:
-        """The tables that are written as CSV, by name: those of the page that have one."""
-        shown = (table for section in self.sections for table in section.tables)
-        return {table.name: table for table in (*shown, *self.extra_tables) if table.name}
 
 
 class Paper(ABC):
@@ -128,19 +130,34 @@ class Paper(ABC):
     def reproduction(
         self,
         lab: Lab,
-        finding: str,
         measurements: Mapping[str, Measured],
-        sections: Sequence[Section],
-        extra_tables: tuple[Table, ...] = (),
+        facts: Mapping[str, Any],
+        charts: Sequence[Chart],
+        tables: Sequence[Table],
     ) -> Reproduction:
-        """Return what came out, with the claims judged and the paper's notes at the end."""
-        satisfied = {"any": True, "full": not lab.quick, "runs": lab.judged()}
-        notes = Section(title="What the paper does not say", notes=self.sheet.notes)
+        """Return what came out, with the claims judged.
+
+        Parameters
+        ----------
+        lab : Lab
+            Whose effort decides which claims are judged.
+        measurements : mapping of str to Measured
+            By claim.
+        facts : mapping of str to Any
+            What fills the texts of the page.
+        charts, tables : sequence
+            By their names they find their places; other tables are written only.
+        """
+        satisfied: dict[RunsNeeded, bool] = {
+            "any": True,
+            "full": not lab.quick,
+            "runs": lab.judged(),
+        }
         return Reproduction(
             paper=self,
-            finding=finding,
+            finding=filled(self.sheet.finding, facts),
             claims=judge(self.sheet.claim, measurements, satisfied),
-            sections=(*sections, notes),
-            extra_tables=extra_tables,
+            sections=self.sheet.sections(facts, charts, tables),
+            tables={table.name: table for table in tables},
             quick=lab.quick,
         )

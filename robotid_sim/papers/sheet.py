@@ -2,14 +2,16 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.papers.claims import OURS, Claim, ClaimRange, rule_of
+from robotid_sim.section import Section, Table
 
 RunsNeeded = Literal["any", "full", "runs"]
 """What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
@@ -63,16 +65,101 @@ class PrintedClaim(BaseModel):
         )
 
 
+class PrintedSection(BaseModel):
+    """A section of the page: its text, and names of its figures and tables."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    text: str = ""
+    """Its ``{names}`` are filled with facts, as in captions and the finding."""
+    charts: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+
+
+class PrintedFigure(BaseModel):
+    """What stands about and under a figure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    caption: str
+
+
 class ClaimSheet(BaseModel):
-    """The TOML file of a paper: what it is, its claims, and what it does not say."""
+    """The TOML file of a paper: what it is and claims, and what its page says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     citation: str
     summary: str
+    finding: str
     notes: tuple[str, ...]
+    """What the paper does not say."""
+    section: tuple[PrintedSection, ...]
+    figure: tuple[PrintedFigure, ...]
     claim: tuple[PrintedClaim, ...]
+
+    def sections(
+        self, facts: Mapping[str, Any], charts: Sequence[Chart], tables: Sequence[Table]
+    ) -> tuple[Section, ...]:
+        """Return the sections of the page, the notes last.
+
+        Parameters
+        ----------
+        facts : mapping
+            What fills the names in braces.
+        charts, tables : sequence
+            All of the page, and tables that are written only.
+
+        Raises
+        ------
+        OptionError
+            If a chart, table or fact that the file names is missing, or a chart is not shown.
+        """
+        printed = {figure.name: figure for figure in self.figure}
+        drawn = {chart.name: chart for chart in charts}
+        tables_by_name = {table.name: table for table in tables}
+        shown = {name for section in self.section for name in section.charts}
+        if shown != set(drawn) or shown != set(printed):
+            odd = ", ".join(sorted((shown | set(drawn) | set(printed)) - (shown & set(drawn))))
+            raise OptionError(f"figures are not both drawn and in a section: {odd or 'captions'}")
+
+        def figure(name: str) -> Chart:
+            title, caption = (
+                filled(t, facts) for t in (printed[name].title, printed[name].caption)
+            )
+            return replace(drawn[name], title=title, caption=caption)
+
+        try:
+            sections = [
+                Section(
+                    title=section.title,
+                    text=filled(section.text, facts),
+                    charts=tuple(figure(name) for name in section.charts),
+                    tables=tuple(tables_by_name[name] for name in section.tables),
+                )
+                for section in self.section
+            ]
+        except KeyError as error:
+            raise OptionError(f"the page needs a table named {error}") from error
+        return (*sections, Section(title="What the paper does not say", notes=self.notes))
+
+
+def filled(text: str, facts: Mapping[str, Any]) -> str:
+    """Return a text with its names in braces filled.
+
+    Raises
+    ------
+    OptionError
+        If a fact is missing.
+    """
+    try:
+        return text.format(**facts)
+    except (KeyError, IndexError) as error:
+        raise OptionError(f"'{text[:40]}…' needs {error}") from error
 
 
 def read_sheet(path: Path) -> ClaimSheet:

@@ -6,7 +6,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Band, Chart, Line, Mark, Panel, Points, Space, Style
 from robotid_sim.dynamics.kinematics import link_poses
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart
+from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.tables import LABELS
@@ -35,27 +35,22 @@ def swarm_size(results: MupsoResults) -> Chart:
         Points(printed, seconds / seconds[0], "paper", "nominal", size=5.0, symbol="diamond"),
     )
     particles = "particles [-]"
-    return Chart(
-        name="figure-2",
-        title="Figure 2: swarm size",
-        caption="Best condition number of every run and its mean (left), and CPU time of a run "
-        "over that of 50 particles (right), by the number of particles.",
-        panels=(
-            Panel(
-                marks=costs_of_runs,
-                x_label=particles,
-                y_label="condition number [-]",
-                x_range=SIZE_RANGE,
-            ),
-            Panel(
-                marks=relative_times,
-                x_label=particles,
-                y_label="time / that of 50 [-]",
-                x_range=SIZE_RANGE,
-            ),
+    return drawing(
+        "figure-2",
+        Panel(
+            marks=costs_of_runs,
+            x_label=particles,
+            y_label="condition number [-]",
+            x_range=SIZE_RANGE,
+        ),
+        Panel(
+            marks=relative_times,
+            x_label=particles,
+            y_label="time / that of 50 [-]",
+            x_range=SIZE_RANGE,
         ),
         columns=2,
-        panel_height=1.8,
+        height=1.8,
     )
 
 
@@ -72,9 +67,6 @@ def convergence(results: MupsoResults) -> Chart:
     best = results.conditions("gradient").min()
     return convergence_chart(
         "figure-3",
-        "Figure 3: mean convergence",
-        "Best condition number so far, mean over the runs, with the range of MuPSO's runs; "
-        "the horizontal line is the best of the gradient descents.",
         {"": marks},
         ("iteration, of 50 evaluations [-]", "condition number [-]"),
         2.8,
@@ -93,14 +85,7 @@ def cartesian_path(results: MupsoResults) -> Chart:
         q = _motion(x)[0]
         points = np.array([_wrist(row) for row in q])
         curves_in_space.append((label, role, points))
-    return Chart(
-        name="figure-4",
-        title="Figure 4: Cartesian path",
-        caption="Path of the wrist center by the best run of MuPSO (blue) and of the gradient "
-        "descent (orange), its shadow on the lowest plane, and the arm where it starts (gray).",
-        panels=(Space(curves=tuple(curves_in_space)),),
-        panel_height=4.0,
-    )
+    return drawing("figure-4", Space(curves=tuple(curves_in_space)), height=4.0)
 
 
 def joint_space(results: MupsoResults) -> Chart:
@@ -114,15 +99,7 @@ def joint_space(results: MupsoResults) -> Chart:
             for j, name in enumerate(model.arm().joint_names)
         )
         panels.append(Panel(marks=tuple(lines), x_label="time [s]", y_label=label))
-    return Chart(
-        name="figure-5",
-        title="Figure 5: joint space",
-        caption="Position, velocity and acceleration of the three joints along the best motion of "
-        "MuPSO; velocity and acceleration vanish at both ends, as eq. (48) demands.",
-        panels=tuple(panels),
-        panel_height=1.3,
-        share_x=True,
-    )
+    return drawing("figure-5", *panels, height=1.3, share_x=True)
 
 
 def _motion(x: Float1D) -> tuple[Float2D, Float2D, Float2D]:
@@ -139,3 +116,9 @@ def _wrist(q: Float1D) -> Float1D:
 def _skeleton(q: Float1D) -> Float2D:
     """Return base, joints and wrist center as a chain of points."""
     return np.vstack([np.zeros(3), link_poses(model.arm(), q)[:, :3, 3], _wrist(q)])
+
+
+def all_charts(results: MupsoResults) -> tuple[Chart, ...]:
+    """Return all figures."""
+    builders = (swarm_size, convergence, cartesian_path, joint_space)
+    return tuple(chart(results) for chart in builders)

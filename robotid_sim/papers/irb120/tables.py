@@ -226,3 +226,21 @@ def published_motion(motions: Sequence[PublishedMotion]) -> Table:
         title=f"The published coefficients, {model.PERIOD:g} s a run",
         name="published-optimum",
     )
+
+
+def all_tables(
+    results: MupsoResults,
+    identified: lls.ExactIdentification,
+    motions: Sequence[PublishedMotion],
+) -> tuple[Table, ...]:
+    """Return all tables of the page."""
+    builders = (swarm_sizes, table_3, penalty, readings, unprinted)
+    return (
+        limits(),
+        settings(),
+        *(table(results) for table in builders),
+        published_motion(motions),
+        identifiability(),
+        table_4_of_base(identified),
+        table_4_as_printed(identified),
+    )

@@ -8,10 +8,9 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Line, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart
+from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.irb140.campaign import (
     AS_SET,
-    BOX,
     EQUAL_SHARES,
     EQUAL_STEPS,
     QuantumResults,
@@ -46,17 +45,10 @@ def estimates(results: QuantumResults, *, com: bool) -> Chart:
     for label, values, role, symbol in columns:
         error = 100.0 * (values / results.reference - 1.0)[chosen]
         marks.append(Points(error, y, label, role, size=5.0, symbol=symbol))
-    what = "centers of mass" if com else "inertia matrix elements"
-    return Chart(
-        name=f"figure-{7 if com else 6}-estimates",
-        title=f"Figure {7 if com else 6}: estimated {what}",
-        caption="Deviation from the reference, Table 3 (dots) and our median run in a box of "
-        f"± {100.0 * BOX:g} % (diamonds). The paper draws bars of the values, in which 5 % cannot "
-        "be seen.",
-        panels=(
-            Panel(marks=tuple(marks), x_label="deviation [%]", y_ticks=names, verticals=(0.0,)),
-        ),
-        panel_height=0.21 * len(names) + 0.5,
+    return drawing(
+        f"figure-{7 if com else 6}-estimates",
+        Panel(marks=tuple(marks), x_label="deviation [%]", y_ticks=names, verticals=(0.0,)),
+        height=0.21 * len(names) + 0.5,
     )
 
 
@@ -70,10 +62,6 @@ def convergence(results: QuantumResults) -> Chart:
         lines.append(Line(x, curve, METHODS[name].label, joint_role(k), style, 1.4))
     return convergence_chart(
         "figure-8-convergence",
-        "Figure 8: convergence",
-        f"Best cost of eq. (20) in a box of ± {100.0 * BOX:g} %, median over the runs; "
-        "solid: particle swarms, dashed: quantum-inspired ones. With the printed weight .99 both "
-        "stop early; with a falling one both continue to the end.",
         {"": lines},
         ("iteration [-]", "cost [-]"),
         3.0,
@@ -92,17 +80,10 @@ def final_costs(results: QuantumResults) -> Chart:
         marks.append(
             Points(median, np.array([float(k)]), "median", "nominal", size=7.0, symbol="diamond")
         )
-    return Chart(
-        name="figure-9-final-costs",
-        title="Figure 9: final fitness of all runs",
-        caption=f"Final cost of eq. (20) in a box of ± {100.0 * BOX:g} %, every run a dot. The "
-        "paper prints means of 1.02 (QPSO) and 2.09 (PSO).",
-        panels=(
-            Panel(
-                marks=tuple(marks), x_label="final cost [-]", x_scale="log", y_ticks=tuple(names)
-            ),
-        ),
-        panel_height=0.28 * len(names) + 0.6,
+    return drawing(
+        "figure-9-final-costs",
+        Panel(marks=tuple(marks), x_label="final cost [-]", x_scale="log", y_ticks=tuple(names)),
+        height=0.28 * len(names) + 0.6,
     )
 
 
@@ -120,21 +101,15 @@ def clamps(results: QuantumResults) -> Chart:
         lines.append(
             Points(shares[elsewhere], errors[elsewhere], mark, role, size=9.0, symbol="diamond")
         )
-    return Chart(
-        name="clamps",
-        title="Error of both swarms by their clamps",
-        caption=f"Mean MAPE of the centers of mass by the clamp, box of ± {100.0 * BOX:g} %. "
-        "At one share of the range PSO is the nearer one; the qubits win where they may "
-        "only take smaller steps, as in all other searches here (diamonds).",
-        panels=(
-            Panel(
-                marks=tuple(lines),
-                x_label="largest step, share of the box or of the angle's range [-]",
-                y_label="MAPE [%]",
-                y_scale="log",
-            ),
+    return drawing(
+        "clamps",
+        Panel(
+            marks=tuple(lines),
+            x_label="largest step, share of the box or of the angle's range [-]",
+            y_label="MAPE [%]",
+            y_scale="log",
         ),
-        panel_height=2.6,
+        height=2.6,
     )
 
 
@@ -153,30 +128,24 @@ def network_error(results: QuantumResults) -> Chart:
         share = np.linspace(0.0, 100.0, len(first["quantiles"]))
         style: Style = "solid" if len(network.layers) == 1 else "dotted"
         spread.append(Line(np.array(first["quantiles"]), share, label, role, style, 1.4))
-    return Chart(
-        name="figure-12-network",
-        title="Figure 12: position error of the network",
-        caption="Left: mean distance while the single-layer networks learn (dashed: training). "
-        "Right: share of the validation poses with an error below a value (dotted: four layers). "
-        f"Horizontal and vertical line: the paper's {NETWORK[1]:g} mm. One training each.",
-        panels=(
-            Panel(
-                marks=tuple(training),
-                x_label="iterations [-]",
-                y_label="mean error [mm]",
-                y_scale="log",
-                levels=(NETWORK[1],),
-            ),
-            Panel(
-                marks=tuple(spread),
-                x_label="error [mm]",
-                y_label="poses [%]",
-                x_scale="log",
-                verticals=(NETWORK[1],),
-            ),
+    return drawing(
+        "figure-12-network",
+        Panel(
+            marks=tuple(training),
+            x_label="iterations [-]",
+            y_label="mean error [mm]",
+            y_scale="log",
+            levels=(NETWORK[1],),
+        ),
+        Panel(
+            marks=tuple(spread),
+            x_label="error [mm]",
+            y_label="poses [%]",
+            x_scale="log",
+            verticals=(NETWORK[1],),
         ),
         columns=2,
-        panel_height=2.6,
+        height=2.6,
     )
 
 
@@ -189,15 +158,7 @@ def circle(results: QuantumResults) -> Chart:
         shown.append(
             (f"{model}, disturbed", ROLES[model], np.array(curves[f"disturbed {model}"]["tip"]))
         )
-    return Chart(
-        name="figure-14-circle",
-        title="Figure 14: the circle in space",
-        caption=f"Path of the tool over {results.lap:.0f} s with each model, disturbed by "
-        "sinusoids of 40 % of the peak torque. The curves coincide: all errors are below a "
-        "millimeter.",
-        panels=(Space(curves=tuple(shown)),),
-        panel_height=4.0,
-    )
+    return drawing("figure-14-circle", Space(curves=tuple(shown)), height=4.0)
 
 
 def torques(results: QuantumResults, scenario: str) -> Chart:
@@ -206,17 +167,7 @@ def torques(results: QuantumResults, scenario: str) -> Chart:
     for j in range(3):
         panels += _beside_reference(results, scenario, "tau", j, (f"joint {j + 1} [N m]", "mN m"))
     number = 15 if scenario == "nominal" else 16
-    return Chart(
-        name=f"figure-{number}-torques",
-        title=f"Figure {number}: joint torques, {scenario}",
-        caption="Left: applied torque of the first three joints on the circle. Right: its "
-        "difference to that with the reference model, which the left side cannot show, without the "
-        f"first {SETTLED:g} s, in which the loop settles.",
-        panels=tuple(panels),
-        columns=2,
-        panel_height=1.3,
-        share_x=True,
-    )
+    return drawing(f"figure-{number}-torques", *panels, columns=2, height=1.3, share_x=True)
 
 
 def energy(results: QuantumResults) -> Chart:
@@ -227,15 +178,7 @@ def energy(results: QuantumResults) -> Chart:
             results, scenario, "energy", 1, ("energy [J]", "mJ"), start=0.0
         )
         panels += [replace(values, title=f"{scenario}, joint 2"), apart]
-    return Chart(
-        name="figure-17-energy",
-        title="Figure 17: energy of joint 2",
-        caption="Integral of |tau dq|, which alone rises all along; the integral as the paper "
-        "prints it, without the bars, returns energy when the arm sinks.",
-        panels=tuple(panels),
-        columns=2,
-        panel_height=1.5,
-    )
+    return drawing("figure-17-energy", *panels, columns=2, height=1.5)
 
 
 def _beside_reference(

@@ -292,3 +292,10 @@ def torque_table(results: QuantumResults) -> Table:
         title="The same swarms on torques from the engine, medians over the logs",
         name="torque-data",
     )
+
+
+def all_tables(results: QuantumResults) -> tuple[Table, ...]:
+    """Return all tables of the page."""
+    builders = (table_2, table_3, table_4, search_table, clamp_table, kinematics_table, loop_table,
+                network_table, torque_table)  # fmt: skip
+    return tuple(table(results) for table in builders)

@@ -9,7 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Line, Panel, Style
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart, joint_chart
+from robotid_sim.papers.charts import convergence_chart, drawing, joint_chart
 from robotid_sim.papers.rocr6.campaign import RwpsoResults
 from robotid_sim.papers.rocr6.excitation import OPTIONS, trajectory_of
 from robotid_sim.papers.rocr6.tables import PAPER_METHODS
@@ -36,10 +36,6 @@ def filtered_torque(results: RwpsoResults) -> Chart:
     t = np.array(curves["t"])
     return joint_chart(
         "figure-2",
-        "Figure 2: torque before and after the filters",
-        "The first 2 s of the excitation. Five points at 1 kHz are 5 ms, too few to smooth "
-        "much; the Kalman filter is pulled to the torque of the nominal model and lags where "
-        "friction turns its sign.",
         lambda j: [
             Line(t, np.array(curves[key][j]), label, color, width=width)
             for key, color, width, label in (*FILTERED, ("true", "true", 1.0, "true"))
@@ -56,9 +52,6 @@ def filter_errors(results: RwpsoResults) -> Chart:
     t, true = np.array(curves["t"]), np.array(curves["true"])
     return joint_chart(
         "filter-errors",
-        "Torque after the filters less the true torque",
-        "The same 2 s as in Figure 2. The Kalman filter takes most of the noise away and "
-        "leaves a part of the error of the nominal model that it trusts.",
         lambda j: [
             Line(t, np.array(curves[key][j]) - true[j], label, color, width=width)
             for key, color, width, label in FILTERED
@@ -75,8 +68,6 @@ def residuals(results: RwpsoResults) -> Chart:
     colors = {**COLORS, "WLS": "true"}
     return joint_chart(
         "residuals",
-        "Residuals on the verification trajectory",
-        "Torque after the Kalman filter less predicted torque, first run.",
         lambda j: [
             Line(t, measured[j] - np.array(curves[m][j]), m, colors[m], width=0.9)
             for m in (*PAPER_METHODS, "WLS")
@@ -96,10 +87,6 @@ def fitness(results: RwpsoResults) -> Chart:
         lines.append(Line(generations, median, method, color, style, width=1.5))
     chart = convergence_chart(
         "figure-4",
-        "Figure 4: fitness curves",
-        "Median over the runs of the best fitness so far, RMS of the torque residuals of "
-        "joints 1 to 3. Dashed level: weighted least squares, the center of every box. A search "
-        "ends below it where it goes back to plain least squares, the minimum of this fitness.",
         {"whole range": lines, "near the optimum": lines},
         ("generation [-]", "fitness [N m]"),
         2.4,
@@ -129,15 +116,7 @@ def trajectories(results: RwpsoResults) -> Chart:
         )
         for joints, title in ((range(3), "(a) joints 1 to 3"), (range(3, 6), "(b) joints 4 to 6"))
     )
-    return Chart(
-        name="figure-5",
-        title="Figure 5: excitation trajectory",
-        caption="One period of the fifth-order Fourier series at 0.05 Hz. It starts and ends at "
-        "rest, which the paper does not ask for.",
-        panels=panels,
-        columns=2,
-        panel_height=2.0,
-    )
+    return drawing("figure-5", *panels, columns=2, height=2.0)
 
 
 def torques(results: RwpsoResults, what: str, place: int) -> Chart:
@@ -156,9 +135,6 @@ def torques(results: RwpsoResults, what: str, place: int) -> Chart:
     t = _times(curves)
     return joint_chart(
         f"figure-{place}",
-        f"Figure {place}: measured and predicted torques, {what} trajectory",
-        "Torque after the Kalman filter and what the three methods predict, first run. At "
-        "this scale no difference can be seen; Table 3 has it.",
         lambda j: [
             Line(t, np.array(curves["measured"][j]), "measured", "raw", width=1.6),
             *(Line(t, np.array(curves[m][j]), m, COLORS[m], width=0.8) for m in PAPER_METHODS),
@@ -171,3 +147,16 @@ def torques(results: RwpsoResults, what: str, place: int) -> Chart:
 
 def _times(curves: Mapping[str, Any]) -> Float1D:
     return np.linspace(0.0, OPTIONS.period, len(curves["measured"][0]), endpoint=False)
+
+
+def all_charts(results: RwpsoResults) -> tuple[Chart, ...]:
+    """Return all figures."""
+    return (
+        trajectories(results),
+        filtered_torque(results),
+        filter_errors(results),
+        fitness(results),
+        torques(results, "excitation", 6),
+        torques(results, "verification", 8),
+        residuals(results),
+    )

@@ -173,3 +173,10 @@ def all_runs(results: RwpsoResults) -> Table:
     padded = tuple((*row, *[""] * (width - len(row))) for row in rows)
     columns = ("problem", "method", "run", "fitness", *(f"RMS {joint}" for joint in JOINTS))
     return Table(columns, padded, text_columns=2, name="runs")
+
+
+def all_tables(results: RwpsoResults) -> tuple[Table, ...]:
+    """Return all tables: those of the page, and every run."""
+    builders = (ranks, filters, searches, parameters, residuals, gains, true_residuals,
+                       six_joints, all_runs)  # fmt: skip
+    return geometry(), *(table(results) for table in builders)

@@ -7,7 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Line, Panel, Style
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart
+from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.rs010n import excitation, model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
 from robotid_sim.papers.rs010n.trials import METHODS, VARIANTS
@@ -30,15 +30,7 @@ def trajectories(results: BeetleResults) -> Chart:
             for j in range(part.shape[1])
         )
         panels.append(Panel(marks=tuple(lines), x_label="time [s]", y_label=label))
-    return Chart(
-        name="figure-3",
-        title="Figure 3: excitation",
-        caption="Position, in the angles of the paper, velocity and acceleration of the joints "
-        "along the excitation of the genetic algorithm.",
-        panels=tuple(panels),
-        panel_height=1.3,
-        share_x=True,
-    )
+    return drawing("figure-3", *panels, height=1.3, share_x=True)
 
 
 def population(sizes: Mapping[str, Float1D]) -> Chart:
@@ -49,13 +41,10 @@ def population(sizes: Mapping[str, Float1D]) -> Chart:
         Line(t, n, f"eq. (16), {form}", roles[form], width=1.5) for form, n in sizes.items()
     )
     fixed = Line(t, np.full(t.size, float(model.N_FIXED)), "BSO", "muted", "dashed", 1.5)
-    return Chart(
-        name="figure-5",
-        title="Figure 5: population",
-        caption="Beetles by eq. (15)-(16) with the sign corrected and as printed, and the fixed "
-        "number of BSO. The areas under the corrected curve and under BSO's are nearly the same.",
-        panels=(Panel(marks=(*lines, fixed), x_label="iteration [-]", y_label="beetles [-]"),),
-        panel_height=2.0,
+    return drawing(
+        "figure-5",
+        Panel(marks=(*lines, fixed), x_label="iteration [-]", y_label="beetles [-]"),
+        height=2.0,
     )
 
 
@@ -71,12 +60,14 @@ def fitness(results: BeetleResults) -> Chart:
             lines.append(Line(evaluations, curve, method, joint_role(k), style, 1.3))
     return convergence_chart(
         "figure-6",
-        "Figure 6: fitness",
-        "Mean over the runs of the best fitness so far, against evaluations, as beetles "
-        "take three an iteration; the optimum is zero.",
         panels,
         ("evaluations [-]", "fitness [N m]"),
         2.4,
         columns=3,
         y_scale="log",
     )
+
+
+def all_charts(results: BeetleResults, sizes: Mapping[str, Float1D]) -> tuple[Chart, ...]:
+    """Return all figures."""
+    return trajectories(results), population(sizes), fitness(results)

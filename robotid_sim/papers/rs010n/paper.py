@@ -1,6 +1,6 @@
 """Reproduction of Kou, Guo, Ren (2022): identification by SEDSABSO on the RS010N."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,8 +13,7 @@ from robotid_sim.papers.rs010n import excitation, figures, model, tables
 from robotid_sim.papers.rs010n.campaign import BeetleResults, run_campaign
 from robotid_sim.papers.rs010n.measurements import DirectSolutions, measurements
 from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
-from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, PAPER, VARIANTS
-from robotid_sim.section import Section
+from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, PAPER
 
 
 class AnnealedBeetlePaper(Paper):
@@ -27,9 +26,13 @@ class AnnealedBeetlePaper(Paper):
         results = run_campaign(lab)
         with threadpool_limits(1):  # the bits of least squares depend on the number of threads
             exact = _exact(results)
-            sections = _sections(results, exact)
-            values = measurements(results, exact)
-        return self.reproduction(lab, _finding(results, exact), values, sections)
+            return self.reproduction(
+                lab,
+                measurements(results, exact),
+                _facts(results, exact),
+                figures.all_charts(results, exact.populations),
+                tables.all_tables(results, exact),
+            )
 
 
 def _exact(results: BeetleResults) -> DirectSolutions:
@@ -61,62 +64,21 @@ def _exact(results: BeetleResults) -> DirectSolutions:
     )
 
 
-def _finding(results: BeetleResults, exact: DirectSolutions) -> str:
-    free = {method: results.fitness(FREE, method).mean() for method in model.PRINTED}
+def _facts(results: BeetleResults, exact: DirectSolutions) -> dict[str, Any]:
+    """Return what fills the texts of the page."""
     clamped = {method: results.fitness(CLAMPED, method) for method in model.PRINTED}
     means, medians = (
         ", ".join(f"{method} {average(values):.2g}" for method, values in clamped.items())
         for average in (np.mean, np.median)
     )
-    total = exact.populations["corrected"].sum()
-    worst = np.abs(model.theoretical() - model.printed()).max()
-    return (
-        f"The theoretical values of Table 5 follow from Table 2 to {worst:.1g}, once four labels "
-        f"are corrected, and the {model.base().rank} base parameters are right. Links "
-        "2 and 3 of Table 2 cannot exist. Without a clamp of velocities SEDSABSO ends at "
-        f"{free['SEDSABSO']:.3g} N m on the mean, BSO at {free['BSO']:.3g} and LDWPSO at "
-        f"{free['LDWPSO']:.3g}. With one the means are {means} N m, the medians {medians}, "
-        "LDWPSO's with a third of the evaluations. The population sums to "
-        f"{total:.0f} beetles with the sign of eq. (16) corrected. Least squares returns all "
-        "parameters to rounding from the same data."
-    )
-
-
-def _sections(results: BeetleResults, exact: DirectSolutions) -> tuple[Section, ...]:
-    return (
-        Section(
-            title="Base parameters",
-            text="The least eigenvalue of the mass matrix is over random poses; a negative one, or "
-            "a negative second moment, is of no robot. Fitness is on our excitation.",
-            tables=(tables.labels(), tables.printed_estimates(exact.sets, exact.costs)),
-            notes=tuple(exact.impossible),
-        ),
-        Section(
-            title="Excitation",
-            charts=(figures.trajectories(results),),
-            tables=(tables.limits(results), tables.excitations(results)),
-        ),
-        Section(
-            title="Population",
-            charts=(figures.population(exact.populations),),
-            tables=(tables.population(exact.populations), tables.settings()),
-        ),
-        Section(
-            title="Identification",
-            text="Fitness is the sum of absolute torque errors, eq. (17), over 200 samples and "
-            "three joints. The last two rows need no search: without noise, weights change nothing."
-            " Evaluations of beetles count whiskers and disturbances.",
-            charts=(figures.fitness(results),),
-            tables=(
-                *(tables.table_4(results, variant, exact.direct) for variant in VARIANTS),
-                tables.table_5(results, exact.least_squares),
-                tables.errors(results),
-            ),
-        ),
-        Section(
-            title="In the engine",
-            text="The robot of the catalog, not that of Table 5: another truth, with friction. "
-            f"The largest deviation from the excitation is {results.engine['tracking']:.1e} rad.",
-            tables=(tables.engine(results),),
-        ),
-    )
+    free = {f"free_{m.lower()}": results.fitness(FREE, m).mean() for m in model.PRINTED}
+    return {
+        **free,
+        "means": means,
+        "medians": medians,
+        "worst": np.abs(model.theoretical() - model.printed()).max(),
+        "rank": model.base().rank,
+        "beetles": exact.populations["corrected"].sum(),
+        "impossible": "; ".join(exact.impossible),
+        "tracking": results.engine["tracking"],
+    }

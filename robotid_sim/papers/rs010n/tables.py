@@ -9,6 +9,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n.measurements import DirectSolutions
 from robotid_sim.papers.rs010n.published_sets import PublishedSet
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
 from robotid_sim.papers.statistics import interval_text
@@ -229,4 +230,20 @@ def engine(results: BeetleResults) -> Table:
         rows=tuple(rows),
         title=f"Engine, torque noise of 1 %, {results.engine['samples']} samples",
         name="engine",
+    )
+
+
+def all_tables(results: BeetleResults, exact: DirectSolutions) -> tuple[Table, ...]:
+    """Return all tables of the page."""
+    return (
+        labels(),
+        printed_estimates(exact.sets, exact.costs),
+        limits(results),
+        excitations(results),
+        population(exact.populations),
+        settings(),
+        *(table_4(results, variant, exact.direct) for variant in VARIANTS),
+        table_5(results, exact.least_squares),
+        errors(results),
+        engine(results),
     )

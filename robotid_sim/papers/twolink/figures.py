@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Line, Panel, Style
-from robotid_sim.papers.charts import convergence_chart
+from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResults
 from robotid_sim.papers.twolink.model import known_torque
@@ -35,9 +35,6 @@ def convergence(results: ElpidsoResults) -> Chart:
         ]
     return convergence_chart(
         "figure-4",
-        "Figure 4: median convergence",
-        "Median over the runs of the best cost so far, above that of least squares, on "
-        "exact data. Least squares lies at the dashed line, below which there is only rounding.",
         panels,
         ("evaluations [-]", "J - J of LS [N² m²]"),
         1.6,
@@ -61,16 +58,8 @@ def validation(results: ElpidsoResults, rho: float, place: int) -> Chart:
     place : int
         Number of the figure in the paper.
     """
-    return Chart(
-        name=f"figure-{place}",
-        title=f"Figure {place}: measured and estimated torques, ρ = {rho:g}",
-        caption="Torques predicted with the median parameters of the runs, mean over ρ (left), and "
-        f"their errors (right), the first {SHOWN:g} s. '{UNFAIR}' got positions with "
-        f"{UNFAIR_NOISE:g} rad of noise and their numerical derivatives, the others exact states.",
-        panels=tuple(_validation_panels(results, rho)),
-        columns=2,
-        panel_height=1.7,
-        share_x=True,
+    return drawing(
+        f"figure-{place}", *_validation_panels(results, rho), columns=2, height=1.7, share_x=True
     )
 
 
@@ -133,15 +122,7 @@ def engine_gap(results: ElpidsoResults) -> Chart:
                 marks=lines, x_label="time [s]", y_label="difference [µrad]", title=f"ρ = {rho:g}"
             )
         )
-    return Chart(
-        name="engine",
-        title="Motion in the engine less analytic motion",
-        caption="The engine holds the torque for 1 ms and steps four times in between; the "
-        "analytic motion is a Runge-Kutta solution of fourth order with steps of 10 ms.",
-        panels=tuple(panels),
-        columns=3,
-        panel_height=1.5,
-    )
+    return drawing("engine", *panels, columns=3, height=1.5)
 
 
 def differentiation(results: ElpidsoResults) -> Chart:
@@ -160,20 +141,25 @@ def differentiation(results: ElpidsoResults) -> Chart:
     marks.append(
         Line(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted")
     )
-    return Chart(
-        name="differentiation",
-        title="What makes least squares look bad",
-        caption="Error of the parameters against the noise of the positions: median of the draws, "
-        "mean over ρ. Given the same "
-        "data, ELPIDSO fails with least squares; only exact states save it.",
-        panels=(
-            Panel(
-                marks=tuple(marks),
-                x_label="noise of positions [rad]",
-                y_label="error [%]",
-                x_scale="log",
-                y_range=(-5.0, 110.0),
-            ),
+    return drawing(
+        "differentiation",
+        Panel(
+            marks=tuple(marks),
+            x_label="noise of positions [rad]",
+            y_label="error [%]",
+            x_scale="log",
+            y_range=(-5.0, 110.0),
         ),
-        panel_height=2.2,
+        height=2.2,
+    )
+
+
+def all_charts(results: ElpidsoResults) -> tuple[Chart, ...]:
+    """Return all figures."""
+    unseen = enumerate(model.VALIDATED, start=5)
+    return (
+        engine_gap(results),
+        convergence(results),
+        *(validation(results, rho, place) for place, rho in unseen),
+        differentiation(results),
     )

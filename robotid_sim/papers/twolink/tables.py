@@ -141,21 +141,16 @@ def _cost(value: float) -> str:
     return f"{value:.3g}" if value >= ROUNDING else "rounding"
 
 
-def final_means(
-    studies: Sequence[tuple[str, ElpidsoStudy, Sequence[str]]], name: str = ""
-) -> Table:
-    """Return Table 8: means and deviations over the trajectories."""
+def final_means(name: str, data: str, study: ElpidsoStudy, methods: Sequence[str]) -> Table:
+    """Return Table 8 for one kind of data: means and deviations over the trajectories."""
     rows: list[tuple[str, ...]] = [("true", "-", *(number(v, 6) for v in model.TRUE), "-")]
-    for data, study, methods in studies:
-        for method in methods:
-            each = np.array([study.estimate(rho, method) for rho in model.FITTED])
-            final = study.final(method)
-            cells = (
-                _with_spread(m, s) for m, s in zip(final, each.std(axis=0, ddof=1), strict=True)
-            )
-            rows.append((method, data, *cells, f"{np.abs(final - model.TRUE).max():.2g}"))
+    for method in methods:
+        each = np.array([study.estimate(rho, method) for rho in model.FITTED])
+        final = study.final(method)
+        cells = (_with_spread(m, s) for m, s in zip(final, each.std(axis=0, ddof=1), strict=True))
+        rows.append((method, data, *cells, f"{np.abs(final - model.TRUE).max():.2g}"))
     columns = ("method", "data", *PARAMETER_COLUMNS, "largest error [kg m²]")
-    title = "Table 8, rebuilt: means over runs and ρ = 0.25 … 4, ± deviation over ρ"
+    title = f"Table 8, rebuilt, {data}: means over runs and ρ = 0.25 … 4, ± deviation over ρ"
     return Table(columns, tuple(rows), title, text_columns=2, name=name)
 
 
@@ -270,3 +265,21 @@ def all_runs(results: ElpidsoResults) -> Table:
                 rows.append((data, f"{rho:g}", method, str(k), *map(str, cells)))
     columns = ("data", "rho", "method", "run", "alpha", "beta", "epsilon", "eta", "J - J_LS")
     return Table((*columns, "evaluations"), tuple(rows), text_columns=3, name="runs")
+
+
+def all_tables(results: ElpidsoResults) -> tuple[Table, ...]:
+    """Return all tables: those of the page, and every run."""
+    exact, noisy = results.exact, results.noisy
+    places = list(enumerate(model.FITTED, start=3))
+    return (
+        physical(),
+        settings(results),
+        engine(results),
+        *(estimates(results, rho, k, exact, "exact data") for k, rho in places),
+        *(estimates(results, rho, k, noisy, "0.5 % torque noise") for k, rho in places),
+        final_means("table-8", "exact", exact, ("LS", *SEARCHES)),
+        final_means("table-8-noise", "0.5 % noise", noisy, ("LS", LS_IN_BOX, *SEARCHES)),
+        validation(results),
+        differentiated(results),
+        all_runs(results),
+    )
