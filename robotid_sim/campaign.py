@@ -268,12 +268,12 @@ def _is_text(node: ast.AST) -> bool:
 def _data_files(sources: Mapping[str, Path]) -> list[Path]:
     """Return the data that the sources may read, in a fixed order."""
     folders = {path.parent for name, path in sources.items() if _is_ours(name)}
-    found = {path for folder in folders for path in folder.iterdir()}
+    paths = {path for folder in folders for path in folder.iterdir()}
     if CATALOG in sources:
-        found |= set(catalog_folder().rglob("*"))
+        paths |= set(catalog_folder().rglob("*"))
     return sorted(
         path
-        for path in found
+        for path in paths
         if path.is_file()
         and path.name not in UNREAD
         and not any(part.endswith(COMPILED) for part in path.parts)

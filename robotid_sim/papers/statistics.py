@@ -83,7 +83,8 @@ def ratio_of_means(
 ) -> tuple[float, Ends]:
     """Return the ratio of two means and its interval; see `interval_of_ratio`."""
     interval = interval_of_ratio(values, others, paired=paired)
-    return float(np.mean(values) / np.mean(others)), interval
+    means = (np.asarray(part, dtype=float).mean() for part in (values, others))
+    return float(np.divide(*means)), interval
 
 
 def geometric_ratio(numerator: ArrayLike, denominator: ArrayLike) -> tuple[float, Ends]:

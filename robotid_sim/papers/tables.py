@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from robotid_sim.papers.statistics import summary
 from robotid_sim.section import Table, number
 
-Columns = Mapping[str, Callable[[Any], Any]]
+CellColumns = Mapping[str, Callable[[Any], Any]]
 """Cells by the heading of their column, as functions of what stands in a row."""
 
 
 def table_of(
-    name: str, title: str, items: Iterable[Any], columns: Columns, text_columns: int = 1
+    name: str, title: str, items: Iterable[Any], columns: CellColumns, text_columns: int = 1
 ) -> Table:
     """Return a table with a row an item.
 
@@ -36,7 +36,7 @@ def table_of(
 
 def printed_columns(
     headings: Sequence[str], printed: Mapping[Any, Sequence[float | None]], digits: int = 4
-) -> Columns:
+) -> CellColumns:
     """Return the columns of what a paper prints by item; a dash where it prints nothing."""
 
     def column(k: int) -> Callable[[Any], str]:
@@ -45,7 +45,7 @@ def printed_columns(
     return {heading: column(k) for k, heading in enumerate(headings)}
 
 
-def summary_columns(values_of_item: Callable[[Any], ArrayLike]) -> Columns:
+def summary_columns(values_of_item: Callable[[Any], ArrayLike]) -> CellColumns:
     """Return minimum, mean, 95 % interval and standard deviation of the runs of an item."""
 
     def column(k: int) -> Callable[[Any], str]:
@@ -56,7 +56,7 @@ def summary_columns(values_of_item: Callable[[Any], ArrayLike]) -> Columns:
 
 def indexed_columns(
     headings: Sequence[str], cells_of_item: Callable[[Any], Sequence[Any]]
-) -> Columns:
+) -> CellColumns:
     """Return columns of which an item gives all cells at once."""
 
     def column(k: int) -> Callable[[Any], Any]:

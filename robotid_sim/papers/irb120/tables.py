@@ -12,7 +12,7 @@ from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.optimum import PublishedMotion
-from robotid_sim.papers.tables import Columns, printed_columns, summary_columns, table_of
+from robotid_sim.papers.tables import CellColumns, printed_columns, summary_columns, table_of
 from robotid_sim.section import Table, number, percent
 
 LABELS = {
@@ -42,7 +42,7 @@ def limits() -> Table:
 def settings() -> Table:
     """Return Table 2 with what the stability analysis says of it."""
     chosen = {method: setting(f"umar-2021-{method}") for method in model.METHODS}
-    columns: Columns = {
+    columns: CellColumns = {
         "method": model.METHODS.get,
         "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
         "not printed": lambda m: chosen[m].missing,
@@ -60,7 +60,7 @@ def table_3(results: MupsoResults) -> Table:
         return float(values_of(results.runs_of(method), name).mean())
 
     headings = ("min, paper", "mean, paper", "SD, paper", "time, paper [s]")
-    columns: Columns = {
+    columns: CellColumns = {
         "method": LABELS.get,
         **printed_columns(headings, {m: astuple(r) for m, r in model.TABLE_3.items()}, digits=6),
         **summary_columns(lambda m: values_of(results.runs_of(m), "condition")),
@@ -75,7 +75,7 @@ def table_3(results: MupsoResults) -> Table:
 
 def penalty(results: MupsoResults) -> Table:
     """Return Table 3 with the limits by penalty."""
-    columns: Columns = {
+    columns: CellColumns = {
         "method": model.METHODS.get,
         **summary_columns(lambda m: results.conditions(m, "penalty")),
         "largest use of a limit": lambda m: percent(
@@ -92,7 +92,7 @@ def readings(results: MupsoResults) -> Table:
         {name: results.grid.values(name, kind, "reading") for name in model.READINGS}
         for kind in ("condition", "condition_si")
     )
-    columns: Columns = {
+    columns: CellColumns = {
         "what is minimized": str,
         "unit columns, min": lambda name: number(unit[name].min(), 3),
         "mean": lambda name: number(unit[name].mean(), 3),
@@ -107,7 +107,7 @@ def unprinted(results: MupsoResults) -> Table:
     """Return what MuPSO reaches with other values of what the paper does not print."""
     choices = {"as in Table 3": results.conditions(model.MAIN_READING, "reading")}
     choices |= {name: results.conditions(name, "unprinted") for name in model.UNPRINTED}
-    columns: Columns = {"what is not printed": str, **summary_columns(choices.__getitem__)}
+    columns: CellColumns = {"what is not printed": str, **summary_columns(choices.__getitem__)}
     runs = results.effort.side_runs
     title = f"Condition number by what is not printed, MuPSO, {runs} runs"
     return table_of("unprinted", title, choices, columns)
@@ -121,7 +121,7 @@ def swarm_sizes(results: MupsoResults) -> Table:
 
     costs = {size: (cost,) for size, (cost, _) in model.FIGURE_2.items()}
     times = {size: (seconds,) for size, (_, seconds) in model.FIGURE_2.items()}
-    columns: Columns = {
+    columns: CellColumns = {
         "particles": str,
         **printed_columns(("best, paper",), costs),
         **printed_columns(("time, paper [s]",), times, digits=6),

@@ -132,7 +132,7 @@ def _tracking(results: QuantumResults, scenario: str) -> Measured:
 def _energy(results: QuantumResults, scenario: str) -> Measured:
     def apart(model: str, name: str) -> Float1D:
         energies = (results.loop(scenario, m, name)[:, 1] for m in (model, "reference"))
-        return np.abs(np.subtract(*energies))
+        return np.asarray(np.abs(np.subtract(*energies)))
 
     true = results.loop(scenario, "reference", "energy")[:, 1]
     qpso, pso = (apart(model, "energy") for model in ("QPSO", "PSO"))

@@ -1,6 +1,7 @@
 """What is measured for the claims on the search, the identified parameters and the network."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def pair_ratio(
     return geometric_ratio(qubit, pso) if inverse else geometric_ratio(pso, qubit)
 
 
-def _clamp_facts(results: QuantumResults, name: str, *, inverse: bool = False) -> dict[str, object]:
+def _clamp_facts(results: QuantumResults, name: str, *, inverse: bool = False) -> dict[str, Any]:
     """Return the clamps, and the range of the ratio at equal shares and at equal steps."""
 
     def span(pairs: Sequence[tuple[float, float]]) -> str:

@@ -32,7 +32,7 @@ from robotid_sim.papers.irb140.published import (
 )
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.irb140.torque import CLASSICAL, SEARCHES
-from robotid_sim.papers.tables import Columns, table_of
+from robotid_sim.papers.tables import CellColumns, table_of
 from robotid_sim.section import Table, number
 
 SearchCase = tuple[str, str, float]
@@ -92,7 +92,7 @@ def search_table(results: QuantumResults) -> Table:
     def of(case: SearchCase, name: str, average: Callable[[Any], Any], digits: int) -> str:
         return number(float(average(results.search(case[0], name, *case[1:]))), digits)
 
-    columns: Columns = {
+    columns: CellColumns = {
         "swarm": lambda case: METHODS[case[0]].label,
         "p over reference or raw": lambda case: case[1],
         "box": lambda case: f"± {100.0 * case[2]:g} %",

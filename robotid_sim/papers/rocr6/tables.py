@@ -11,7 +11,7 @@ from robotid_sim.papers.rocr6.cell import TORQUE_NOISE
 from robotid_sim.papers.rocr6.model import TABLE_1, TABLE_2, TABLE_3
 from robotid_sim.papers.rocr6.searches import METHODS
 from robotid_sim.papers.statistics import deviation
-from robotid_sim.papers.tables import Columns, indexed_columns, table_of
+from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import Table, number
 
 PAPER_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO")
@@ -55,7 +55,7 @@ def searches(results: RwpsoResults) -> Table:
         counts = results.three(method, "generations") if method in METHODS else None
         return "-" if counts is None else f"{average(counts):.0f}"
 
-    columns: Columns = {
+    columns: CellColumns = {
         "method": str,
         "evaluations": lambda m: 40_000 if m in METHODS else 0,
         "fitness: training RMS [N m]": lambda m: number(

@@ -13,7 +13,7 @@ from robotid_sim.papers.rs010n.measurements import DirectSolutions
 from robotid_sim.papers.rs010n.published_sets import PublishedSet
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
 from robotid_sim.papers.statistics import interval_text
-from robotid_sim.papers.tables import Columns, printed_columns, table_of
+from robotid_sim.papers.tables import CellColumns, printed_columns, table_of
 from robotid_sim.section import Table, number, percent
 
 ROUNDING = 1e-10
@@ -94,7 +94,7 @@ def table_4(
         return float(results.grid.mean(method, "seconds", variant))
 
     printed = {method: (row.fitness, row.seconds) for method, row in model.TABLE_4.items()}
-    searched: Columns = {
+    searched: CellColumns = {
         "method": str,
         **printed_columns(("mean fitness, paper", "time, paper [s]"), printed),
         "mean fitness": lambda m: number(float(fitness[m].mean()), 3),
@@ -191,7 +191,7 @@ def printed_estimates(sets: Sequence[PublishedSet], costs: Mapping[str, float]) 
     """
     errors = {s.name: (s.mean_error, s.largest_error) for s in sets if s.name in model.PRINTED}
     rows = {column.name: column for column in sets}
-    columns: Columns = {
+    columns: CellColumns = {
         "column of Table 5": str,
         **printed_columns(("mean |error|", "largest"), errors),
         "best in rows": lambda name: rows[name].best_rows if name in errors else "-",

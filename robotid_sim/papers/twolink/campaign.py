@@ -58,7 +58,8 @@ class ElpidsoStudy:
 
     def errors(self, rho: float, method: str) -> Float1D:
         """Return the largest error of a parameter of every run, shape (R,) [kg m^2]."""
-        return np.abs(self.grid.values(method, "parameters", rho) - model.TRUE).max(axis=1)
+        errors = np.abs(self.grid.values(method, "parameters", rho) - model.TRUE)
+        return np.asarray(errors.max(axis=1))
 
     def final(self, method: str, average: Average = "mean") -> Float1D:
         """Return the mean of the estimates on all trajectories, as in Table 8, shape (4,)."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -203,7 +204,7 @@ def _validation(results: ElpidsoResults) -> dict[str, Measured]:
     }
 
 
-def leads(errors: Mapping[str, float]) -> dict[str, float]:
+def leads(errors: Mapping[str, float]) -> dict[str, Any]:
     """Return by how much ELPIDSO's error is below that of the best search, and of the best of all.
 
     Parameters

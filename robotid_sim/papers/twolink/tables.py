@@ -8,7 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.tables import Columns, table_of
+from robotid_sim.papers.tables import CellColumns, table_of
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.campaign import (
     AVERAGES,
@@ -193,7 +193,7 @@ def _errors(values: Float1D) -> tuple[str, ...]:
 def engine(results: ElpidsoResults) -> Table:
     """Return how the runs in the engine differ from the analytic ones."""
     runs = results.engine
-    columns: Columns = {
+    columns: CellColumns = {
         "ρ [Hz]": lambda rho: f"{rho:g}",
         "largest motion [rad]": lambda rho: number(runs[rho]["largest_motion"], 3),
         "largest difference in position [rad]": lambda rho: f"{runs[rho]['largest_gap']:.2e}",
