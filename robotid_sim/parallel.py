@@ -3,7 +3,8 @@
 import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from traceback import format_exc
+from typing import Any, TypeVar, cast
 
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
@@ -120,17 +121,30 @@ def _collect(
         workers, return_as="generator_unordered", batch_size=1, pre_dispatch="all", max_nbytes=None
     )
     numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks))
-    outputs: Generator[tuple[int, Result], None, None] = parallel(numbered)
-    for number, result in outputs:
-        results[number] = result
+    outputs: Generator[tuple[int, Result | None, Exception | None], None, None] = parallel(numbered)
+    errors: dict[int, Exception] = {}
+    for number, result, error in outputs:
+        if error is None:
+            results[number] = cast("Result", result)
+        else:
+            errors[number] = error
         try:
-            progress(len(results) / len(tasks))
-        except BaseException as error:
-            outputs.throw(error)  # ends the workers, which closing the generator would warn of
+            if errors and all(k in results for k in range(min(errors))):
+                raise errors[min(errors)]  # the first by its task, not by the clock
+            if error is None:
+                progress(len(results) / len(tasks))
+        except BaseException as stop:
+            outputs.throw(stop)  # ends the workers, which closing the generator would warn of
 
 
-def _numbered(function: Callable[[Task], Result], number: int, task: Task) -> tuple[int, Result]:
-    return number, _alone(function, task)
+def _numbered(
+    function: Callable[[Task], Result], number: int, task: Task
+) -> tuple[int, Result | None, Exception | None]:
+    try:
+        return number, _alone(function, task), None
+    except Exception as error:
+        error.add_note(f"In a worker:\n{format_exc()}")
+        return number, None, error
 
 
 def _alone(function: Callable[[Task], Result], task: Task) -> Result:

@@ -153,11 +153,12 @@ class Paper(ABC):
             "full": not lab.quick,
             "runs": lab.judged(),
         }
+        complete = self.sheet.tables(facts, tables)
         return Reproduction(
             paper=self,
             finding=filled(self.sheet.finding, facts),
             claims=judge(self.sheet.claim, measurements, satisfied),
-            sections=self.sheet.sections(facts, charts, tables),
-            tables={table.name: table for table in tables},
+            sections=self.sheet.sections(facts, charts, complete),
+            tables=complete,
             quick=lab.quick,
         )

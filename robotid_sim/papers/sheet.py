@@ -87,6 +87,33 @@ class PrintedFigure(BaseModel):
     caption: str
 
 
+class PrintedTable(BaseModel):
+    """Title and headings of a table; headings that are not here come with the cells."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str = ""
+    columns: tuple[str, ...] = ()
+    text_columns: int = 1
+    """Leading columns that hold text."""
+
+    def complete(self, table: Table, facts: Mapping[str, Any]) -> Table:
+        """Return a table with its title and headings.
+
+        Raises
+        ------
+        OptionError
+            If rows have other numbers of cells than there are columns.
+        """
+        headed = replace(table, title=filled(self.title, facts))
+        if self.columns:
+            headed = replace(headed, columns=self.columns, text_columns=self.text_columns)
+        if any(len(row) != len(headed.columns) for row in headed.rows):
+            raise OptionError(f"table '{self.name}' does not have a cell for every heading")
+        return headed
+
+
 class ClaimSheet(BaseModel):
     """The TOML file of a paper: what it is and claims, and what its page says."""
 
@@ -100,10 +127,25 @@ class ClaimSheet(BaseModel):
     """What the paper does not say."""
     section: tuple[PrintedSection, ...]
     figure: tuple[PrintedFigure, ...]
+    table: tuple[PrintedTable, ...]
     claim: tuple[PrintedClaim, ...]
 
+    def tables(self, facts: Mapping[str, Any], tables: Sequence[Table]) -> dict[str, Table]:
+        """Return tables by name, with their titles and headings.
+
+        Raises
+        ------
+        OptionError
+            If a table is in the file alone, or not in it.
+        """
+        printed = {table.name: table for table in self.table}
+        if odd := set(printed) ^ {table.name for table in tables}:
+            names = ", ".join(sorted(odd))
+            raise OptionError(f"tables are not both in the file and made: {names}")
+        return {table.name: printed[table.name].complete(table, facts) for table in tables}
+
     def sections(
-        self, facts: Mapping[str, Any], charts: Sequence[Chart], tables: Sequence[Table]
+        self, facts: Mapping[str, Any], charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
         """Return the sections of the page, the notes last.
 
@@ -111,8 +153,10 @@ class ClaimSheet(BaseModel):
         ----------
         facts : mapping
             What fills the names in braces.
-        charts, tables : sequence
-            All of the page, and tables that are written only.
+        charts : sequence of Chart
+            Those of the page.
+        tables : mapping of str to Table
+            Complete, by name.
 
         Raises
         ------
@@ -121,7 +165,6 @@ class ClaimSheet(BaseModel):
         """
         printed = {figure.name: figure for figure in self.figure}
         drawn = {chart.name: chart for chart in charts}
-        tables_by_name = {table.name: table for table in tables}
         shown = {name for section in self.section for name in section.charts}
         if shown != set(drawn) or shown != set(printed):
             odd = ", ".join(sorted((shown | set(drawn) | set(printed)) - (shown & set(drawn))))
@@ -139,7 +182,7 @@ class ClaimSheet(BaseModel):
                     title=section.title,
                     text=filled(section.text, facts),
                     charts=tuple(figure(name) for name in section.charts),
-                    tables=tuple(tables_by_name[name] for name in section.tables),
+                    tables=tuple(tables[name] for name in section.tables),
                 )
                 for section in self.section
             ]

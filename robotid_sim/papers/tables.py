@@ -12,17 +12,13 @@ CellColumns = Mapping[str, Callable[[Any], Any]]
 """Cells by the heading of their column, as functions of what stands in a row."""
 
 
-def table_of(
-    name: str, title: str, items: Iterable[Any], columns: CellColumns, text_columns: int = 1
-) -> Table:
-    """Return a table with a row an item.
+def table_of(name: str, items: Iterable[Any], columns: CellColumns, text_columns: int = 1) -> Table:
+    """Return a table with a row an item; its title stands in the paper's file.
 
     Parameters
     ----------
     name : str
         Stem of its file.
-    title : str
-        Names the paper's table.
     items : iterable
         What the rows are about.
     columns : mapping of str to callable
@@ -31,7 +27,7 @@ def table_of(
         Leading columns that hold text.
     """
     rows = tuple(tuple(str(cell(item)) for cell in columns.values()) for item in items)
-    return Table(tuple(columns), rows, title, text_columns, name=name)
+    return Table(tuple(columns), rows, "", text_columns, name=name)
 
 
 def printed_columns(

@@ -8,13 +8,14 @@ import pytest
 from lxml import html
 
 from robotid_sim.campaign import Trial
-from robotid_sim.chart import Chart, Line, Panel
+from robotid_sim.chart import Line, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
+from robotid_sim.papers.charts import drawing
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.sheet import ClaimSheet, measured
 from robotid_sim.papers.statistics import interval_of_mean
-from robotid_sim.section import Section, Table
+from robotid_sim.section import Table
 
 
 def draw(seed: int, run: int, calls: str) -> dict[str, float]:
@@ -35,7 +36,11 @@ class Dice(Paper):
             title="Draws of a number",
             citation="Nobody (2026), Nowhere",
             summary="draws",
+            finding="The mean is near {center}.",
             notes=("how often is not printed",),
+            section=({"title": "Draws", "charts": ("fig-1",), "tables": ("table-1",)},),
+            figure=({"name": "fig-1", "title": "Figure 1", "caption": "Draws."},),
+            table=({"name": "table-1", "columns": ("run", "value")},),
             claim=(
                 {
                     "name": "mean",
@@ -59,19 +64,12 @@ class Dice(Paper):
         parameters = [{"seed": lab.seed, "run": k, "calls": self.calls} for k in range(runs)]
         trials = [Trial(f"run-{p['run']}", f"{__name__}:draw", p) for p in parameters]
         values = [result["value"] for result in lab.run("draws", trials)]
-        rows = tuple((str(k), repr(v)) for k, v in enumerate(values))
-        table = Table(("run", "value"), rows, name="table-1")
+        table = Table((), tuple((str(k), repr(v)) for k, v in enumerate(values)), name="table-1")
         line = Line(np.arange(runs), np.array(values), "draws", "identified")
-        chart = Chart(
-            name="fig-1",
-            title="Figure 1",
-            caption="Draws.",
-            panels=(Panel(marks=(line,), x_label="run [-]", y_label="value [-]"),),
-        )
-        section = Section(title="Draws", charts=(chart,), tables=(table,))
+        chart = drawing("fig-1", Panel(marks=(line,), x_label="run [-]", y_label="value [-]"))
         mean = measured(float(np.mean(values)), interval_of_mean(values), center=7)
         measurements = {"mean": mean, "spread": measured("0.1")}
-        return self.reproduction(lab, "The mean is near 7.", measurements, [section])
+        return self.reproduction(lab, measurements, {"center": 7}, [chart], [table])
 
 
 @pytest.fixture

@@ -7,8 +7,10 @@ import pytest
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
+from robotid_sim.papers.charts import drawing
 from robotid_sim.papers.claims import OUT_OF_BAND, Claim, ClaimRange, claim_row, write_claims
-from robotid_sim.papers.sheet import PrintedClaim, judge, measured, read_sheet
+from robotid_sim.papers.sheet import ClaimSheet, PrintedClaim, judge, measured, read_sheet
+from robotid_sim.section import Table
 
 ALWAYS = {"any": True, "full": True, "runs": True}
 
@@ -183,7 +185,8 @@ def test_file_and_measurements_must_name_the_same_claims() -> None:
     ],
 )
 def test_a_wrong_file_is_one_line(tmp_path, text, message) -> None:
-    head = "title = 't'\ncitation = 'c'\nsummary = 's'\nnotes = []\n[[claim]]\n"
+    texts = "title = 't'\ncitation = 'c'\nsummary = 's'\nfinding = 'f'\n"
+    head = f"{texts}notes = []\nsection = []\nfigure = []\ntable = []\n[[claim]]\n"
     path = tmp_path / "claims.toml"
     path.write_text(f"{head}name = 'n'\nclaim = 'c'\nreason = 'r'\n{text}\n")
     with pytest.raises(FileFormatError, match=r"claims\.toml: ") as caught:
@@ -201,3 +204,44 @@ def test_every_printed_claim_has_rules_that_can_be_read(name) -> None:
         for text in filter(None, texts):
             ClaimRange.parse(text)
         assert printed.band or printed.holds
+
+
+def page(**changes) -> ClaimSheet:
+    content = {
+        "title": "t",
+        "citation": "c",
+        "summary": "s",
+        "finding": "{runs} runs",
+        "notes": ("no seed is printed",),
+        "section": ({"title": "S", "text": "{runs}", "charts": ("f",), "tables": ("t",)},),
+        "figure": ({"name": "f", "title": "F", "caption": "of {runs} runs"},),
+        "table": ({"name": "t", "title": "T, {runs} runs", "columns": ("a", "b")},),
+        "claim": (),
+    }
+    return ClaimSheet(**{**content, **changes})
+
+
+CHART, TABLE, FACTS = drawing("f"), Table((), (("1", "2"),), name="t"), {"runs": 3}
+
+
+def test_a_page_gets_its_texts_from_the_file() -> None:
+    tables = page().tables(FACTS, [TABLE])
+    section, notes = page().sections(FACTS, [CHART], tables)
+    assert (section.text, section.charts[0].caption) == ("3", "of 3 runs")
+    assert (section.tables[0].title, section.tables[0].columns) == ("T, 3 runs", ("a", "b"))
+    assert notes.notes == ("no seed is printed",)
+
+
+def test_what_is_not_both_in_the_file_and_made_is_named() -> None:
+    with pytest.raises(OptionError, match="needs 'runs'"):
+        page().tables({}, [TABLE])
+    with pytest.raises(OptionError, match="tables are not both in the file and made: t"):
+        page().tables(FACTS, [])
+    with pytest.raises(OptionError, match="a cell for every heading"):
+        page().tables(FACTS, [Table((), (("1",),), name="t")])
+    with pytest.raises(OptionError, match="figures are not both drawn and in a section: g"):
+        page().sections(FACTS, [CHART, drawing("g")], {"t": TABLE})
+    with pytest.raises(OptionError, match="figures are not both drawn and in a section: f"):
+        page().sections(FACTS, [], {"t": TABLE})
+    with pytest.raises(OptionError, match="the page needs a table named 't'"):
+        page().sections(FACTS, [CHART], {})

@@ -70,7 +70,6 @@ OPTIMUM_A = (-0.3392, 1.1738, -0.20492)
 OPTIMUM_B = (0.3305, -0.26181, -0.9965)
 OPTIMUM_C = 2.0328
 """Published coefficients of the trajectory that was used; c is a single number."""
-OPTIMUM_CONDITION = 7.3531
 
 IDENTIFIABILITY = (20, 2, 8)
 """Parameters said to be identifiable alone, in combinations, and not at all."""
@@ -112,8 +111,6 @@ TABLE_4 = (
     ("Ixx2", 103901.0, 103901.0),
 )
 """Table 4 in its order; masses [kg], first moments [kg mm], inertia [kg mm^2]."""
-LARGEST_ERROR = max(abs(identified - ideal) for _, ideal, identified in TABLE_4)
-"""Largest printed error of Table 4, in kg mm^2."""
 
 
 @dataclass(frozen=True, slots=True)

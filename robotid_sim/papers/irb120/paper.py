@@ -42,6 +42,9 @@ def _facts(results: MupsoResults, identified: ExactIdentification) -> dict[str, 
     place = standing(results)
     return {
         "runs": results.effort.study_runs,
+        "side_runs": results.effort.side_runs,
+        "iterations": results.effort.iterations,
+        "study_iterations": results.effort.study_iterations,
         "draws": results.effort.gradient_draws,
         "best": swarm.min(),
         "mean": swarm.mean(),

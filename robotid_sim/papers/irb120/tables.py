@@ -31,12 +31,7 @@ MILLIMETERS = {"m": 1.0, "kg m": 1e3, "kg m^2": 1e6}
 
 def limits() -> Table:
     """Return the joint ranges of Table 1 beside those used."""
-    return Table(
-        columns=("joint", "printed [deg]", "used [deg]"),
-        rows=model.LIMITS,
-        title="Table 1: joint ranges",
-        name="table-1-ranges",
-    )
+    return Table((), model.LIMITS, name="table-1-ranges")
 
 
 def settings() -> Table:
@@ -48,9 +43,7 @@ def settings() -> Table:
         "not printed": lambda m: chosen[m].missing,
         "stability": lambda m: "; ".join(chosen[m].flags) or "-",
     }
-    return table_of(
-        "table-2-settings", "Table 2: settings as published", chosen, columns, text_columns=4
-    )
+    return table_of("table-2-settings", chosen, columns, text_columns=4)
 
 
 def table_3(results: MupsoResults) -> Table:
@@ -68,9 +61,7 @@ def table_3(results: MupsoResults) -> Table:
         "evaluations": lambda m: f"{mean(m, 'evaluations'):.0f}",
         "runs": lambda m: len(results.runs_of(m)),
     }
-    size = f"{model.POPULATION} x {results.effort.iterations}"
-    title = f"Table 3: condition number after {size} evaluations"
-    return table_of("table-3", title, LABELS, columns)
+    return table_of("table-3", LABELS, columns)
 
 
 def penalty(results: MupsoResults) -> Table:
@@ -82,8 +73,7 @@ def penalty(results: MupsoResults) -> Table:
             results.grid.values(m, "limit_use", "penalty").max()
         ),
     }
-    title = f"Limits by penalty, {results.effort.side_runs} runs"
-    return table_of("table-3-penalty", title, model.METHODS, columns)
+    return table_of("table-3-penalty", model.METHODS, columns)
 
 
 def readings(results: MupsoResults) -> Table:
@@ -99,8 +89,7 @@ def readings(results: MupsoResults) -> Table:
         "SI columns, min": lambda name: number(si[name].min(), 3),
         "mean ": lambda name: number(si[name].mean(), 3),
     }
-    title = f"Condition number by reading, MuPSO, {results.effort.side_runs} runs"
-    return table_of("readings", title, model.READINGS, columns)
+    return table_of("readings", model.READINGS, columns)
 
 
 def unprinted(results: MupsoResults) -> Table:
@@ -108,9 +97,7 @@ def unprinted(results: MupsoResults) -> Table:
     choices = {"as in Table 3": results.conditions(model.MAIN_READING, "reading")}
     choices |= {name: results.conditions(name, "unprinted") for name in model.UNPRINTED}
     columns: CellColumns = {"what is not printed": str, **summary_columns(choices.__getitem__)}
-    runs = results.effort.side_runs
-    title = f"Condition number by what is not printed, MuPSO, {runs} runs"
-    return table_of("unprinted", title, choices, columns)
+    return table_of("unprinted", choices, columns)
 
 
 def swarm_sizes(results: MupsoResults) -> Table:
@@ -129,9 +116,7 @@ def swarm_sizes(results: MupsoResults) -> Table:
         "CPU time a run [s]": lambda size: number(mean(size, "seconds"), 3),
         "evaluations": lambda size: f"{mean(size, 'evaluations'):.0f}",
     }
-    budget = f"{results.effort.study_iterations} iterations, {results.effort.study_runs} runs"
-    title = f"Figure 2 in numbers: MuPSO, {budget}"
-    return table_of("figure-2-swarm-size", title, model.SWARM_SIZES, columns)
+    return table_of("figure-2-swarm-size", model.SWARM_SIZES, columns)
 
 
 def identifiability() -> Table:
@@ -140,12 +125,7 @@ def identifiability() -> Table:
     rows = [("claimed by the paper", f"{total} parameters", *map(str, model.IDENTIFIABILITY))]
     for name, base in lls.rank_analysis().items():
         rows.append((name, str(base.rank), *map(str, lls.counts(base))))
-    return Table(
-        columns=("what is measured", "rank", "alone", "in combinations", "without effect"),
-        rows=tuple(rows),
-        title="Identifiability of the 30 inertial parameters",
-        name="identifiability",
-    )
+    return Table((), tuple(rows), name="identifiability")
 
 
 def table_4_as_printed(identified: lls.ExactIdentification) -> Table:
@@ -166,14 +146,7 @@ def table_4_as_printed(identified: lls.ExactIdentification) -> Table:
         unit = units[symbol].replace("kg m", "kg mm").replace("^2", "²")
         printed = (number(ideal, 6), number(estimate, 6))
         rows.append((symbol, unit, status, *printed, _value(truth[symbol], 6, scale), ours))
-    columns = ("parameter", "unit", "shows in joint torques", "ideal, paper", "identified, paper")
-    return Table(
-        columns=(*columns, "eq. (49)-(53)", "identified here"),
-        rows=tuple(rows),
-        title="Table 4 as printed",
-        text_columns=3,
-        name="table-4-printed",
-    )
+    return Table((), tuple(rows), name="table-4-printed")
 
 
 def table_4_of_base(identified: lls.ExactIdentification) -> Table:
@@ -192,14 +165,7 @@ def table_4_of_base(identified: lls.ExactIdentification) -> Table:
         share = f"{within[k]}/{lls.DRAWS}"
         cells = (true, exact, error, noisy, f"± {bound}", share)
         rows.append((grouping, identified.basis.units[k].replace("^2", "²"), *cells))
-    names = ("base parameter", "unit", "true", "identified", "error", "with noise", "3 σ", "in 3 σ")
-    return Table(
-        columns=names,
-        rows=tuple(rows),
-        title="Table 4 on the 15 base parameters",
-        text_columns=2,
-        name="table-4-base",
-    )
+    return Table((), tuple(rows), name="table-4-base")
 
 
 def _value(value: float, digits: int, scale: float = 1.0) -> str:
@@ -219,13 +185,7 @@ def published_motion(motions: Sequence[PublishedMotion]) -> Table:
         )
         for motion in motions
     )
-    columns = ("reading", "in reach, in meters", "start speed [m/s]", "largest scale in reach")
-    return Table(
-        columns=(*columns, "condition number there"),
-        rows=rows,
-        title=f"The published coefficients, {model.PERIOD:g} s a run",
-        name="published-optimum",
-    )
+    return Table((), rows, name="published-optimum")
 
 
 def all_tables(

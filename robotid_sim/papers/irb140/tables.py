@@ -8,7 +8,6 @@ import numpy as np
 
 from robotid_sim.papers.irb140.campaign import (
     AS_SET,
-    BOX,
     EQUAL_SHARES,
     EQUAL_STEPS,
     SEARCH_CASES,
@@ -52,13 +51,7 @@ def table_2(results: QuantumResults) -> Table:
         parts = zip((*COM, *INERTIA), units, reference[k], values, strict=True)
         for name, unit, printed, ours in parts:
             rows.append((f"{name}{k + 1}", unit, number(printed), number(round(ours, 9) + 0.0)))
-    return Table(
-        columns=("parameter", "unit", "Table 2", "our meshes, uniform density"),
-        rows=tuple(rows),
-        title="Table 2: CAD mass properties",
-        name="table-2-cad",
-        text_columns=2,
-    )
+    return Table((), tuple(rows), name="table-2-cad")
 
 
 def table_3(results: QuantumResults) -> Table:
@@ -77,13 +70,7 @@ def table_3(results: QuantumResults) -> Table:
     for label, k in (("MAPE, centers of mass", 0), ("MAPE, inertia", 1)):
         errors = (number(mape(values, results.reference)[k]) for values in columns.values())
         rows.append((label, "%", "0", *errors))
-    return Table(
-        columns=("parameter", "unit", "reference", *columns),
-        rows=tuple(rows),
-        title="Table 3: reference and estimates; of ours, the run with the median cost",
-        name="table-3-parameters",
-        text_columns=2,
-    )
+    return Table((), tuple(rows), name="table-3-parameters")
 
 
 def search_table(results: QuantumResults) -> Table:
@@ -108,8 +95,7 @@ def search_table(results: QuantumResults) -> Table:
             1e6 * float(np.median(results.search(case[0], "seconds", *case[1:]))) / 150.0, 3
         ),
     }
-    title = "The search of eq. (20), all readings"
-    table = table_of("searches", title, SEARCH_CASES, columns, text_columns=3)
+    table = table_of("searches", SEARCH_CASES, columns, text_columns=3)
     rows = []
     for name, (com, moment) in MAPE.items():
         mean, std = FITNESS[name]
@@ -134,21 +120,7 @@ def clamp_table(results: QuantumResults) -> Table:
                 cells.append(f"{value:.2f}{spread}")
             cells += [number(float(np.median(results.clamped(*s, "converged"))), 3) for s in swarms]
             rows.append((kind, *cells))
-    names = ("PSO", "QPSO")
-    ratios = ("MAPE", "MAPE of inertia", "cost", "iterations")
-    return Table(
-        columns=(
-            "clamps",
-            *(f"{swarm}'s clamp" for swarm in names),
-            *(f"{swarm}'s MAPE [%]" for swarm in names),
-            *(f"ratio: {what} (95 %)" for what in ratios),
-            *(f"{swarm}'s iterations" for swarm in names),
-        ),
-        rows=tuple(rows),
-        title=f"Clamps as shares of the ranges, w = .99, box of ± {100.0 * BOX:g} %; MAPE of the "
-        "centers of mass; ratios: PSO's over QPSO's",
-        name="clamps",
-    )
+    return Table((), tuple(rows), name="clamps")
 
 
 def kinematics_table(results: QuantumResults) -> Table:
@@ -167,11 +139,7 @@ def kinematics_table(results: QuantumResults) -> Table:
         ("poses with kappa(J) above 1000", "%", 100.0 * compared["singular"]),
     )  # fmt: skip
     return Table(
-        columns=("what", "unit", "value"),
-        rows=tuple((what, unit, number(value, 3)) for what, unit, value in rows),
-        title=f"The paper's kinematics against the URDF's, {compared['poses']} random poses",
-        name="kinematics",
-        text_columns=2,
+        (), tuple((what, unit, number(value, 3)) for what, unit, value in rows), name="kinematics"
     )
 
 
@@ -189,14 +157,8 @@ def table_4(results: QuantumResults) -> Table:
                 cells += [number(TRACKING[scenario, model][k]), ours]
             rows.append((scenario, model, *cells))
     names = ("rise time [s]", "settling time [s]", "overshoot [%]", "steady-state error [%]")
-    columns = [f"{name}, {who}" for name in names for who in ("printed", "ours")]
-    return Table(
-        columns=("scenario", "model", *columns),
-        rows=tuple(rows),
-        title="Table 4: step-like start (ours: a joint step; the paper does not define it)",
-        name="table-4-tracking",
-        text_columns=2,
-    )
+    [f"{name}, {who}" for name in names for who in ("printed", "ours")]
+    return Table((), tuple(rows), name="table-4-tracking")
 
 
 def loop_table(results: QuantumResults) -> Table:
@@ -224,21 +186,13 @@ def loop_table(results: QuantumResults) -> Table:
                 )
             )
     joints = ("joint 1", "joint 2", "joint 3")
-    torque = (
+    (
         f"torque difference to the reference's, {when}, {j} [mN m]"
         for when in ("whole lap", f"after {SETTLED:g} s")
         for j in joints
     )
     error = (f"RMS error, {j} [mrad]" for j in joints)
-    columns = ("energy of joint 2, absolute [J]", "signed [J]", "torque rate of joint 2 [N m/s]")
-    return Table(
-        columns=("scenario", "model", *torque, *columns, *error),
-        rows=tuple(rows),
-        title=f"The circle of {results.lap:.0f} s under sliding-mode control, means over the runs "
-        "(nominal: one)",
-        name="closed-loop",
-        text_columns=2,
-    )
+    return Table((), tuple(rows), name="closed-loop")
 
 
 def network_table(results: QuantumResults) -> Table:
@@ -258,14 +212,7 @@ def network_table(results: QuantumResults) -> Table:
                 str(errors[0].size),
             )
         )
-    columns = ("network", "region", "iterations or epochs", "training [mm]", "validation [mm]")
-    return Table(
-        columns=(*columns, "worst [mm]", "poses left out", "samples", "runs"),
-        rows=tuple(rows),
-        title="Position error of the network (mean distance; means over the runs)",
-        text_columns=2,
-        name="network",
-    )
+    return Table((), tuple(rows), name="network")
 
 
 def torque_table(results: QuantumResults) -> Table:
@@ -284,14 +231,8 @@ def torque_table(results: QuantumResults) -> Table:
                 number(1e3 * float(np.median(results.torque(name, "seconds"))), 3),
             )
         )
-    joints = (f"residual {name} [N m]" for name in results.joints)
-    columns = ("method", "cost over its minimum", "parameter error / std of WLS")
-    return Table(
-        columns=(*columns, *joints, "evaluations", "time [ms]"),
-        rows=tuple(rows),
-        title="The same swarms on torques from the engine, medians over the logs",
-        name="torque-data",
-    )
+    (f"residual {name} [N m]" for name in results.joints)
+    return Table((), tuple(rows), name="torque-data")
 
 
 def all_tables(results: QuantumResults) -> tuple[Table, ...]:

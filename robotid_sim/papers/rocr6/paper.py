@@ -39,4 +39,5 @@ def _facts(results: RwpsoResults) -> dict[str, Any]:
         "six": designs[6]["condition"],
         "best_draw": designs[6]["condition_of_best_draw"],
         "runs": len(results.cell),
+        "search_runs": len(results.deviations),
     }

@@ -26,8 +26,7 @@ def geometry() -> Table:
         (str(k + 1), alpha, f"{a:g}", f"{d:g}", offset)
         for k, (alpha, a, d, offset) in enumerate(TABLE_1)
     )
-    columns = ("link", "α_(i-1) [rad]", "a_(i-1) [m]", "d_i [m]", "offset of θ_i [rad]")
-    return Table(columns=columns, rows=rows, title="Table 1, as printed", name="table-1")
+    return Table((), rows, name="table-1")
 
 
 def parameters(results: RwpsoResults) -> Table:
@@ -39,9 +38,7 @@ def parameters(results: RwpsoResults) -> Table:
     for k, (name, printed) in enumerate(TABLE_2.items()):
         cells = (_spread(estimates[m][:, k]) for m in methods)
         rows.append((name, basis.groupings[k], basis.units[k], f"{printed:g}", *cells))
-    columns = ("parameter", "sum", "unit", "published, here the truth", *methods)
-    title = "Table 2: mean ± deviation over the runs"
-    return Table(columns, tuple(rows), title, text_columns=3, name="table-2")
+    return Table((), tuple(rows), name="table-2")
 
 
 def _spread(values: Float1D) -> str:
@@ -69,8 +66,8 @@ def searches(results: RwpsoResults) -> Table:
             lambda m: [f"{v:.3g}" for v in 1e3 * results.three(m, "unseen_rms").mean(axis=0)],
         ),
     }
-    title = f"Joints 1 to 3, means over {len(results.deviations)} runs"
-    return table_of("searches", title, ("LS", "WLS", *METHODS), columns)
+    f"Joints 1 to 3, means over {len(results.deviations)} runs"
+    return table_of("searches", ("LS", "WLS", *METHODS), columns)
 
 
 def residuals(results: RwpsoResults) -> Table:
@@ -78,8 +75,7 @@ def residuals(results: RwpsoResults) -> Table:
     rows = [(f"{m}, published", *_rounded(TABLE_3[m])) for m in PAPER_METHODS]
     rows += [(m, *_rounded(results.six(m, "measured_rms").mean(axis=0))) for m in ESTIMATORS]
     rows.append(("noise of the torque, given", *_rounded(TORQUE_NOISE)))
-    title = "Table 3: RMS of measured less predicted torque on the verification trajectory [N m]"
-    return Table(("method", *JOINTS), tuple(rows), title, name="table-3")
+    return Table((), tuple(rows), name="table-3")
 
 
 def true_residuals(results: RwpsoResults) -> Table:
@@ -88,8 +84,7 @@ def true_residuals(results: RwpsoResults) -> Table:
         (m, *_rounded(results.six(m, "true_rms").mean(axis=0)), str(_evaluations(results, m)))
         for m in ESTIMATORS
     )
-    title = "RMS of true less predicted torque on the verification trajectory [N m]"
-    return Table(("method", *JOINTS, "evaluations"), rows, title, name="table-3-true")
+    return Table((), rows, name="table-3-true")
 
 
 def _evaluations(results: RwpsoResults, method: str) -> int:
@@ -110,8 +105,7 @@ def gains(results: RwpsoResults) -> Table:
     for method in ("LS-PSO", "WLS-PSO", "LS", "WLS"):
         gain = results.gains(method).mean(axis=0)
         rows.append((f"over {method}", *(f"{v:.1f}" for v in gain)))
-    title = "Gain of WLS-RWPSO in RMS [%]; negative: it is worse"
-    return Table(("gain", *JOINTS), tuple(rows), title, name="gains")
+    return Table((), tuple(rows), name="gains")
 
 
 def filters(results: RwpsoResults) -> Table:
@@ -122,8 +116,7 @@ def filters(results: RwpsoResults) -> Table:
         for where, text in places.items()
         for name in FILTERS
     ]
-    title = "RMS distance from the true torque [N m]"
-    return Table(("torque", "where", *JOINTS), tuple(rows), title, text_columns=2, name="filters")
+    return Table((), tuple(rows), name="filters")
 
 
 def six_joints(results: RwpsoResults) -> Table:
@@ -139,21 +132,13 @@ def six_joints(results: RwpsoResults) -> Table:
         )
         for k, (name, unit) in enumerate(zip(first["names"], first["units"], strict=True))
     ]
-    return Table(
-        columns=("parameter", "unit", "true", *methods),
-        rows=tuple(rows),
-        title="Base parameters of all six joints, run 1",
-        text_columns=2,
-        name="six-joints",
-    )
+    return Table((), tuple(rows), name="six-joints")
 
 
 def ranks(results: RwpsoResults) -> Table:
     """Return the numbers of base parameters, and the conditions of the excitations."""
     rows = [(where, str(rank)) for where, rank in results.ranks.items()]
-    return Table(
-        ("model", "base parameters"), tuple(rows), "Base parameters", name="base-parameters"
-    )
+    return Table((), tuple(rows), name="base-parameters")
 
 
 def all_runs(results: RwpsoResults) -> Table:
@@ -171,8 +156,8 @@ def all_runs(results: RwpsoResults) -> Table:
             rows.append(("six joints", method, str(k), "", *map(repr, errors.tolist())))
     width = max(len(row) for row in rows)
     padded = tuple((*row, *[""] * (width - len(row))) for row in rows)
-    columns = ("problem", "method", "run", "fitness", *(f"RMS {joint}" for joint in JOINTS))
-    return Table(columns, padded, text_columns=2, name="runs")
+    ("problem", "method", "run", "fitness", *(f"RMS {joint}" for joint in JOINTS))
+    return Table((), padded, name="runs")
 
 
 def all_tables(results: RwpsoResults) -> tuple[Table, ...]:

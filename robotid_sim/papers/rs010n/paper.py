@@ -74,6 +74,8 @@ def _facts(results: BeetleResults, exact: DirectSolutions) -> dict[str, Any]:
     free = {f"free_{m.lower()}": results.fitness(FREE, m).mean() for m in model.PRINTED}
     return {
         **free,
+        "runs": results.runs,
+        "samples": results.engine["samples"],
         "means": means,
         "medians": medians,
         "worst": np.abs(model.theoretical() - model.printed()).max(),

@@ -25,17 +25,6 @@ from robotid_sim.section import Table, number
 
 UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
 PARAMETER_COLUMNS = tuple(f"{name} [kg m²]" for name in model.NAMES)
-ESTIMATE_COLUMNS = (
-    "method",
-    *PARAMETER_COLUMNS,
-    "mean J [N² m²]",
-    "median J",
-    "best J",
-    "median largest error [kg m²]",
-    "evaluations",
-    "p against ELPIDSO",
-    "h",
-)
 SIGNIFICANCE = 0.05
 
 
@@ -47,12 +36,7 @@ def physical() -> Table:
     rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
     for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
         rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
-    return Table(
-        columns=("symbol", "value", "unit"),
-        rows=tuple(rows),
-        title="Table 1, rebuilt",
-        name="table-1",
-    )
+    return Table((), tuple(rows), name="table-1")
 
 
 def settings(results: ElpidsoResults) -> Table:
@@ -64,20 +48,15 @@ def settings(results: ElpidsoResults) -> Table:
         text = ", ".join(f"{name} {value}" for name, value in options.items())
         evaluations = results.exact.evaluations
         rows.append((method, text, chosen.missing, str(POPULATION), str(evaluations)))
-    columns = ("method", "settings here", "not in the text", "population", "evaluations")
-    return Table(
-        columns=columns, rows=tuple(rows), title="Table 2, rebuilt", text_columns=3, name="table-2"
-    )
+    return Table((), tuple(rows), name="table-2")
 
 
-def estimates(
-    results: ElpidsoResults, rho: float, place: int, study: ElpidsoStudy, data: str
-) -> Table:
+def estimates(results: ElpidsoResults, rho: float, place: int, study: ElpidsoStudy) -> Table:
     """Return one of Tables 3 to 7: the estimates on one trajectory.
 
     Parameters
     ----------
-    results : Results
+    results : ElpidsoResults
         What came out.
     rho : float
         The trajectory.
@@ -85,8 +64,6 @@ def estimates(
         Number of the table in the paper.
     study : ElpidsoStudy
         The searches on one kind of data.
-    data : str
-        That kind, in words.
     """
     floor = study.criteria[rho].floor
     rows = [
@@ -96,9 +73,8 @@ def estimates(
     if study is results.noisy:
         rows.append(_exact_row(LS_IN_BOX, "LS in the search box", study, rho, floor))
     rows += [_search_row(method, study, rho, floor) for method in SEARCHES]
-    title = f"Table {place}, rebuilt: ρ = {rho:g}, {data}"
     name = f"table-{place}{'-noise' if study is results.noisy else ''}"
-    return Table(ESTIMATE_COLUMNS, tuple(rows), title, name=name)
+    return Table((), tuple(rows), name=name)
 
 
 def _exact_row(
@@ -149,9 +125,7 @@ def final_means(name: str, data: str, study: ElpidsoStudy, methods: Sequence[str
         final = study.final(method)
         cells = (_with_spread(m, s) for m, s in zip(final, each.std(axis=0, ddof=1), strict=True))
         rows.append((method, data, *cells, f"{np.abs(final - model.TRUE).max():.2g}"))
-    columns = ("method", "data", *PARAMETER_COLUMNS, "largest error [kg m²]")
-    title = f"Table 8, rebuilt, {data}: means over runs and ρ = 0.25 … 4, ± deviation over ρ"
-    return Table(columns, tuple(rows), title, text_columns=2, name=name)
+    return Table((), tuple(rows), name=name)
 
 
 def exact_errors(results: ElpidsoResults, method: str, average: Average = "mean") -> Float1D:
@@ -176,14 +150,8 @@ def validation(results: ElpidsoResults) -> Table:
             for m in SEARCHES:
                 label = f"{m}, {average}s of the runs"
                 rows.append((label, torques, *_errors(errors_of(results, m, average))))
-    columns = [f"ρ = {rho:g}, joint {j}" for rho in model.VALIDATED for j in (1, 2)]
-    return Table(
-        columns=("method", "torques", *columns),
-        rows=tuple(rows),
-        title="Table 9, rebuilt: E_r = Σ|τ - τ̂| / Σ|τ|",
-        text_columns=2,
-        name="table-9",
-    )
+    [f"ρ = {rho:g}, joint {j}" for rho in model.VALIDATED for j in (1, 2)]
+    return Table((), tuple(rows), name="table-9")
 
 
 def _errors(values: Float1D) -> tuple[str, ...]:
@@ -207,7 +175,7 @@ def engine(results: ElpidsoResults) -> Table:
             float(np.linalg.cond(np.array(runs[rho]["exact"]["factor"]))), 4
         ),
     }
-    return table_of("engine", "Runs in the engine", runs, columns, text_columns=0)
+    return table_of("engine", runs, columns, text_columns=0)
 
 
 def differentiated(results: ElpidsoResults) -> Table:
@@ -225,9 +193,7 @@ def differentiated(results: ElpidsoResults) -> Table:
                 number(100.0 * share, 3),
             )
             rows.append((f"{noise:g}", f"{rho:g}", method, *cells))
-    columns = ("noise [rad]", "ρ", "method", *PARAMETER_COLUMNS, "J [N² m²]", "error [%]")
-    title = "The same noisy positions for all, differentiated twice"
-    return Table(columns, tuple(rows), title, text_columns=3, name="differentiated")
+    return Table((), tuple(rows), name="differentiated")
 
 
 def _excess(draw: Mapping[str, Any], method: str) -> float:
@@ -263,8 +229,7 @@ def all_runs(results: ElpidsoResults) -> Table:
             for k, run in enumerate(runs):
                 cells = (*map(repr, run["parameters"]), repr(run["excess"]), run["evaluations"])
                 rows.append((data, f"{rho:g}", method, str(k), *map(str, cells)))
-    columns = ("data", "rho", "method", "run", "alpha", "beta", "epsilon", "eta", "J - J_LS")
-    return Table((*columns, "evaluations"), tuple(rows), text_columns=3, name="runs")
+    return Table((), tuple(rows), name="runs")
 
 
 def all_tables(results: ElpidsoResults) -> tuple[Table, ...]:
@@ -275,8 +240,8 @@ def all_tables(results: ElpidsoResults) -> tuple[Table, ...]:
         physical(),
         settings(results),
         engine(results),
-        *(estimates(results, rho, k, exact, "exact data") for k, rho in places),
-        *(estimates(results, rho, k, noisy, "0.5 % torque noise") for k, rho in places),
+        *(estimates(results, rho, k, exact) for k, rho in places),
+        *(estimates(results, rho, k, noisy) for k, rho in places),
         final_means("table-8", "exact", exact, ("LS", *SEARCHES)),
         final_means("table-8-noise", "0.5 % noise", noisy, ("LS", LS_IN_BOX, *SEARCHES)),
         validation(results),
