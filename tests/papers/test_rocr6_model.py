@@ -5,8 +5,8 @@ import pytest
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.fitness import SquaredFitness
-from robotid_sim.measurement import Log, Motion
-from robotid_sim.measurement.log import Truth
+from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.inertia import inconsistency
 from robotid_sim.model.parameters import inertial_slice
 from robotid_sim.papers.rocr6.campaign import base_ranks

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.optim import OPTIMIZERS, minimize
+from robotid_sim.optim import OPTIMIZERS
+from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso_qubit import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.irb140.published import (

@@ -9,7 +9,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.estimation import ESTIMATORS, Estimate
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters

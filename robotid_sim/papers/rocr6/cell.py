@@ -7,20 +7,24 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant, substeps_for
-from robotid_sim.estimation import ESTIMATORS, LinearProblem, build_problem
-from robotid_sim.experiment import rollout
-from robotid_sim.measurement import SENSORS, Log, Motion, measure
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3
 from robotid_sim.papers.rocr6.searches import BOX, CLAMP
-from robotid_sim.preprocess import Butterworth
+from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.torque_filters import five_point_cubic, kalman_torque, likelihood_gain
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.estimation import LinearProblem, OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.fitness import SquaredFitness
+from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting

@@ -9,16 +9,17 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import thinned
-from robotid_sim.control import ComputedTorque
+from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.engine.plant import Plant
-from robotid_sim.estimation import LinearProblem, WeightedLeastSquares
 from robotid_sim.estimation.fitness import AbsoluteFitness
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.swarm_design import DesignCost
-from robotid_sim.experiment import rollout
+from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model import parameters
-from robotid_sim.optim import minimize
+from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rs010n import excitation, model
 from robotid_sim.streams import named_stream

@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.engine.plant import Plant
-from robotid_sim.experiment import rollout
+from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.robot import Robot
