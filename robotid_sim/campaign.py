@@ -146,22 +146,21 @@ def run_trials(
         raise OptionError(f"two trials are named '{twice}'")
     make_folder(folder)
     call = _CachedCall(folder)
-    keys = [trial.key for trial in trials]
-    cached = [_cached(t, folder).check_call_in_cache(*k) for t, k in zip(trials, keys, strict=True)]
-    work = list(zip(trials, keys, strict=True))
-    missing = [item for item, there in zip(work, cached, strict=True) if not there]
-    done = len(trials) - len(missing)
+    work = [(trial, trial.key) for trial in trials]
+    cached = [_cached(trial, folder).check_call_in_cache(*key) for trial, key in work]
+    # The same work under two names is done once.
+    missing = {key: trial for (trial, key), there in zip(work, cached, strict=True) if not there}
+    done = sum(cached)
     if trials:
         progress(done / len(trials))
-    fresh = iter(
-        map_tasks(
-            call,
-            missing,
-            workers,
-            lambda share: progress((done + share * len(missing)) / len(trials)),
-        )
+    results = map_tasks(
+        call,
+        [(trial, key) for key, trial in missing.items()],
+        workers,
+        lambda share: progress((done + share * (len(trials) - done)) / len(trials)),
     )
-    return [call(w) if there else next(fresh) for w, there in zip(work, cached, strict=True)]
+    fresh = dict(zip(missing, results, strict=True))
+    return [fresh[key] if key in fresh else call((trial, key)) for trial, key in work]
 
 
 @contextmanager

@@ -52,6 +52,14 @@ def test_finished_trials_are_read_and_not_run(tmp_path) -> None:
     assert shares == pytest.approx([0.6, 0.8, 1.0])
 
 
+def test_the_same_work_under_two_names_is_done_once(tmp_path) -> None:
+    (trial,) = trials(tmp_path, [1])
+    twin = Trial("twin", trial.function, trial.parameters)
+    first, second = run_trials([trial, twin], tmp_path / "store")
+    assert first == second
+    assert calls(tmp_path) == 1
+
+
 def test_processes_cache_what_they_finish(tmp_path) -> None:
     fresh = run_trials(trials(tmp_path, range(3)), tmp_path / "store", workers=2)
     assert run_trials(trials(tmp_path, range(3)), tmp_path / "store") == fresh

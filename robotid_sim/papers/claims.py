@@ -220,5 +220,7 @@ def claim_row(claim: Claim) -> dict[str, Any]:
         "within": claim.within,
         "outcome": claim.outcome,
         "holds": {name: part.text for name, part in claim.holds.items()},
-        "conditions": list(claim.standing_conditions) if claim.verdict == "conditional" else [],
+        "conditions": list(claim.standing_conditions)
+        if claim.shown_verdict == "conditional"
+        else [],
     }
