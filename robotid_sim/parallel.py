@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.errors import OptionError
 
-Task = TypeVar("Task")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -34,8 +34,8 @@ def no_progress(share: float) -> None:
 
 
 def map_tasks(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     workers: int = 1,
     progress: Callable[[float], None] = no_progress,
 ) -> list[Result]:
@@ -91,8 +91,8 @@ def _inside_a_worker() -> bool:
 
 
 def _in_processes(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     workers: int,
     progress: Callable[[float], None],
     results: dict[int, Result],
@@ -110,8 +110,8 @@ def _in_processes(
 
 
 def _collect(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     workers: int,
     progress: Callable[[float], None],
     results: dict[int, Result],
@@ -138,7 +138,7 @@ def _collect(
 
 
 def _numbered(
-    function: Callable[[Task], Result], number: int, task: Task
+    function: Callable[[Item], Result], number: int, task: Item
 ) -> tuple[int, Result | None, Exception | None]:
     try:
         return number, _alone(function, task), None
@@ -147,7 +147,7 @@ def _numbered(
         return number, None, error
 
 
-def _alone(function: Callable[[Task], Result], task: Task) -> Result:
+def _alone(function: Callable[[Item], Result], task: Item) -> Result:
     """Run a task on one BLAS thread, with the libraries that its module has loaded by now."""
     with threadpool_limits(1):
         return function(task)

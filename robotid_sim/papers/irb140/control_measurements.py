@@ -102,7 +102,8 @@ def _table_4(results: QuantumResults, scenario: str, k: int) -> Measured:
     factor = 100.0 if unit == "%" else 1.0
     values = {m: factor * results.step(scenario, m, STEP_KEYS[k]) for m in SHOWN}
     if not all(np.isfinite(value).all() for value in values.values()):
-        return measured("some runs never do", worst_step=np.nan, means="the disturbance does not end")
+        means = "the disturbance does not end"
+        return measured("some runs never do", worst_step=np.nan, means=means)
     apart = values["PSO"] - values["reference"]
     return measured(
         float(apart.mean()),
