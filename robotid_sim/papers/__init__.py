@@ -1,13 +1,12 @@
 """Published systems, reproduced: one package a paper."""
 
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.irb120 import MutatingSwarmPaper
-from robotid_sim.papers.irb140 import QuantumSwarms
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.rocr6 import Rocr6WlsRwpso
-from robotid_sim.papers.rs010n import AnnealedBeetlePaper
-from robotid_sim.papers.twolink import TwoLinkElpidso
+from robotid_sim.papers.irb120.paper import MutatingSwarmPaper
+from robotid_sim.papers.irb140.paper import QuantumSwarms
+from robotid_sim.papers.paper import Paper
+from robotid_sim.papers.rocr6.paper import Rocr6WlsRwpso
+from robotid_sim.papers.rs010n.paper import AnnealedBeetlePaper
+from robotid_sim.papers.twolink.paper import TwoLinkElpidso
 
 PAPERS: dict[str, Paper] = {
     "twolink-elpidso": TwoLinkElpidso(),
@@ -38,6 +37,3 @@ def describe_papers() -> list[dict[str, str]]:
         {"name": name, "summary": paper.summary, "source": paper.citation}
         for name, paper in PAPERS.items()
     ]
-
-
-__all__ = ["PAPERS", "Claim", "Lab", "Paper", "Reproduction", "describe_papers", "find_paper"]
