@@ -9,9 +9,9 @@ from typing import Any, TypeVar, cast
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.parallel import LokyBackend, get_active_backend
-from threadpoolctl import threadpool_limits
 
 from robotid_sim.errors import OptionError
+from robotid_sim.threads import one_blas_thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -149,7 +149,7 @@ def _numbered(
 
 def _alone(function: Callable[[Item], Result], task: Item) -> Result:
     """Run a task on one BLAS thread, with the libraries that its module has loaded by now."""
-    with threadpool_limits(1):
+    with one_blas_thread():
         return function(task)
 
 

@@ -14,6 +14,7 @@ from robotid_sim.files import make_folder, read_json
 from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
 from robotid_sim.study.study import versions
 
@@ -34,6 +35,7 @@ def reproduce(
     runs: Annotated[
         int | None, typer.Option(min=1, help="Runs a method.  [default: the paper's number]")
     ] = None,
+    plugin: options.Plugins = None,
     workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.", min=0)] = 0,
     json: options.Json = False,
@@ -46,6 +48,7 @@ def reproduce(
     if a number misses the band that an honest implementation reaches.
     """
     del verbose, debug
+    load_plugins(plugin or ())
     chosen = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
     for each in chosen:
         each.require()

@@ -1,6 +1,6 @@
 """Published systems, reproduced: one package a paper."""
 
-from robotid_sim.errors import UnknownNameError
+from robotid_sim.errors import PluginError, UnknownNameError
 from robotid_sim.papers.irb120.paper import MutatingSwarmPaper
 from robotid_sim.papers.irb140.paper import QuantumSwarms
 from robotid_sim.papers.paper import Paper
@@ -16,6 +16,20 @@ PAPERS: dict[str, Paper] = {
     "irb140-qpso": QuantumSwarms(),
 }
 """The papers by name."""
+
+
+def register_paper(paper: Paper) -> Paper:
+    """Add a paper of the user's own, whose ``claims.toml`` stands beside its module.
+
+    Raises
+    ------
+    PluginError
+        If there is a paper of that name.
+    """
+    if paper.name in PAPERS:
+        raise PluginError(f"paper '{paper.name}' would shadow one that exists; choose another name")
+    PAPERS[paper.name] = paper
+    return paper
 
 
 def find_paper(name: str) -> Paper:

@@ -1,10 +1,10 @@
 """What every reproduction of a paper has in common."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -96,8 +96,8 @@ class Paper(ABC):
     @cached_property
     def sheet(self) -> ClaimSheet:
         """What the paper is, claims, and does not say."""
-        package = type(self).__module__.rpartition(".")[0]
-        return read_sheet(Path(str(files(package))) / "claims.toml")
+        module = sys.modules[type(self).__module__]
+        return read_sheet(Path(str(module.__file__)).with_name("claims.toml"))
 
     @property
     def title(self) -> str:

@@ -123,11 +123,11 @@ class ClaimSheet(BaseModel):
     citation: str
     summary: str
     finding: str
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     """What the paper does not say."""
-    section: tuple[PrintedSection, ...]
-    figure: tuple[PrintedFigure, ...]
-    table: tuple[PrintedTable, ...]
+    section: tuple[PrintedSection, ...] = ()
+    figure: tuple[PrintedFigure, ...] = ()
+    table: tuple[PrintedTable, ...] = ()
     claim: tuple[PrintedClaim, ...]
 
     def tables(self, facts: Mapping[str, Any], tables: Sequence[Table]) -> dict[str, Table]:

@@ -2,8 +2,6 @@
 
 from typing import Any, ClassVar
 
-from threadpoolctl import threadpool_limits
-
 from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb120 import figures, model, tables
 from robotid_sim.papers.irb120.campaign import MupsoResults, run_campaign
@@ -13,6 +11,7 @@ from robotid_sim.papers.irb120.optimum import published_motions
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.streams import named_stream
+from robotid_sim.threads import one_blas_thread
 
 
 class MutatingSwarmPaper(Paper):
@@ -23,7 +22,7 @@ class MutatingSwarmPaper(Paper):
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run the searches, identify along the best motion; see `Paper`."""
         results = run_campaign(lab)
-        with threadpool_limits(1):  # the bits of QR depend on the number of threads
+        with one_blas_thread():  # the bits of QR depend on the number of threads
             rng = named_stream(lab.seed, PAPER, "noise")
             identified = identify(model.problem(), results.best, rng)
             motions = published_motions()

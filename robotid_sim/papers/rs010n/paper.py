@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.optim.sedsabso import AnnealedBeetleSwarm
@@ -14,6 +13,7 @@ from robotid_sim.papers.rs010n.campaign import BeetleResults, run_campaign
 from robotid_sim.papers.rs010n.measurements import DirectSolutions, measurements
 from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, PAPER
+from robotid_sim.threads import one_blas_thread
 
 
 class AnnealedBeetlePaper(Paper):
@@ -24,7 +24,7 @@ class AnnealedBeetlePaper(Paper):
     def reproduce(self, lab: Lab) -> Reproduction:
         """Find the excitation, run the searches and the engine; see `Paper`."""
         results = run_campaign(lab)
-        with threadpool_limits(1):  # the bits of least squares depend on the number of threads
+        with one_blas_thread():  # the bits of least squares depend on the number of threads
             exact = _exact(results)
             return self.reproduction(
                 lab,
