@@ -64,9 +64,9 @@ _WITH_ENGINE = {
 
 __all__ = [
     "Butterworth",
-    "ComputedTorque",
     "Cell",
     "Comparison",
+    "ComputedTorque",
     "Consistent",
     "EncoderNoise",
     "EncoderQuantization",
