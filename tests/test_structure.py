@@ -124,3 +124,9 @@ def test_the_map_in_the_readme_is_that_of_the_layers():
 def test_the_map_in_the_readme_says_what_the_package_says(row, name, text):
     docstring = import_module(f"robotid_sim.{name.removesuffix('/')}").__doc__
     assert text == docstring.splitlines()[0].removesuffix(".")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "bench").glob("*.py")), ids=lambda p: p.stem)
+def test_a_bench_still_imports(path, monkeypatch):
+    monkeypatch.syspath_prepend(path.parent)
+    import_module(path.stem)

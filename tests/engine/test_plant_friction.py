@@ -11,7 +11,8 @@ from robots import urdf_path
 from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
-from robotid_sim.engine.plant import Plant, substeps_for
+from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.substeps import substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions

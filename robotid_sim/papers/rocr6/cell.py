@@ -10,7 +10,8 @@ from robotid_sim.chart import thinned
 from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.engine.plant import Plant, substeps_for
+from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.substeps import substeps_for
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.experiment.rollout import rollout
