@@ -14,6 +14,13 @@ from robotid_sim.trajectory.reference import Reference
 
 _log = logging.getLogger(__name__)
 
+BANDWIDTH = 50.0
+"""Smallest bandwidth of a loop, if none is asked for [rad/s]."""
+ERROR = 0.01
+"""Tracking error to keep under the disturbance, if none is asked for [rad or m]."""
+DISTURBANCE = 0.4
+"""Disturbance bound over the peak torque of the path, if none is asked for."""
+
 THINNEST_LAYER = 1e-3
 """Boundary layer of a joint that needs no torque along the path [rad/s or m/s]."""
 
@@ -83,10 +90,10 @@ class LoopGains:
         path: Reference,
         *,
         rate: float,
-        disturbance: float = 0.4,
+        disturbance: float = DISTURBANCE,
         uncertainty: float = 0.3,
-        error: float = 0.01,
-        bandwidth: float = 50.0,
+        error: float = ERROR,
+        bandwidth: float = BANDWIDTH,
         frequency: float = 1.0,
     ) -> Self:
         """Return gains for a path, a disturbance bound and a wanted error.

@@ -15,7 +15,9 @@ from robotid_sim.excitation.optimal import GradientSearch
 from robotid_sim.excitation.swarm_design import Handling, SwarmSearch
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.measurement.presets import preset
+from robotid_sim.model.perturb import SCALE
 from robotid_sim.plugins import load_plugins
+from robotid_sim.study.nominal import MISMATCH
 from robotid_sim.validation.closed_loop import Comparison
 
 
@@ -70,9 +72,9 @@ class NominalConfig(_Section):
 
     file: Path | None = None
     """A URDF; default is the plant, perturbed."""
-    scale: float = Field(default=0.2, ge=0.0, lt=1.0)
+    scale: float = Field(default=SCALE, ge=0.0, lt=1.0)
     """Relative size of the perturbation."""
-    mismatch: tuple[float, float] = (0.05, 0.30)
+    mismatch: tuple[float, float] = MISMATCH
     """Band of the relative RMS torque mismatch that every joint shall have."""
 
 
