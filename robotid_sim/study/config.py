@@ -21,6 +21,10 @@ from robotid_sim.study.nominal import MISMATCH
 from robotid_sim.validation.closed_loop import Comparison
 
 
+_COMPARISON = Comparison()
+"""Whose names are the defaults of section `control`."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -200,17 +204,17 @@ class ControlConfig(_Section):
 
     enabled: bool = True
     """Run it; if false its part of the result is empty and the verdict is without it."""
-    controllers: tuple[str, ...] = Field(default=("sliding-mode",), min_length=1)
+    controllers: tuple[str, ...] = Field(default=tuple(_COMPARISON.controllers), min_length=1)
     """Controllers that run with every model; the first one decides the verdict."""
-    baselines: tuple[str, ...] = ("computed-torque", "gravity-pd")
+    baselines: tuple[str, ...] = tuple(_COMPARISON.baselines)
     """Controllers that run with the identified model only, on the first fast path."""
     models: tuple[str, ...] = ()
     """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
     tasks: dict[str, dict[str, Any]] = Field(
-        default_factory=lambda: dict(_DEFAULT_TASKS), min_length=1
+        default_factory=lambda: {name: {} for name in _COMPARISON.tasks}, min_length=1
     )
     """Tasks by name with their options."""
-    scenarios: tuple[str, ...] = Field(default=("undisturbed", "sinusoidal"), min_length=1)
+    scenarios: tuple[str, ...] = Field(default=tuple(_COMPARISON.scenarios), min_length=1)
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""
     conditions: dict[str, dict[str, float]] = Field(default_factory=dict)
     """Options by condition."""
@@ -243,7 +247,6 @@ class VerdictLimits(_Section):
     """Largest torque error of the identified model over the nominal one's, along the laps."""
 
 
-_DEFAULT_TASKS: dict[str, dict[str, Any]] = {"circle": {}, "joint-step": {}}
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
 
 
