@@ -20,9 +20,12 @@ from robotid_sim.plugins import load_plugins
 from robotid_sim.study.nominal import MISMATCH
 from robotid_sim.validation.closed_loop import Comparison
 
-
 _COMPARISON = Comparison()
 """Whose names are the defaults of section `control`."""
+
+
+def _default_tasks() -> dict[str, dict[str, Any]]:
+    return {name: {} for name in _COMPARISON.tasks}
 
 
 class _Section(BaseModel):
@@ -210,9 +213,7 @@ class ControlConfig(_Section):
     """Controllers that run with the identified model only, on the first fast path."""
     models: tuple[str, ...] = ()
     """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
-    tasks: dict[str, dict[str, Any]] = Field(
-        default_factory=lambda: {name: {} for name in _COMPARISON.tasks}, min_length=1
-    )
+    tasks: dict[str, dict[str, Any]] = Field(default_factory=_default_tasks, min_length=1)
     """Tasks by name with their options."""
     scenarios: tuple[str, ...] = Field(default=tuple(_COMPARISON.scenarios), min_length=1)
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""
