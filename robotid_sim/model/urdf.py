@@ -36,7 +36,6 @@ class UrdfLink:
     name: str
     line: int
     phi: Float1D
-    has_inertial: bool
     shapes: tuple[GeometryShape, ...]
 
 
@@ -241,7 +240,7 @@ class _Reader:
         shapes += [
             s for e in element.findall("collision") if (s := self.shape(e, owner, collision=True))
         ]
-        return UrdfLink(name, _line(element), phi, inertial is not None, tuple(shapes))
+        return UrdfLink(name, _line(element), phi, tuple(shapes))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:
         mass_element, tensor = element.find("mass"), element.find("inertia")

@@ -24,7 +24,6 @@ from robotid_sim.papers.twolink.trials import SETTINGS
 from robotid_sim.section import Table, number
 
 UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
-PARAMETER_COLUMNS = tuple(f"{name} [kg m²]" for name in model.NAMES)
 SIGNIFICANCE = 0.05
 
 
