@@ -28,7 +28,6 @@ from robotid_sim.study.build import (
     build_robot,
 )
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.scoring import describe_run
 from robotid_sim.study.stages import compared_models, lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
@@ -106,10 +105,9 @@ def validate(
         models = compared_models(lifted.robot, estimates, nominal, basis, others)
         loop = closed_loop(cell, nominal, models, rng, comparison, workers=count, progress=progress)
         save_failures(loop, diverged.parent)
-    described = [describe_run(run) for run in loop.runs]
     checks = loop_checks(plant, loop, study.validation)
     content = _content(plant, chosen, lifted, predicted, loop)
-    content["control"] = [run.model_dump(mode="json") for run in described]
+    content["control"] = [run.content() for run in loop.runs]
     content["checks"] = [check.model_dump(mode="json") for check in checks]
     if out is not None:
         write_json(out, "validation", 1, content)

@@ -132,10 +132,10 @@ def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
         quantities[f"IAE [m{unit} s]"] = _milli(_sum_of(kept, lambda run: run.iae))
         quantities[f"ITAE [m{unit} s²]"] = _milli(_sum_of(kept, lambda run: run.itae))
     quantities |= {
-        "tool RMS [mm]": lambda run: MILLI * run.tip.rms,
-        "tool largest [mm]": lambda run: MILLI * run.tip.largest,
-        "tool IAE [mm s]": lambda run: MILLI * run.tip.iae,
-        "tool ITAE [mm s²]": lambda run: MILLI * run.tip.itae,
+        "tool RMS [mm]": lambda run: MILLI * run.tip_rms_error,
+        "tool largest [mm]": lambda run: MILLI * run.tip_max_error,
+        "tool IAE [mm s]": lambda run: MILLI * run.tip_iae,
+        "tool ITAE [mm s²]": lambda run: MILLI * run.tip_itae,
     }
     return _table(loop, quantities, "Tracking errors of all cases")
 
@@ -164,7 +164,7 @@ def steps_table(loop: ClosedLoop) -> Table:
     quantities: dict[str, Quantity] = {}
     sides: Mapping[str, Callable[[ControlRun], StepMetrics | None]] = {
         "": lambda run: run.step,
-        "tool ": lambda run: run.tip.step,
+        "tool ": lambda run: run.tip_step,
     }
     for side, step_of in sides.items():
         quantities[f"{side}rise [s]"] = _of_step(step_of, lambda s: s.rise_time)
