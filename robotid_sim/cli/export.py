@@ -1,7 +1,6 @@
 """``robotid export``: a robot for other tools."""
 
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,7 @@ class Format(StrEnum):
     MJCF = "mjcf"
 
 
-@partial(options.for_study, side_car=".toml")
+@options.for_study(side_car=".toml")
 def export(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="File to write.")],

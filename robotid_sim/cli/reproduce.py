@@ -15,6 +15,7 @@ from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.progress import Progress
+from robotid_sim.section import Table
 from robotid_sim.study.study import versions
 
 ALL = "all"
@@ -152,6 +153,7 @@ def _print(found: Reproduction) -> None:
                 row = [claim.name, verdict, published, ours, band, met]
                 rows.append([row[0], *(_short(cell) for cell in row[1:])])
     columns = ["claim", "verdict", "published", "ours", "band", "met"]
-    output.print_table(f"{found.paper.title}", columns, rows, text_columns=2)
+    cells = tuple(map(tuple, rows))
+    output.print_table(Table(tuple(columns), cells, found.paper.title, text_columns=2))
     output.print_line(found.finding)
     output.print_line()

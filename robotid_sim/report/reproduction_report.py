@@ -7,7 +7,7 @@ from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Reproduction
 from robotid_sim.report.page import Page
-from robotid_sim.section import Link, Section, Table, csv_table, number
+from robotid_sim.section import PageLink, Section, Table, csv_table, number
 
 HEADINGS = {
     "reproduced": "What holds",
@@ -95,7 +95,7 @@ def _papers(found: Sequence[Reproduction]) -> Section:
 
 
 def _paper(found: Reproduction) -> Section:
-    page = Link("All claims, tables and figures", f"{found.paper.name}/report.html")
+    page = PageLink("All claims, tables and figures", f"{found.paper.name}/report.html")
     return Section(title=found.paper.title, text=found.finding, links=(page,))
 
 

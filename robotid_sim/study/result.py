@@ -149,6 +149,11 @@ class StudyResult(_Model):
     timings: dict[str, float]
     verdict: VerdictResult
 
+    @property
+    def chosen_estimate(self) -> EstimateResult:
+        """The estimate that the identified robot is made from."""
+        return next(e for e in self.estimates if e.estimator == self.chosen)
+
     def content(self) -> dict[str, Any]:
         """Return the result as JSON values."""
         return self.model_dump(mode="json", by_alias=True)

@@ -7,6 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Line, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import HUES, joint_role
+from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun, Trace
 from robotid_sim.validation.summary import (
@@ -272,8 +273,3 @@ def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Line:
     style: Style = "dashed" if run.model == TRUE else "solid"
     width = 1.6 if run.model == TRUE else 1.0
     return Line(t, y, run.model, role, style=style, width=width)
-
-
-def torque_unit(unit: str) -> str:
-    """Return the unit of a joint's torque or force from that of its position."""
-    return "N" if unit == "m" else "N m"
