@@ -28,7 +28,7 @@ def identification_report(nominal: Robot, log: Log, fit: Identification, recipe:
     Parameters
     ----------
     nominal : Robot
-        What was known before.
+        The nominal model.
     log : Log
         The log.
     fit : Identification

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float
-from robotid_sim.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space
+from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space
 from robotid_sim.report.ticks import apart, symlog_candidates
 
 DASHES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
@@ -98,7 +98,7 @@ def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
 
 def _look(mark: Mark, panel: Panel) -> dict[str, Any]:
     color = f"role:{mark.color}"
-    if isinstance(mark, Line):
+    if isinstance(mark, Curve):
         line = {"color": color, "width": 1.5 * mark.width, "dash": DASHES[mark.style]}
         return {"mode": "lines", "line": line, "hovertemplate": "%{y:.5g} at %{x:.4g}"}
     assert isinstance(mark, Points)

@@ -8,7 +8,7 @@ import pytest
 from lxml import html
 
 from robotid_sim.campaign.trials import Trial
-from robotid_sim.chart import Chart, Line, Panel
+from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import Claim, interval_of_mean
@@ -39,7 +39,7 @@ class Dice(Paper):
         trials = [Trial(f"run-{p['run']}", f"{__name__}:draw", p) for p in parameters]
         values = [result["value"] for result in lab.run("draws", trials)]
         table = Table(("run", "value"), tuple((str(k), repr(v)) for k, v in enumerate(values)))
-        line = Line(np.arange(runs), np.array(values), "draws", "identified")
+        line = Curve(np.arange(runs), np.array(values), "draws", "identified")
         chart = Chart(
             name="fig-1",
             title="Figure 1",

@@ -3,7 +3,8 @@
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Band, Chart, Line, Mark, Panel, Points, Space, Style
+from robotid_sim.chart import Band, Chart, Mark, Panel, Points, Space, Style
+from robotid_sim.chart import Curve as Line
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.irb120 import model

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Mark, Panel, Points, Space, Style, Symbol
+from robotid_sim.chart import Chart, Mark, Panel, Points, Space, Style, Symbol
+from robotid_sim.chart import Curve as Line
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
 from robotid_sim.papers.irb140.network import NETWORKS

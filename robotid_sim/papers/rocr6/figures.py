@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from robotid_sim.chart import Chart, Line, Panel, Style
+from robotid_sim.chart import Chart, Panel, Style
+from robotid_sim.chart import Curve as Line
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.rocr6.campaign import Results
 from robotid_sim.papers.rocr6.excitation import OPTIONS, trajectory_of

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Panel, Style
+from robotid_sim.chart import Chart, Panel, Style
+from robotid_sim.chart import Curve as Line
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.rs010n import excitation, model
 from robotid_sim.papers.rs010n.campaign import Results

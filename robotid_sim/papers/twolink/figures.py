@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Panel, Style
+from robotid_sim.chart import Chart, Panel, Style
+from robotid_sim.chart import Curve as Line
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, Results
 from robotid_sim.papers.twolink.model import known_torque
