@@ -139,6 +139,10 @@ class Chart:
         """Number of rows."""
         return -(-len(self.panels) // self.columns)
 
+    def is_lowest(self, k: int, columns: int) -> bool:
+        """Return whether panel k is the lowest of its column: it names the x axis for all."""
+        return k + columns >= len(self.panels)
+
     def legend(self) -> dict[str, Mark]:
         """Return one mark for every label, in the order of their first use."""
         marks: dict[str, Mark] = {}

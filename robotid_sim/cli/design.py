@@ -61,7 +61,7 @@ CsvFile = Annotated[
     typer.Option(help="Also write the (first) motion for a robot controller, way back added."),
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Say which parameters stay poorly excited and why.")
+    bool, typer.Option("--explain", help="Name the parameters that stay poorly excited, and why.")
 ]
 Compare = Annotated[
     bool, typer.Option("--compare", help=f"Also design by {', '.join(COMPARED)}, side by side.")
@@ -93,9 +93,9 @@ def design(
     """Design an optimal excitation: a Fourier series, by D-optimality unless configured otherwise.
 
     Only the nominal model is used. The solver starts from the best of many random feasible motions;
-    at Ctrl-C the best so far is written. What is written keeps all constraints on a grid ten times
-    finer than the solver's; if not, it is said what is violated by how much. Exit 1 then, and if no
-    excitation satisfies the limits.
+    at Ctrl-C the best so far is written. The constraints are checked on a grid ten times finer than
+    the solver's, and violations are printed. Exit 1 then, and if no excitation satisfies the
+    limits.
     """
     for path in filter(None, (out, report, csv)):
         require_writable(path)

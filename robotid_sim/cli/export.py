@@ -33,9 +33,9 @@ def export(
 ) -> int:
     """Write a robot for other tools, as URDF or MJCF.
 
-    A TOML file beside it takes what the format has no place for: of URDF rotor inertia, friction
-    offset and constant, and acceleration limits, which our own reader also finds in the URDF, in an
-    element that other loaders ignore; of MJCF all of these but rotor inertia.
+    A TOML file beside it holds what the format has no place for. For URDF: rotor inertia, friction
+    offset and constant, acceleration limits; an element that other loaders ignore holds them too.
+    For MJCF: all of these but rotor inertia.
     """
     require_writable(out)
     read = build_robot(robot, study.robot)

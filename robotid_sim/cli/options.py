@@ -68,7 +68,7 @@ ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Write a page with figures here (HTML).")
 ]
 ShowMotion = Annotated[bool, typer.Option("--view", help="Then show the motion in a window.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what is done.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate")

@@ -54,7 +54,7 @@ def run(
         typer.Option(help="Estimator to run beside the configured ones, repeatable."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, do nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be done; do nothing.")
     ] = False,
     view: options.ShowMotion = False,
     json: options.Json = False,

@@ -188,7 +188,7 @@ def _drawn(chart: Chart, width: float) -> Figure:
         else:
             axes = sheet.add_subplot(place)
             _draw_panel(axes, panel)
-            if k + chart.columns < len(chart.panels):  # the lowest row names the axis for all
+            if not chart.is_lowest(k, chart.columns):
                 axes.set_xlabel("")
                 axes.tick_params(labelbottom=not chart.share_x)
     if all(isinstance(panel, Panel) for panel in chart.panels):

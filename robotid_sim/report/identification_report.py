@@ -23,19 +23,7 @@ from robotid_sim.validation.prediction import predictions, rms
 
 
 def identification_report(nominal: Robot, log: Log, fit: Identification, recipe: Recipe) -> Page:
-    """Return the report of an identification; like the stage, it does not look at any truth.
-
-    Parameters
-    ----------
-    nominal : Robot
-        The nominal model.
-    log : Log
-        The log.
-    fit : Identification
-        What was identified from it.
-    recipe : Recipe
-        How to do it again.
-    """
+    """Return the report of an identification; like the stage, it does not look at any truth."""
     chosen, basis = fit.chosen, fit.basis
     with one_blas_thread():
         sections = _sections(nominal, replace(log, truth=None), fit)

@@ -200,8 +200,7 @@ def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
         top = 1.0 - row * (tall + BETWEEN) / inner
         number = "" if k == 0 else str(k + 1)
         x = [float(lefts[column]), float(lefts[column] + widths[column])]
-        # The lowest panel of a column names the axis for all.
-        title = "" if k + columns < len(chart.panels) else getattr(panel, "x_label", "")
+        title = getattr(panel, "x_label", "") if chart.is_lowest(k, columns) else ""
         domain = [round(v, 5) for v in x]
         axes[f"xaxis{number}"] = {"domain": domain, "title": {"text": title}}
         axes[f"yaxis{number}"] = {"domain": [round(max(0.0, top - tall / inner), 5), round(top, 5)]}

@@ -36,15 +36,7 @@ from robotid_sim.validation.prediction import exact_problem, predictions
 
 
 def study_report(study: Study, command: str) -> Page:
-    """Return the report of a whole study.
-
-    Parameters
-    ----------
-    study : Study
-        What was done.
-    command : str
-        The command that does it again.
-    """
+    """Return the report of a whole study; `command` does it again."""
     result, fit = study.result, study.fit
     recipe = Recipe(
         command=command,

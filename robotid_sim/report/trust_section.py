@@ -22,8 +22,8 @@ TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
 
 
-class Sayable(Protocol):
-    """A result that can say itself."""
+class Explained(Protocol):
+    """A result that describes itself."""
 
     def sentences(self) -> list[str]:
         """Return the finding in words."""
@@ -43,7 +43,7 @@ def trust_section(fit: Identification) -> tuple[Section, ...]:
             intervals = confidence_intervals(problem, chosen)
         except (RobotIdError, np.linalg.LinAlgError):
             return ()
-        notes = [*_badly_known(chosen, intervals), *_checks(fit)]
+        notes = [*_uncertain(chosen, intervals), *_checks(fit)]
     if fit.eps is not None:
         notes += fit.eps.sentences()
     section = Section(
@@ -59,8 +59,8 @@ def trust_section(fit: Identification) -> tuple[Section, ...]:
     return (section,)
 
 
-def _badly_known(chosen: Estimate, intervals: Intervals) -> list[str]:
-    """Return which parameters are not known to 10 %, by the accuracy that the page states."""
+def _uncertain(chosen: Estimate, intervals: Intervals) -> list[str]:
+    """Return the parameters that are uncertain by more than 10 %."""
     relative = relative_std(chosen.beta, chosen.std)
     bad = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]
     sentences = [
@@ -81,7 +81,7 @@ def _checks(fit: Identification) -> list[str]:
     """Return what further checks of the fit say; one that is not possible says nothing."""
     chosen, problem, motion = fit.chosen, fit.problem, fit.motion
     sentences: list[str] = []
-    checks: list[Callable[[], Sayable]] = [
+    checks: list[Callable[[], Explained]] = [
         lambda: worst_direction(problem, chosen),
         lambda: residual_whiteness(problem, chosen),
         lambda: essential_parameters(problem, chosen),
