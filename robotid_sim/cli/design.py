@@ -33,7 +33,7 @@ INTERRUPTED = 130
 COMPARED = ("d-optimality", "condition-number", "normalized-condition-number")
 
 
-Family = Annotated[str | None, typer.Option(help="Family of motions.  [default: fourier]")]
+FamilyName = Annotated[str | None, typer.Option(help="Family of motions.  [default: fourier]")]
 CriterionName = Annotated[
     str | None, typer.Option(help="What to minimize.  [default: d-optimality]")
 ]
@@ -44,15 +44,15 @@ Count = Annotated[
     int | None,
     typer.Option(min=1, help="Trajectories, each given those before; OUT-2.json and so on."),
 ]
-Prior = Annotated[
+PriorFiles = Annotated[
     list[Path] | None,
     typer.Option(help="Trajectory (JSON) or log that exists already, repeatable."),
 ]
-Clearance = Annotated[
+LinkClearance = Annotated[
     float | None,
     typer.Option(min=0.0, help="Distance that links keep to one another and the floor [m]."),
 ]
-Floor = Annotated[
+FloorHeight = Annotated[
     float | None,
     typer.Option(help="Height of the floor in the root frame [m]; alone, nothing touches."),
 ]
@@ -73,13 +73,13 @@ Processes = Annotated[int, typer.Option(min=1, help="Processes; the result does 
 def design(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trajectory file (JSON).")],
-    family: Family = None,
+    family: FamilyName = None,
     criterion: CriterionName = None,
     solver: Solver = None,
     count: Count = None,
-    prior: Prior = None,
-    clearance: Clearance = None,
-    floor: Floor = None,
+    prior: PriorFiles = None,
+    clearance: LinkClearance = None,
+    floor: FloorHeight = None,
     csv: CsvFile = None,
     explain: Explain = False,
     compare: Compare = False,
