@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.chart import Chart, Line, Panel
+from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.palette import joint_role
 from robotid_sim.report.page import Page
 from robotid_sim.section import Section, Table
@@ -124,7 +124,7 @@ def convergence(title: str, problems: Sequence[Mapping[str, Any]]) -> Chart:
         x = np.array(problem["checkpoints"], dtype=float)
         curves = {row["method"]: np.array(row["curve"]) for row in problem["rows"]}
         lines = tuple(
-            Line(x, curves[m], m, joint_role(k), STYLES[k // HUES]) for k, m in enumerate(methods)
+            Curve(x, curves[m], m, joint_role(k), STYLES[k // HUES]) for k, m in enumerate(methods)
         )
         panels.append(
             Panel(

@@ -43,7 +43,7 @@ class _Mark:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line(_Mark):
+class Curve(_Mark):
     """A curve."""
 
     style: Style = "solid"
@@ -75,7 +75,7 @@ class Band(_Mark):
         object.__setattr__(self, "upper", _column(self.upper, "upper"))
 
 
-Mark = Line | Points | Band
+Mark = Curve | Points | Band
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -139,15 +139,19 @@ class Chart:
         """Number of rows."""
         return -(-len(self.panels) // self.columns)
 
+    def is_lowest(self, k: int, columns: int) -> bool:
+        """Return whether panel k is the lowest of its column: it names the x axis for all."""
+        return k + columns >= len(self.panels)
+
     def legend(self) -> dict[str, Mark]:
         """Return one mark for every label, in the order of their first use."""
-        found: dict[str, Mark] = {}
+        marks: dict[str, Mark] = {}
         for panel in self.panels:
             if isinstance(panel, Panel):
                 for mark in panel.marks:
                     if mark.label:
-                        found.setdefault(mark.label, mark)
-        return found
+                        marks.setdefault(mark.label, mark)
+        return marks
 
     def table(self) -> Iterator[tuple[str, Float1D]]:
         """Yield the columns of the chart's data: a heading and the numbers of each."""

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +24,22 @@ class Table:
     name: str = ""
     """Stem of the file that holds it; empty for a table that is only shown."""
 
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, Iterable[str]],
+        title: str = "",
+        *,
+        text_columns: int = 1,
+        marks: Sequence[bool] = (),
+    ) -> "Table":
+        """Return the table of these columns; each heading comes with its cells."""
+        rows = tuple(zip(*columns.values(), strict=True))
+        return cls(tuple(columns), rows, title, text_columns, tuple(marks))
+
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PageLink:
     """A way to another page."""
 
     text: str
@@ -43,7 +57,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     """A list of sentences."""
-    links: tuple[Link, ...] = ()
+    links: tuple[PageLink, ...] = ()
     code: str = ""
     """What a reader can run."""
 
@@ -56,6 +70,11 @@ def number(value: float | None, digits: int = 4) -> str:
 def percent(value: float | None, digits: int = 3) -> str:
     """Return a share as a percentage, or a dash."""
     return "-" if value is None else f"{100.0 * value:.{digits}g} %"
+
+
+def torque_unit(unit: str) -> str:
+    """Return the unit of a joint's torque or force from that of its position."""
+    return "N" if unit == "m" else "N m"
 
 
 def csv_table(table: Table) -> str:

@@ -33,7 +33,7 @@ _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ 
 
 
 def _stoppable(command: Callable[..., int]) -> Callable[..., int]:
-    """Let Ctrl-C reach `main`, which says so; Typer would end without a word."""
+    """Let Ctrl-C reach `main`, which reports it; Typer would end in silence."""
 
     @functools.wraps(command)
     def run(**values: Any) -> int:

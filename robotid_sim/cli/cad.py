@@ -1,5 +1,6 @@
 """``robotid cad``: the inertia of a robot from its geometry."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.cad import CadInertia, CadLink, inertia_from_geometry
 from robotid_sim.model.catalog import find_urdf, load_robot
 from robotid_sim.model.export import write_urdf
+from robotid_sim.section import Table, number
 
 
 def cad(
@@ -26,8 +28,8 @@ def cad(
     collision: Annotated[
         bool, typer.Option("--collision", help="Take collision shapes, not visual ones.")
     ] = False,
-    base: options.Base = None,
-    tip: options.Tip = None,
+    base: options.BaseLink = None,
+    tip: options.TipLink = None,
     json: options.Json = False,
     verbose: options.Verbose = False,
     debug: options.Debug = False,
@@ -41,18 +43,18 @@ def cad(
     require_writable(out)
     require_distinct([out], [find_urdf(robot)])
     read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway
-    made = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
-    write_urdf(made.robot, out)
+    result = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
+    write_urdf(result.robot, out)
     if json:
-        output.print_json(_report(made, total_mass, out))
+        output.print_json(_report(result, total_mass, out))
     else:
-        _print_report(made, total_mass, out)
+        _print_report(result, total_mass, out)
     return 0
 
 
-def _report(made: CadInertia, total_mass: float, out: Path) -> dict[str, Any]:
+def _report(result: CadInertia, total_mass: float, out: Path) -> dict[str, Any]:
     links = []
-    for link in made.links:
+    for link in result.links:
         _, com, central = inertia.unpack(link.phi)
         links.append(
             {
@@ -66,9 +68,9 @@ def _report(made: CadInertia, total_mass: float, out: Path) -> dict[str, Any]:
                 "convex_hulls": list(link.hulls),
             }
         )
-    volume = sum(link.volume for link in made.links)
+    volume = sum(link.volume for link in result.links)
     return {
-        "robot": made.robot.name,
+        "robot": result.robot.name,
         "total_mass": total_mass,
         "density": total_mass / volume,
         "links": links,
@@ -76,30 +78,28 @@ def _report(made: CadInertia, total_mass: float, out: Path) -> dict[str, Any]:
     }
 
 
-def _print_report(made: CadInertia, total_mass: float, out: Path) -> None:
-    columns = [
-        "link",
-        "volume [l]",
-        "mass [kg]",
-        "center of mass [m]",
-        "principal moments [kg m^2]",
-    ]
-    output.print_table("", columns, [_row(link) for link in made.links])
+def _print_report(result: CadInertia, total_mass: float, out: Path) -> None:
+    output.print_table(_table(result.links))
     output.print_line()
-    volume = sum(link.volume for link in made.links)
+    volume = sum(link.volume for link in result.links)
     output.print_line(
         f"total mass {total_mass:g} kg in {1e3 * volume:.4g} l: uniform density "
         f"{total_mass / volume:.4g} kg/m^3"
     )
-    for link in made.links:
+    for link in result.links:
         for name in link.hulls:
             output.print_line(f"{link.name}: convex hull taken of {name}, which is not closed")
-    output.print_line(f"{made.robot.name} written to {out}")
+    output.print_line(f"{result.robot.name} written to {out}")
 
 
-def _row(link: CadLink) -> list[str]:
-    _, com, central = inertia.unpack(link.phi)
-    name = link.name if link.movable else f"{link.name} (fixed)"
-    numbers = [output.number(1e3 * link.volume), output.number(link.mass)]
-    moments = (output.number(float(moment)) for moment in np.linalg.eigvalsh(central))
-    return [name, *numbers, " ".join(f"{v:+.4f}" for v in com), " ".join(moments)]
+def _table(links: Sequence[CadLink]) -> Table:
+    bodies = [inertia.unpack(link.phi) for link in links]
+    moments = [np.linalg.eigvalsh(central) for _, _, central in bodies]
+    columns = {
+        "link": [link.name if link.movable else f"{link.name} (fixed)" for link in links],
+        "volume [l]": [number(1e3 * link.volume) for link in links],
+        "mass [kg]": [number(link.mass) for link in links],
+        "center of mass [m]": [" ".join(f"{x:+.4f}" for x in com) for _, com, _ in bodies],
+        "principal moments [kg m^2]": [" ".join(map(number, row)) for row in moments],
+    }
+    return Table.of(columns)

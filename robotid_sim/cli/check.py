@@ -1,6 +1,6 @@
 """``robotid check``: whether a robot can exist, and what can be identified of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from robotid_sim.model.diagnosis import (
 )
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
+from robotid_sim.section import Table, number
 from robotid_sim.study.build import build_basis, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.validation.prediction import rms
@@ -28,7 +29,7 @@ UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is (r
 OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
 
-@options.for_study
+@options.for_study()
 def check(
     robot: options.RobotArg,
     json: options.Json = False,
@@ -55,8 +56,8 @@ def check(
         states = random_states(read)
         torque = joint_torque(read, *states)
         change = joint_torque(fixed, *states) - torque
-        done = repair_report(read, fixed, change, rms(torque))
-        report["repair"] = _repair(done, read)
+        repaired = repair_report(read, fixed, change, rms(torque))
+        report["repair"] = _repair(repaired, read)
         if out is not None:
             write_urdf(fixed, out)
             report["repair"]["file"] = str(out)
@@ -119,14 +120,15 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
     }
 
 
-def _repair(done: RepairReport, robot: Robot) -> dict[str, Any]:
-    bodies = zip(robot.links, done.distance.tolist(), strict=True)
-    joints = zip(robot.joint_names, done.torque.tolist(), strict=True)
+def _repair(report: RepairReport, robot: Robot) -> dict[str, Any]:
+    bodies = zip(robot.links, report.distance.tolist(), strict=True)
+    joints = zip(robot.joint_names, report.torque.tolist(), strict=True)
     return {
-        "metric": done.metric,
+        "metric": report.metric,
         "distance": {link.name: distance for link, distance in bodies},
         "parameters": [
-            {"name": name, "before": before, "after": after} for name, before, after in done.changed
+            {"name": name, "before": before, "after": after}
+            for name, before, after in report.changed
         ],
         "torque_change_relative": dict(joints),
     }
@@ -137,68 +139,72 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
     for note in report["assumptions"]:
         output.print_line(f"  assumed: {note}")
     output.print_line()
-    rows = []
-    for link in report["links"]:
-        moments = " ".join(f"{m:.4g}" for m in link["principal_moments"])
-        inside = {True: "yes", False: "NO", None: "?"}[link["com_inside"]]
-        rows.append(
-            [
-                link["name"],
-                "ok" if link["consistent"] else "IMPOSSIBLE",
-                f"{link['mass']:.4g}",
-                inside,
-                moments,
-                f"{link['triangle_margin']:.2g}",
-                f"{link['pseudo_inertia_eigenvalues'][0]:.2g}",
-            ]
-        )
-    columns = ["link", "body", "mass [kg]", "COM in hull", "moments about COM [kg m^2]"]
-    columns += ["triangle margin", "least pseudo-inertia"]
-    output.print_table("", columns, rows, text_columns=2)
-    for link in report["links"]:
+    links = report["links"]
+    output.print_table(_body_table(links))
+    for link in links:
         outside = OUTSIDE if link["com_inside"] is False else None
-        for text in (link["reason"], link["engine"], outside):
-            if text:
-                output.print_line(f"  {link['name']}: {text}")
-    if any(link["com_inside"] is None for link in report["links"]):
+        for text in filter(None, (link["reason"], link["engine"], outside)):
+            output.print_line(f"  {link['name']}: {text}")
+    if any(link["com_inside"] is None for link in links):
         output.print_line(f"  {UNKNOWN}")
     if "repair" in report:
         _print_repair(report["repair"])
     output.print_line()
-    columns = ["joint", "unit", "lower", "upper", "velocity", "acceleration", "effort"]
-    columns += ["Fv", "Fc", "Fo", "eps", "Ia"]
-    rows = [
-        [str(joint["name"]), joint["unit"], *(output.number(joint[key]) for key in columns[2:])]
-        for joint in ({**joint, "joint": joint["name"]} for joint in report["joints"])
-    ]
-    output.print_table("", columns, rows, text_columns=2)
+    output.print_table(_joint_table(report["joints"]))
     output.print_line()
     output.print_line(
         f"{report['rank']} base parameters, {report['inertial_rank']} of them inertial:"
     )
     for text in report["groupings"]:
         output.print_line(f"  {text}")
-    for key, title in (
-        ("identifiable_alone", "identifiable alone"),
-        ("in_combination", "in combination"),
-        ("no_effect", "no effect"),
-    ):
+    for key in ("identifiable_alone", "in_combination", "no_effect"):
         names = report[key]
-        output.print_line(f"{title} ({len(names)}): {' '.join(names)}")
+        output.print_line(f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}")
+
+
+def _body_table(links: Sequence[dict[str, Any]]) -> Table:
+    inside = {True: "yes", False: "NO", None: "?"}
+    columns: dict[str, Iterable[str]] = {
+        "link": [link["name"] for link in links],
+        "body": ["ok" if link["consistent"] else "IMPOSSIBLE" for link in links],
+        "mass [kg]": [f"{link['mass']:.4g}" for link in links],
+        "COM in hull": [inside[link["com_inside"]] for link in links],
+        "moments about COM [kg m^2]": [
+            " ".join(f"{moment:.4g}" for moment in link["principal_moments"]) for link in links
+        ],
+        "triangle margin": [f"{link['triangle_margin']:.2g}" for link in links],
+        "least pseudo-inertia": [f"{link['pseudo_inertia_eigenvalues'][0]:.2g}" for link in links],
+    }
+    return Table.of(columns, text_columns=2)
+
+
+def _joint_table(joints: Sequence[dict[str, Any]]) -> Table:
+    columns: dict[str, Iterable[str]] = {
+        "joint": [joint["name"] for joint in joints],
+        "unit": [joint["unit"] for joint in joints],
+    }
+    columns |= {
+        key: [number(joint[key]) for joint in joints]
+        for key in joints[0]
+        if key not in ("name", "unit")
+    }
+    return Table.of(columns, text_columns=2)
 
 
 def _print_repair(repair: dict[str, Any]) -> None:
     output.print_line()
     output.print_line(f"repaired, nearest in the {repair['metric']}")
-    moved = {name: d for name, d in repair["distance"].items() if d > 0.0}
-    for name, distance in moved.items():
-        output.print_line(f"  {name}: tensor about the COM moved by {distance:.3%}")
-    rows = [
-        [p["name"], output.number(p["before"], 6), output.number(p["after"], 6)]
-        for p in repair["parameters"]
-    ]
-    if rows:
-        output.print_table("", ["parameter", "before", "after"], rows)
+    for name, distance in repair["distance"].items():
+        if distance > 0.0:
+            output.print_line(f"  {name}: tensor about the COM moved by {distance:.3%}")
+    changed = repair["parameters"]
+    if changed:
+        columns = {
+            "parameter": [parameter["name"] for parameter in changed],
+            "before": [number(parameter["before"], 6) for parameter in changed],
+            "after": [number(parameter["after"], 6) for parameter in changed],
+        }
+        output.print_table(Table.of(columns))
     changes = repair["torque_change_relative"].items()
     shares = ", ".join(f"{name} {share:.2%}" for name, share in changes)
     output.print_line(f"RMS change of the torques over random states: {shares}")

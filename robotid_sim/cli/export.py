@@ -1,7 +1,6 @@
 """``robotid export``: a robot for other tools."""
 
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,7 @@ class Format(StrEnum):
     MJCF = "mjcf"
 
 
-@partial(options.for_study, side_car=".toml")
+@options.for_study(side_car=".toml")
 def export(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="File to write.")],
@@ -34,9 +33,9 @@ def export(
 ) -> int:
     """Write a robot for other tools, as URDF or MJCF.
 
-    A TOML file beside it takes what the format has no place for: of URDF rotor inertia, friction
-    offset and constant, and acceleration limits, which our own reader also finds in the URDF, in an
-    element that other loaders ignore; of MJCF all of these but rotor inertia.
+    A TOML file beside it holds what the format has no place for. For URDF: rotor inertia, friction
+    offset and constant, acceleration limits; an element that other loaders ignore holds them too.
+    For MJCF: all of these but rotor inertia.
     """
     require_writable(out)
     read = build_robot(robot, study.robot)

@@ -7,9 +7,12 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.errors import InconsistentInertiaError
-from robotid_sim.estimation.estimate import Estimate, save_estimates
+from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import load_log
+from robotid_sim.report.identification_report import identification_report
+from robotid_sim.report.page import write_page
+from robotid_sim.report.tables import parameter_table, residual_table
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import (
     build_basis,
@@ -22,19 +25,23 @@ from robotid_sim.study.stages import Identification
 from robotid_sim.study.stages import identify as identify_stage
 from robotid_sim.study.study import estimate_context, write_identified
 
+LogFile = Annotated[Path, typer.Argument(metavar="LOG", help="Log of a robot, .h5 or .csv.")]
+Estimators = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]"
+    ),
+]
+UrdfFile = Annotated[Path | None, typer.Option(help="Write the identified robot here.")]
 
-@options.for_study
+
+@options.for_study("seed", "plugin", "nominal")
 def identify(
     robot: options.RobotArg,
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log of a robot, .h5 or .csv.")],
+    log: LogFile,
     out: Annotated[Path, typer.Option("-o", "--out", help="Estimate file (JSON).")],
-    estimator: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]"
-        ),
-    ] = None,
-    urdf: Annotated[Path | None, typer.Option(help="Write the identified robot here.")] = None,
+    estimator: Estimators = None,
+    urdf: UrdfFile = None,
     report: options.ReportFile = None,
     json: options.Json = False,
     *,
@@ -62,13 +69,7 @@ def identify(
     if urdf is not None:
         write_identified(fit, urdf)
     if report is not None:
-        from robotid_sim.report.identification_report import (
-            identification_report,
-        )  # loads matplotlib
-        from robotid_sim.report.page import write_page
-
-        page = identification_report(nominal, data, fit, options.recipe(study))
-        write_page(page, report)
+        write_page(identification_report(nominal, data, fit, options.recipe(study)), report)
     if json:
         estimates = [estimate.content() for estimate in fit.estimates]
         output.print_json({"robot": model.name, **context, "estimates": estimates})
@@ -78,35 +79,17 @@ def identify(
 
 
 def _print(name: str, fit: Identification, out: Path) -> None:
-    chosen = fit.chosen
+    chosen, nominal = fit.chosen, fit.nominal
     output.print_line(f"{name}: {chosen.rows} rows, {len(chosen.names)} base parameters")
-    rows = [
-        [joint, *(output.number(float(e.torque_rms[j]), 3) for e in fit.estimates)]
-        for j, joint in enumerate(chosen.joint_names)
-    ]
-    columns = ["RMS residual", *(e.estimator for e in fit.estimates)]
-    output.print_table("", columns, rows)
+    output.print_line()
+    output.print_table(residual_table(fit.estimates, nominal.joint_units))
     if not chosen.success:
         output.print_line(f"{chosen.estimator}: {chosen.message}")
         return
     output.print_line()
-    output.print_table(
-        f"{chosen.estimator} (R: regrouped, see `robotid check`)",
-        ["parameter", "unit", "value", "std", "|value| / std"],
-        _parameter_rows(chosen),
-        text_columns=2,
-    )
+    output.print_table(parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters())))
     if fit.lift is not None:
         output.print_line(f"identified robot: {fit.lift.message}")
     if fit.doubt:
         output.print_line(f"WARNING: {fit.doubt}")
     output.print_line(f"estimate written to {out}")
-
-
-def _parameter_rows(estimate: Estimate) -> list[list[str]]:
-    return [
-        [name, unit, f"{value:.5g}", f"{std:.2g}", f"{abs(value) / std:.3g}"]
-        for name, unit, value, std in zip(
-            estimate.names, estimate.units, estimate.beta, estimate.std, strict=True
-        )
-    ]

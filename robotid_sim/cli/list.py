@@ -19,6 +19,7 @@ from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.papers import describe_papers
 from robotid_sim.plugins import load_plugins
 from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.section import Table
 from robotid_sim.tasks import TASKS
 
 KINDS: dict[str, Callable[[], list[dict[str, str]]]] = {
@@ -68,6 +69,7 @@ def list_(
     if json:
         output.print_json(entries)
     else:
-        rows = [[entry["name"], entry["summary"], entry["source"]] for entry in entries]
-        output.print_table("", ["name", "summary", "source"], rows, text_columns=3)
+        columns = ("name", "summary", "source")
+        rows = tuple(tuple(entry[name] for name in columns) for entry in entries)
+        output.print_table(Table(columns, rows, text_columns=3))
     return 0

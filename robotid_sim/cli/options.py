@@ -14,7 +14,7 @@ from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_distinct
 from robotid_sim.model.catalog import catalog, find_urdf
 from robotid_sim.plugins import load_plugins
-from robotid_sim.report.recipe import Recipe
+from robotid_sim.report.closing import Recipe
 from robotid_sim.study.config import StudyConfig, load_config
 from robotid_sim.study.study import versions
 
@@ -30,11 +30,13 @@ Config = Annotated[
     Path | None, typer.Option("--config", help="Study configuration (TOML); see README.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Base = Annotated[str | None, typer.Option(help="Link where the chain starts.  [default: the root]")]
-Tip = Annotated[
+BaseLink = Annotated[
+    str | None, typer.Option(help="Link where the chain starts.  [default: the root]")
+]
+TipLink = Annotated[
     str | None, typer.Option(help="Link where the chain ends.  [default: the longest chain's]")
 ]
-Payload = Annotated[
+TipLoad = Annotated[
     str | None,
     typer.Option(
         metavar="M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]",
@@ -66,7 +68,7 @@ ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Write a page with figures here (HTML).")
 ]
 ShowMotion = Annotated[bool, typer.Option("--view", help="Then show the motion in a window.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what is done.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate")
@@ -74,6 +76,9 @@ INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate")
 
 OUTPUTS = ("out", "urdf", "report", "record")
 """Parameters of commands that name files to write."""
+
+OF_THE_ROBOT = ("config", "base", "tip", "payload", "repair", "no_urdf_friction")
+"""Parameters of `study_config` that every command has that reads a robot for a study."""
 
 _words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
@@ -95,8 +100,8 @@ def recipe(study: StudyConfig) -> Recipe:
     )
 
 
-def for_study(command: Callable[..., int], *, side_car: str = "") -> Callable[..., int]:
-    """Give a command the options that make up a study's configuration.
+def for_study(*uses: str, side_car: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options of a study's configuration that it uses.
 
     The command declares its own parameters and a keyword `study`; the shared options stand behind
     its own in the help, and `study` receives the configuration that they make. What the command
@@ -104,34 +109,39 @@ def for_study(command: Callable[..., int], *, side_car: str = "") -> Callable[..
 
     Parameters
     ----------
-    command : callable
-        The command.
+    *uses : str
+        Parameters of `study_config` that the command has beside those of the robot.
     side_car : str
         Suffix of a file that the command writes beside that of ``--out``; empty for none.
     """
-    declared = inspect.signature(command, eval_str=True).parameters.values()
-    particular = [p for p in declared if p.name != "study"]
-    shared = inspect.signature(study_config, eval_str=True).parameters.values()
+    every = inspect.signature(study_config, eval_str=True).parameters
+    shared = [p for name, p in every.items() if name in (*OF_THE_ROBOT, *uses)]
     flags = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
         for name, kind in (("verbose", Verbose), ("debug", Debug))  # read by the top level
     ]
 
-    @functools.wraps(command)
-    def run(**values: Any) -> int:
-        _require_distinct(values, side_car)
-        options = {parameter.name: values.pop(parameter.name) for parameter in shared}
-        for flag in flags:
-            del values[flag.name]
-        return command(**values, study=study_config(**options))
+    def with_options(command: Callable[..., int]) -> Callable[..., int]:
+        declared = inspect.signature(command, eval_str=True).parameters.values()
 
-    order = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in particular]
-    signature = inspect.Signature([*order, *shared, *flags], return_annotation=int)
-    # Typer reads the options from here; type checkers do not know that functions carry it.
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
-    del run.__wrapped__
-    return run
+        @functools.wraps(command)
+        def run(**values: Any) -> int:
+            _require_distinct(values, side_car)
+            options = {parameter.name: values.pop(parameter.name) for parameter in shared}
+            for flag in flags:
+                del values[flag.name]
+            return command(**values, study=study_config(**options))
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        particular = [p.replace(kind=keyword) for p in declared if p.name != "study"]
+        signature = inspect.Signature([*particular, *shared, *flags], return_annotation=int)
+        # Typer reads the options from here; type checkers do not know that functions carry it.
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+        del run.__wrapped__
+        return run
+
+    return with_options
 
 
 def _require_distinct(values: Mapping[str, Any], side_car: str) -> None:
@@ -159,9 +169,9 @@ def study_config(
     plugin: Plugins = None,
     seed: Seed = None,
     quick: Quick = False,
-    base: Base = None,
-    tip: Tip = None,
-    payload: Payload = None,
+    base: BaseLink = None,
+    tip: TipLink = None,
+    payload: TipLoad = None,
     repair: Repair = False,
     nominal: Nominal = None,
     no_urdf_friction: NoFriction = False,

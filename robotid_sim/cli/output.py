@@ -9,12 +9,11 @@ from typing import Any
 from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from robotid_sim.progress import Progress as ProgressCallback
 from robotid_sim.progress import silent
-from robotid_sim.section import number as number
-from robotid_sim.section import percent as percent
+from robotid_sim.section import Table
 
 WIDTH = 110
 """Columns of a table that does not go to a terminal."""
@@ -31,34 +30,33 @@ def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
     print(json.dumps(content, indent=1, allow_nan=False))
 
 
-def print_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1
-) -> None:
-    """Print a table; the first `text_columns` columns are left-aligned, the others right.
+def print_table(table: Table) -> None:
+    """Print a table; the text columns are left-aligned, the others right, checks have a mark.
 
     Texts wrap between words; no name and no number is broken. A table that needs more than the
     width of the console for that takes more.
     """
-    if title:
-        print_line(title)
-    table = Table(box=None, pad_edge=False)
-    for k, name in enumerate(columns):
-        cells = [row[k] for row in rows]
-        is_text = k < text_columns
+    if table.title:
+        print_line(table.title)
+    grid = RichTable(box=None, pad_edge=False)
+    if table.marks:
+        grid.add_column("", min_width=4)
+    for k, name in enumerate(table.columns):
+        cells, is_text = [row[k] for row in table.rows], k < table.text_columns
         words = [word for cell in cells for word in cell.split()]
         parts = [*name.split(), *(words if is_text else cells)]  # a number stays with its unit
-        table.add_column(
+        grid.add_column(
             name,
             justify="left" if is_text else "right",
             overflow="fold",
             min_width=max(map(cell_len, parts), default=0),
         )
-    for row in rows:
-        table.add_row(*row)
+    for k, row in enumerate(table.rows):
+        grid.add_row(*(["ok" if table.marks[k] else "FAIL"] if table.marks else []), *row)
     screen = console()
-    needed = sum(column.min_width or 0 for column in table.columns) + 2 * len(columns)
+    needed = sum(column.min_width or 0 for column in grid.columns) + 2 * len(grid.columns)
     screen.width = max(screen.width, needed)
-    screen.print(table, crop=False)
+    screen.print(grid, crop=False)
 
 
 def print_line(text: str = "") -> None:

@@ -32,7 +32,7 @@ from robotid_sim.study.config import PayloadConfig, StudyConfig
 from robotid_sim.threads import one_blas_thread
 
 
-@options.for_study
+@options.for_study("seed", "plugin", "nominal")
 def payload(
     robot: options.RobotArg,
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Log without the load.")],

@@ -16,6 +16,7 @@ from robotid_sim.papers.claims import NOT_JUDGED, SCHEMA, VERDICTS, claim_row, w
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
+from robotid_sim.section import Table
 from robotid_sim.study.study import versions
 
 ALL = "all"
@@ -154,7 +155,8 @@ def _print(reproduction: Reproduction) -> None:
                 published, ours, _, band, met = claim_cells(claim)
                 row = [claim.name, verdict, published, ours, band, met]
                 rows.append([row[0], *(_short(cell) for cell in row[1:])])
-    columns = ["claim", "verdict", "published", "ours", "band", "met"]
-    output.print_table(f"{reproduction.paper.title}", columns, rows, text_columns=2)
+    columns = ("claim", "verdict", "published", "ours", "band", "met")
+    cells = tuple(map(tuple, rows))
+    output.print_table(Table(columns, cells, reproduction.paper.title, text_columns=2))
     output.print_line(reproduction.finding)
     output.print_line()

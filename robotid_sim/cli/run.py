@@ -4,7 +4,6 @@ import logging
 import os
 import re
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,14 +11,24 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.cli.loop_table import print_loop
 from robotid_sim.cli.view import show_motion
 from robotid_sim.files import make_folder, require_distinct
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress
+from robotid_sim.report.loop_section import model_table
+from robotid_sim.report.page import write_page
+from robotid_sim.report.study_report import study_report
+from robotid_sim.report.tables import (
+    check_table,
+    filter_table,
+    joint_table,
+    nees_band,
+    nees_of,
+    scored_table,
+)
 from robotid_sim.study.build import build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.result import CheckResult, StudyResult
+from robotid_sim.study.result import StudyResult
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.study import Study, run_study
 from robotid_sim.viewer.animation import Animation
@@ -36,7 +45,7 @@ FIGURE = re.compile(r'id="csv-([\w-]+)"')
 """Where a page names a figure that was written beside it."""
 
 
-@options.for_study
+@options.for_study("seed", "plugin", "quick", "nominal", "preset", "plant_friction")
 def run(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")],
@@ -45,7 +54,7 @@ def run(
         typer.Option(help="Estimator to run beside the configured ones, repeatable."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, do nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be done; do nothing.")
     ] = False,
     view: options.ShowMotion = False,
     json: options.Json = False,
@@ -102,9 +111,6 @@ def _models(done: Study) -> dict[str, Robot]:
 
 
 def _write_report(done: Study, folder: Path, progress: Progress) -> None:
-    from robotid_sim.report.page import write_page  # loads matplotlib
-    from robotid_sim.report.study_report import study_report
-
     began = time.perf_counter()
     page = study_report(done, options.command_line())
     _remove_figures(folder)
@@ -157,12 +163,44 @@ def _print_plan(setup: Setup, study: StudyConfig, out: Path, *, as_json: bool) -
 
 def print_result(done: Study, folder: Path) -> None:
     """Print a study as a person reads it: what was done, how good, the verdict."""
-    result = done.result
-    chosen = next(e for e in result.estimates if e.estimator == result.chosen)
+    result, chosen = done.result, done.result.chosen_estimate
+    _print_setting(result)
+    output.print_line()
+    output.print_table(joint_table(result))
+    output.print_line()
+    ratios = [
+        abs(p.value - p.true) / p.std
+        for p in chosen.base_parameters
+        if p.std is not None and p.true is not None
+    ]
+    if ratios:
+        nees = nees_of(result)
+        text = "" if nees is None else f"; NEES of WLS {nees:.3g}, {nees_band(result)}"
+        output.print_line(
+            f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
+            f"{max(ratios):.2f}{text}"
+        )
+        output.print_line()
+    tables = [scored_table(result)]
+    if result.preprocessing.compared:
+        noise = result.measurement.torque_noise_std
+        tables.append(filter_table(result.preprocessing.compared, noise))
+    if done.loop is not None and done.loop.runs:
+        tables.append(model_table(done.loop, result.robot.joint_units))
+    tables.append(check_table(result.verdict.checks, nees_of(result)))
+    for table in tables:
+        output.print_table(table)
+        output.print_line()
+    verdict = "PASSED" if result.verdict.passed else "FAILED"
+    seconds = sum(result.timings.values())
+    output.print_line(f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}")
+
+
+def _print_setting(result: StudyResult) -> None:
     robot, path = result.robot, result.trajectory
     output.print_line(
-        f"{robot.name}: {robot.dof} joints, {len(chosen.base_parameters)} base parameters, "
-        f"seed {result.seed}"
+        f"{robot.name}: {robot.dof} joints, {len(result.chosen_estimate.base_parameters)} base "
+        f"parameters, seed {result.seed}"
     )
     for note in result.assumptions:
         output.print_line(f"  assumed: {note}")
@@ -179,100 +217,3 @@ def print_result(done: Study, folder: Path) -> None:
         )
     if result.preprocessing.message:
         output.print_line(f"preprocessing: {result.preprocessing.message}")
-    output.print_line()
-    units = ["N" if unit == "m" else "N m" for unit in robot.joint_units]
-    validation = chosen.validation
-    rows = []
-    for j, name in enumerate(robot.joint_names):
-        rows.append(
-            [
-                name,
-                f"{output.number(result.measurement.torque_noise_std[j], 3)} {units[j]}",
-                f"{output.number(chosen.torque_rms[j], 3)} {units[j]}",
-                output.percent(chosen.torque_rms_relative[j]),
-                output.percent(validation.torque_rms_relative[j]) if validation else "-",
-                output.percent(validation.model_error_relative[j]) if validation else "-",
-            ]
-        )
-    output.print_table(
-        f"{chosen.estimator.upper()} fit, and prediction of an unseen trajectory (% of RMS torque)",
-        ["joint", "sensor noise", "fit residual", "fit", "unseen", "model error"],
-        rows,
-    )
-    output.print_line()
-    ratios = [
-        abs(p.value - p.true) / p.std
-        for p in chosen.base_parameters
-        if p.std is not None and p.true is not None
-    ]
-    honest = [e.nees for e in result.estimates if e.estimator == "wls" and e.nees is not None]
-    nees = f"; NEES of WLS {honest[0]:.3g} (1 is honest)" if honest else ""
-    if ratios:
-        output.print_line(
-            f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
-            f"{max(ratios):.2f}{nees}"
-        )
-    _print_estimators(result)
-    _print_preprocessing(result)
-    if done.loop is not None and done.loop.runs:
-        print_loop(robot.joint_units, done.loop)
-    print_checks(result.verdict.checks)
-    verdict = "PASSED" if result.verdict.passed else "FAILED"
-    seconds = sum(result.timings.values())
-    output.print_line(f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}")
-
-
-def _print_estimators(result: StudyResult) -> None:
-    rows = []
-    for e in result.estimates:
-        errors = [] if e.validation is None else e.validation.model_error_relative
-        known = [error for error in errors if error is not None]
-        rows.append(
-            [
-                e.estimator if e.success else f"{e.estimator} (failed)",
-                output.number(e.fitness_over_ls, 6),
-                output.number(e.criterion_over_optimum, 6),
-                output.number(e.nees, 3),
-                output.percent(max(e.torque_rms_relative)),
-                output.percent(max(known)) if known else "-",
-                f"{e.seconds:.2g} s",
-            ]
-        )
-    columns = ["estimator", "fitness / LS", "criterion / optimum", "NEES", "fit", "model error"]
-    output.print_line()
-    output.print_table("estimators (worst joint)", [*columns, "time"], rows)
-
-
-def _print_preprocessing(result: StudyResult) -> None:
-    compared = result.preprocessing.compared
-    if not compared:
-        return
-    noise = result.measurement.torque_noise_std
-    rows = []
-    for entry in compared:
-        pairs = zip(entry.torque_error_rms, noise, strict=True)
-        shares = [error / std for error, std in pairs if std]
-        rows.append(
-            [
-                entry.name,
-                output.number(float(np.sqrt(np.mean(np.square(shares)))), 3) if shares else "-",
-                output.number(entry.parameter_error_over_bound, 3),
-            ]
-        )
-    output.print_line()
-    output.print_table(
-        "torque filters",
-        ["filter", "torque error / sensor noise", "parameter error / Cramér-Rao std"],
-        rows,
-    )
-
-
-def print_checks(checks: Sequence[CheckResult]) -> None:
-    """Print the checks of a verdict, one a line."""
-    for check in checks:
-        sign = "=" if check.name == "rank_full" else "<="
-        mark = "ok  " if check.passed else "FAIL"
-        value, limit = output.number(check.value), output.number(check.limit)
-        output.print_line(f"  {mark} {check.name}: {value} {sign} {limit}")
-        if check.message:
-            output.print_line(f"       {check.message}")

@@ -9,6 +9,7 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import save_log
+from robotid_sim.section import Table, number
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_cell, build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
@@ -17,7 +18,7 @@ from robotid_sim.study.study import saved_if_diverged
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 
-@options.for_study
+@options.for_study("seed", "plugin", "nominal", "preset", "plant_friction")
 def simulate(
     robot: options.RobotArg,
     trajectory: Annotated[
@@ -44,11 +45,11 @@ def simulate(
         output.print_json({**content, "peak_torque": peak.tolist()})
     else:
         output.print_line(f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz")
-        shares = np.abs(peak / plant.limits.effort)
-        rows = [
-            [name, output.number(float(p)), f"{s:.0%}"]
-            for name, p, s in zip(plant.joint_names, peak, shares, strict=True)
-        ]
-        output.print_table("", ["joint", "peak torque", "of limit"], rows)
+        columns = {
+            "joint": plant.joint_names,
+            "peak torque": map(number, peak),
+            "of limit": [f"{share:.0%}" for share in peak / plant.limits.effort],
+        }
+        output.print_table(Table.of(columns))
         output.print_line(f"log written to {out}")
     return 0

@@ -8,8 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.cli.loop_table import print_loop
-from robotid_sim.cli.run import print_checks
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.estimate import Estimate, load_estimates
@@ -17,6 +15,10 @@ from robotid_sim.estimation.lift import Lift
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.loop_section import model_table
+from robotid_sim.report.page import write_page
+from robotid_sim.report.tables import check_table, prediction_table
+from robotid_sim.report.validation_report import validation_report
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import (
     build_basis,
@@ -28,7 +30,6 @@ from robotid_sim.study.build import (
     build_robot,
 )
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.scoring import describe_run
 from robotid_sim.study.stages import compared_models, lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
@@ -39,36 +40,44 @@ CSV = "csv"
 """Task whose path is a file."""
 
 
-@options.for_study
+EstimateFile = Annotated[
+    Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
+]
+UnseenLog = Annotated[
+    Path | None, typer.Option(help="A log to predict, best one that the estimate has not seen.")
+]
+ResultFile = Annotated[Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")]
+Controllers = Annotated[
+    list[str] | None, typer.Option(help="Controller to run with every model, repeatable.")
+]
+TaskNames = Annotated[
+    list[str] | None,
+    typer.Option(help="Task to run, or csv:FILE for a path of your own, repeatable."),
+]
+Scenarios = Annotated[
+    list[str] | None,
+    typer.Option(help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."),
+]
+ModelNames = Annotated[
+    list[str] | None,
+    typer.Option(help="Another model: an estimator of ESTIMATE or published:SET, repeatable."),
+]
+Repetitions = Annotated[
+    int | None, typer.Option(min=1, help="Repetitions of what is drawn.  [default: 1]")
+]
+
+
+@options.for_study("seed", "plugin", "quick", "nominal", "plant_friction")
 def validate(
     robot: options.RobotArg,
-    estimate: Annotated[
-        Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
-    ],
-    log: Annotated[
-        Path | None, typer.Option(help="A log to predict, best one that the estimate has not seen.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")
-    ] = None,
-    controller: Annotated[
-        list[str] | None, typer.Option(help="Controller to run with every model, repeatable.")
-    ] = None,
-    task: Annotated[
-        list[str] | None,
-        typer.Option(help="Task to run, or csv:FILE for a path of your own, repeatable."),
-    ] = None,
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."),
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help="Another model: an estimator of ESTIMATE or published:SET, repeatable."),
-    ] = None,
-    runs: Annotated[
-        int | None, typer.Option(min=1, help="Repetitions of what is drawn.  [default: 1]")
-    ] = None,
+    estimate: EstimateFile,
+    log: UnseenLog = None,
+    out: ResultFile = None,
+    controller: Controllers = None,
+    task: TaskNames = None,
+    scenario: Scenarios = None,
+    model: ModelNames = None,
+    runs: Repetitions = None,
     report: options.ReportFile = None,
     json: options.Json = False,
     workers: options.Workers = None,
@@ -94,11 +103,7 @@ def validate(
     lifted = lift_estimate(chosen, nominal, basis)
     if lifted is None:
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
-    predicted = None
-    if log is not None:
-        unseen, preprocessor = load_log(log), build_preprocessor(study.preprocess)
-        unseen.require_robot(nominal)
-        predicted = predictions(chosen.beta, unseen, nominal, basis, preprocessor)
+    predicted = None if log is None else _predicted(chosen, log, nominal, basis, study)
     cell, comparison = build_cell(plant, nominal, study), build_comparison(study.control)
     diverged = (out or estimate).with_name("diverged.h5")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
@@ -106,26 +111,29 @@ def validate(
         models = compared_models(lifted.robot, estimates, nominal, basis, others)
         loop = closed_loop(cell, nominal, models, rng, comparison, workers=count, progress=progress)
         save_failures(loop, diverged.parent)
-    described = [describe_run(run) for run in loop.runs]
     checks = loop_checks(plant, loop, study.validation)
     content = _content(plant, chosen, lifted, predicted, loop)
-    content["control"] = [run.model_dump(mode="json") for run in described]
     content["checks"] = [check.model_dump(mode="json") for check in checks]
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
-        from robotid_sim.report.page import write_page  # loads matplotlib
-        from robotid_sim.report.validation_report import validation_report
-
         recipe = options.recipe(study)
         write_page(validation_report(plant, chosen, predicted, loop, checks, recipe), report)
     if json:
         output.print_json(content)
     else:
         _print(plant, lifted, predicted, loop)
-        print_loop(plant.joint_units, loop)
-        print_checks(checks)
+        output.print_table(check_table(checks))
     return 0 if all(check.passed for check in checks) else 1
+
+
+def _predicted(
+    chosen: Estimate, log: Path, nominal: Robot, basis: BaseParameters, study: StudyConfig
+) -> tuple[Prediction, Prediction]:
+    """Return what the estimate and what the nominal model predict of a log file."""
+    unseen, preprocessor = load_log(log), build_preprocessor(study.preprocess)
+    unseen.require_robot(nominal)
+    return predictions(chosen.beta, unseen, nominal, basis, preprocessor)
 
 
 def _content(
@@ -146,6 +154,7 @@ def _content(
         "bandwidth_limited": list(loop.gains.limited),
         "torque_rms": rms,
         "torque_rms_relative": relative,
+        "control": [run.content() for run in loop.runs],
     }
 
 
@@ -163,13 +172,14 @@ def _print(
     )
     if loop.gains.limited:
         joints = ", ".join(loop.gains.limited)
-        output.print_line(f"above the error asked for at {joints}")
+        output.print_line(f"the error bound is above the specified error at {joints}")
     if predicted is not None:
-        after, before = (p.torque_rms_relative.tolist() for p in predicted)
-        parts = zip(plant.joint_names, after, before, strict=True)
-        rows = [[name, output.percent(new), output.percent(old)] for name, new, old in parts]
-        columns = ["prediction of the log", "RMS residual", "nominal model"]
-        output.print_table("", columns, rows)
+        output.print_line()
+        output.print_line("prediction of the log")
+        output.print_table(prediction_table(*predicted))
+    output.print_line()
+    output.print_table(model_table(loop, plant.joint_units))
+    output.print_line()
 
 
 def _with_choices(

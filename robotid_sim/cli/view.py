@@ -59,7 +59,7 @@ Layers = Annotated[
 RendererName = Annotated[str, typer.Option(help=f"{', '.join(RENDERERS)}.")]
 
 
-@options.for_study
+@options.for_study("seed", "plugin", "nominal", "preset", "plant_friction")
 def view(
     robot: options.RobotArg,
     trajectory: TrajectoryFile = None,

@@ -1,6 +1,8 @@
 """The report of an excitation design."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,78 +14,104 @@ from robotid_sim.excitation.explain import Explanation
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.excitation import information_shares
 from robotid_sim.report.page import Page
-from robotid_sim.report.recipe import Recipe
 from robotid_sim.report.sections import excitation_section
-from robotid_sim.report.wording import assumptions, relative_text, reproduction, unit_text
+from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.section import Section, Table, number
 from robotid_sim.study.excitation import Designs, expected_accuracy
-from robotid_sim.trajectory.reference import Excitation, run_time
+from robotid_sim.trajectory.reference import run_time
 
 
-def design_report(
-    nominal: Robot,
-    basis: BaseParameters,
-    designs: Designs,
-    others: Mapping[str, DesignResult],
-    explanation: Explanation | None,
-    plan: DesignPlan,
-    recipe: Recipe,
-) -> Page:
-    """Return the report of an excitation design.
+@dataclass(frozen=True, eq=False)
+class DesignSummary:
+    """Designs with what they are worth: the values that page, terminal and JSON show."""
 
-    Parameters
-    ----------
-    nominal : Robot
-        The model that it was designed with.
-    basis : BaseParameters
-        The parameters it makes visible.
-    designs : Designs
-        The trajectories and how they came about.
-    others : mapping of str to DesignResult
-        Designs by other criteria, to compare.
-    explanation : Explanation, optional
-        Why some parameters are seen well and others badly.
-    plan : DesignPlan
-        What was asked for.
-    recipe : Recipe
-        How to do it again.
-    """
-    design, path = designs.designs[0], designs.trajectories[0]
-    std = expected_accuracy(nominal, basis, designs.trajectories, plan)
-    assessed = assess(nominal, basis, path)
-    values = basis.of(nominal.parameters())
-    weak = int((np.abs(values) < 10.0 * std).sum())
-    compared = {
-        name: expected_accuracy(nominal, basis, [other.trajectory], plan)
-        for name, other in others.items()
-    }
+    nominal: Robot
+    """The model that they were designed with."""
+    basis: BaseParameters
+    """The parameters they make visible."""
+    plan: DesignPlan
+    designs: Designs
+    others: Mapping[str, DesignResult]
+    """Designs by other criteria, to compare."""
+    explanation: Explanation | None
+    """Why some parameters are seen well and others badly."""
+
+    @cached_property
+    def std(self) -> Float1D:
+        """Expected standard deviation of every base parameter, shape (b,)."""
+        return expected_accuracy(self.nominal, self.basis, self.designs.trajectories, self.plan)
+
+    @cached_property
+    def other_std(self) -> dict[str, Float1D]:
+        """The same by other criteria."""
+        return {
+            name: expected_accuracy(self.nominal, self.basis, [other.trajectory], self.plan)
+            for name, other in self.others.items()
+        }
+
+    @cached_property
+    def assessed(self) -> Assessment:
+        """Condition and use of the limits of the first trajectory."""
+        return assess(self.nominal, self.basis, self.designs.trajectories[0])
+
+    @cached_property
+    def other_assessed(self) -> dict[str, Assessment]:
+        """The same by other criteria."""
+        return {
+            name: assess(self.nominal, self.basis, other.trajectory)
+            for name, other in self.others.items()
+        }
+
+    def accuracy_table(self) -> Table:
+        """Return the expected accuracy of every base parameter."""
+        values = self.basis.of(self.nominal.parameters())
+        return accuracy_table(self.basis, values, self.std, self.other_std)
+
+    def criteria_table(self) -> Table:
+        """Return the designs by several criteria side by side."""
+        return criteria_table(self.other_assessed, self.other_std)
+
+
+def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
+    """Return the report of an excitation design."""
+    nominal, basis, assessed = summary.nominal, summary.basis, summary.assessed
+    design, path = summary.designs.designs[0], summary.designs.trajectories[0]
+    weak = int((np.abs(basis.of(nominal.parameters())) < 10.0 * summary.std).sum())
     sections = [
-        excitation_section(path, nominal, assessed, _facts_of(designs, plan)),
+        excitation_section(path, nominal, assessed, _facts_of(summary.designs, summary.plan)),
         Section(
             title="Expected accuracy",
             text="Standard deviation of every base parameter for white torque noise of 1 % of "
             "the RMS torque and exactly known motion: the Cramér-Rao bound"
-            f"{_from(designs, plan)}.",
-            tables=(_expected_table(basis, values, std, compared),),
+            f"{_from(summary.designs, summary.plan)}.",
+            tables=(summary.accuracy_table(),),
         ),
     ]
-    if others:
-        sections.append(_comparison(nominal, basis, others, compared))
-    if explanation is not None:
-        sections.append(_explained(explanation))
+    if summary.others:
+        text = (
+            "The same problem by other criteria; the table above has every parameter. The "
+            "condition number with unit columns does not know how large a motion is: by it alone, "
+            "motions become small and parameters uncertain."
+        )
+        table = summary.criteria_table()
+        sections.append(Section(title="Criteria side by side", text=text, tables=(table,)))
+    if summary.explanation is not None:
+        sections.append(_explained(summary.explanation))
     return Page(
         title=f"Excitation of {nominal.name}",
-        finding=f"The design takes {CRITERIA.name_of(plan.criterion)} from "
+        finding=f"The design takes {CRITERIA.name_of(summary.plan.criterion)} from "
         f"{number(design.value_before)} (best random draw) to {number(design.value_after)}; "
         f"{basis.rank - weak} of {basis.rank} base parameters can be expected to 10 % or better.",
-        facts=_design_facts(path, assessed, basis),
-        sections=(
-            *sections,
-            assumptions(nominal, nominal.assumptions, "nominal"),
-            reproduction(recipe),
+        facts=(
+            ("base parameters", str(basis.rank)),
+            ("duration", f"{path.duration - path.start:g} s"),
+            ("condition number", number(assessed.cond_raw, 3)),
+            ("with unit columns", number(assessed.cond_normalized, 3)),
         ),
+        sections=(*sections, *closing(nominal, nominal.assumptions, "nominal", recipe)),
     )
 
 
@@ -110,56 +138,6 @@ def _facts_of(designs: Designs, plan: DesignPlan) -> list[tuple[str, str]]:
         dets = ", ".join(number(value) for value in designs.sequence.log_dets)
         facts.append(("log det of the information after each trajectory", dets))
     return facts
-
-
-def _design_facts(
-    path: Excitation, assessed: Assessment, basis: BaseParameters
-) -> tuple[tuple[str, str], ...]:
-    return (
-        ("base parameters", str(basis.rank)),
-        ("duration", f"{path.duration - path.start:g} s"),
-        ("condition number", number(assessed.cond_raw, 3)),
-        ("with unit columns", number(assessed.cond_normalized, 3)),
-    )
-
-
-def _expected_table(
-    basis: BaseParameters, values: Float1D, std: Float1D, compared: Mapping[str, Float1D]
-) -> Table:
-    rows = []
-    parts = zip(basis.names, basis.groupings, basis.units, values, std, strict=True)
-    for k, (name, grouping, unit, value, deviation) in enumerate(parts):
-        share = relative_text(float(deviation), float(value))
-        more = (number(other[k], 2) for other in compared.values())
-        lead = (name, grouping, unit_text(unit), number(value), number(deviation, 2), share)
-        rows.append((*lead, *more))
-    columns = ("parameter", "grouping", "unit", "nominal", "expected std", "[%]")
-    others = (f"by {name}" for name in compared)
-    return Table(columns=(*columns, *others), rows=tuple(rows), text_columns=3)
-
-
-def _comparison(
-    nominal: Robot,
-    basis: BaseParameters,
-    others: Mapping[str, DesignResult],
-    compared: Mapping[str, Float1D],
-) -> Section:
-    rows = []
-    for name, other in others.items():
-        assessed = assess(nominal, basis, other.trajectory)
-        std = compared[name]
-        worth = (assessed.log_det, assessed.cond_raw, assessed.cond_normalized)
-        mean = float(np.exp(np.log(std).mean()))
-        rows.append((name, *(number(v) for v in (*worth, mean, std.max()))))
-    columns = ("criterion", "log det", "condition number", "with unit columns")
-    more = ("geometric mean of the expected std", "worst")
-    return Section(
-        title="Criteria side by side",
-        text="The same problem by other criteria; the table above has every parameter. The "
-        "condition number with unit columns does not know how large a motion is: by it alone, "
-        "motions become small and parameters uncertain.",
-        tables=(Table(columns=columns + more, rows=tuple(rows)),),
-    )
 
 
 def _explained(explanation: Explanation) -> Section:

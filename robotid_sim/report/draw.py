@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from robotid_sim.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space, csv_text
+from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.files import atomic_path, write_text
 from robotid_sim.palette import ROLES, light
 from robotid_sim.report.ticks import LINEAR_WITHIN, set_ticks
@@ -91,7 +91,7 @@ def figure(chart: Chart, width: float = WIDTH) -> Figure:
     chart : Chart
         What to show.
     width : float
-        Width [in]; text keeps its size, so that a figure for one column of a paper is made at 3.5.
+        Width [in]; text keeps its size, so that a figure for one column of a paper is drawn at 3.5.
     """
     with mpl.rc_context(STYLE):
         return _drawn(chart, width)
@@ -131,20 +131,20 @@ class _Layout:
         height = top + inner + BOTTOM
         return cls(width, height, left, right, top, between, BETWEEN_COLUMNS, legend_columns)
 
-    def fitted(self, made: Figure, columns: int) -> "_Layout":
+    def fitted(self, sheet: Figure, columns: int) -> "_Layout":
         """Return the layout with margins and gaps that hold the labels of panels as drawn."""
-        canvas = made.canvas
+        canvas = sheet.canvas
         assert isinstance(canvas, FigureCanvasAgg)
         # Matplotlib gives this method no types.
         renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
         left, right = np.zeros(columns), np.zeros(columns)
-        for k, axes in enumerate(made.axes):
+        for k, axes in enumerate(sheet.axes):
             frame, column = axes.bbox, k % columns
             for axis in (axes.xaxis, axes.yaxis):
                 box = axis.get_tightbbox(renderer)
                 if box is not None:
-                    left[column] = max(left[column], (frame.x0 - box.x0) / made.dpi)
-                    right[column] = max(right[column], (box.x1 - frame.x1) / made.dpi)
+                    left[column] = max(left[column], (frame.x0 - box.x0) / sheet.dpi)
+                    right[column] = max(right[column], (box.x1 - frame.x1) / sheet.dpi)
         gaps = left[1:] + right[:-1] + APART
         return replace(
             self,
@@ -153,7 +153,7 @@ class _Layout:
             between_columns=max(self.between_columns, *gaps, 0.0),
         )
 
-    def place(self, made: Figure, grid: GridSpec, chart: Chart) -> None:
+    def place(self, sheet: Figure, grid: GridSpec, chart: Chart) -> None:
         """Move the panels to where the layout wants them."""
         inner = self.width - self.left - self.right
         cell = (inner - (chart.columns - 1) * self.between_columns) / chart.columns
@@ -165,41 +165,41 @@ class _Layout:
             hspace=self.between / chart.panel_height,
             wspace=self.between_columns / cell,
         )
-        for axes in made.axes:  # a grid moves axes of pyplot's figures only
+        for axes in sheet.axes:  # a grid moves axes of pyplot's figures only
             spec = axes.get_subplotspec()
             if spec is not None:
-                axes.set_position(spec.get_position(made))
+                axes.set_position(spec.get_position(sheet))
 
 
 def _drawn(chart: Chart, width: float) -> Figure:
     layout = _Layout.of(chart, width)
     width, height = layout.width, layout.height
-    made = Figure(figsize=(width, height))
-    FigureCanvasAgg(made)
+    sheet = Figure(figsize=(width, height))
+    FigureCanvasAgg(sheet)
     shares = chart.column_shares or None
-    grid = made.add_gridspec(chart.rows, chart.columns, width_ratios=shares)
-    layout.place(made, grid, chart)
+    grid = sheet.add_gridspec(chart.rows, chart.columns, width_ratios=shares)
+    layout.place(sheet, grid, chart)
     for k, panel in enumerate(chart.panels):
         place = grid[divmod(k, chart.columns)]
         if isinstance(panel, Space):
-            _draw_space(made, place, panel)
+            _draw_space(sheet, place, panel)
         elif isinstance(panel, Matrix):
-            _draw_matrix(made.add_subplot(place), panel)
+            _draw_matrix(sheet.add_subplot(place), panel)
         else:
-            axes = made.add_subplot(place)
+            axes = sheet.add_subplot(place)
             _draw_panel(axes, panel)
-            if k + chart.columns < len(chart.panels):  # the lowest row names the axis for all
+            if not chart.is_lowest(k, chart.columns):
                 axes.set_xlabel("")
                 axes.tick_params(labelbottom=not chart.share_x)
     if all(isinstance(panel, Panel) for panel in chart.panels):
-        layout.fitted(made, chart.columns).place(made, grid, chart)
-    _add_legend(made, chart, layout)
-    return made
+        layout.fitted(sheet, chart.columns).place(sheet, grid, chart)
+    _add_legend(sheet, chart, layout)
+    return sheet
 
 
-def _add_legend(made: Figure, chart: Chart, layout: _Layout) -> None:
+def _add_legend(sheet: Figure, chart: Chart, layout: _Layout) -> None:
     if len(chart.legend()) > 1:
-        made.legend(
+        sheet.legend(
             handles=[_handle(label, mark) for label, mark in chart.legend().items()],
             loc="upper left",
             bbox_to_anchor=(layout.left / layout.width, 1.0 - 0.05 / layout.height),
@@ -243,7 +243,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 def _draw_mark(axes: Axes, mark: Mark) -> None:
     color = light(mark.color)
-    if isinstance(mark, Line):
+    if isinstance(mark, Curve):
         style = LINE_STYLES[mark.style]
         axes.plot(mark.x, mark.y, color=color, linewidth=mark.width, linestyle=style)
     elif isinstance(mark, Band):
@@ -266,7 +266,7 @@ def _handle(label: str, mark: Mark) -> Line2D | Patch:
     color = light(mark.color)
     if isinstance(mark, Band):
         return Patch(color=color, alpha=0.22, linewidth=0.0, label=label)
-    if isinstance(mark, Line):
+    if isinstance(mark, Curve):
         style = LINE_STYLES[mark.style]
         return Line2D([], [], color=color, linestyle=style, linewidth=1.6, label=label)
     symbol = SYMBOLS[mark.symbol]
@@ -278,9 +278,9 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     colors = LinearSegmentedColormap.from_list("correlation", ends)
     n = len(panel.names)
     mesh = axes.pcolormesh(panel.values, cmap=colors, vmin=-1.0, vmax=1.0, rasterized=True)
-    made = axes.figure
-    assert isinstance(made, Figure)
-    side = min(*(0.8 * made.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
+    sheet = axes.figure
+    assert isinstance(sheet, Figure)
+    side = min(*(0.8 * sheet.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
     size = min(FONT - 1.0, 0.85 * side / n)
     axes.set_xticks(np.arange(n) + 0.5, panel.names, rotation=90, fontsize=size)
     axes.set_yticks(np.arange(n) + 0.5, panel.names, fontsize=size)
@@ -289,12 +289,12 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     axes.tick_params(length=0.0, pad=1.0)
     axes.set_aspect("equal")
     axes.set_title(panel.title, loc="left", pad=3.0)
-    bar = made.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
+    bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
     bar.outline.set_visible(False)
 
 
-def _draw_space(made: Figure, place: SubplotSpec, panel: Space) -> None:
-    axes = made.add_subplot(place, projection="3d")
+def _draw_space(sheet: Figure, place: SubplotSpec, panel: Space) -> None:
+    axes = sheet.add_subplot(place, projection="3d")
     points = np.vstack([curve for _, _, curve in panel.curves])
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = 0.5 * (low + high), 0.55 * float((high - low).max())
@@ -348,9 +348,9 @@ def draw(chart: Chart) -> Drawing:
     """Return a chart drawn at the width of two columns of a paper."""
     svg, png = io.StringIO(), io.BytesIO()
     with mpl.rc_context(STYLE):
-        made = _drawn(chart, WIDTH)
-        made.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
-        made.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        sheet = _drawn(chart, WIDTH)
+        sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
+        sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     text = svg.getvalue()
     return Drawing(text, png.getvalue(), csv_text(chart), _for_page(text, chart.name))
 

@@ -8,7 +8,13 @@ from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import parameters
-from robotid_sim.report.wording import CHECKS
+from robotid_sim.report.tables import (
+    CHECKS,
+    check_limit,
+    check_value,
+    model_errors,
+    nees_of,
+)
 from robotid_sim.section import number, percent
 from robotid_sim.study.result import StudyResult
 
@@ -26,12 +32,10 @@ def well_known(estimate: Estimate) -> Bool1D:
 
 def clear_shares(estimate: Estimate, basis: BaseParameters) -> Float1D:
     """Return for every joint the share of its parameters that stand out, NaN without any."""
-    dof = len(estimate.joint_names)
-    owner = np.array(parameters.owners(dof))[basis.columns]
+    owner = np.array(parameters.owners(len(estimate.joint_names)))[basis.columns]
     clear = well_known(estimate)
-    return np.array(
-        [clear[owner == j].mean() if (owner == j).any() else np.nan for j in range(dof)]
-    )
+    groups = [clear[owner == j] for j in range(len(estimate.joint_names))]
+    return np.array([group.mean() if group.size else np.nan for group in groups])
 
 
 def noise_limited(estimate: Estimate, basis: BaseParameters) -> list[str]:
@@ -43,34 +47,33 @@ def noise_limited(estimate: Estimate, basis: BaseParameters) -> list[str]:
 def finding(
     result: StudyResult, estimate: Estimate, basis: BaseParameters, gap_left: float | None
 ) -> str:
-    """Return what a study found, in one sentence; a failed verdict comes first."""
+    """Return the result of a study in one sentence; a failed verdict comes first."""
     failed = [check for check in result.verdict.checks if not check.passed]
     if failed:
         worst = failed[0]
         what = CHECKS.get(worst.name, worst.name)
+        value = number(check_value(worst, nees_of(result)))
+        limit = check_limit(worst).lstrip("=≤ ")
         others = f" ({len(failed) - 1} more)" if len(failed) > 1 else ""
-        return f"Failed: {what} is {number(worst.value)}, limit {number(worst.limit)}{others}."
+        return f"Failed: {what} is {value}, limit {limit}{others}."
     parts = []
     if gap_left is not None:
         parts.append(f"closed {percent(1.0 - gap_left)} of the tracking gap")
-    chosen = next(e for e in result.estimates if e.estimator == result.chosen)
-    errors = [] if chosen.validation is None else chosen.validation.model_error_relative
-    known = [e for e in errors if e is not None]
-    if known:
-        joint = result.robot.joint_names[int(np.argmax(known))]
-        parts.append(f"predicts unseen torques within {percent(max(known), 2)} ({joint} worst)")
+    errors = model_errors(result.chosen_estimate)
+    if errors:
+        joint = result.robot.joint_names[int(np.argmax(errors))]
+        parts.append(f"predicts unseen torques within {percent(max(errors), 2)} ({joint} worst)")
     return f"Identification {' and '.join(parts)}; {limits_of_noise(estimate, basis)}."
 
 
 def limits_of_noise(estimate: Estimate, basis: BaseParameters) -> str:
     """Return which joints the noise limits, as the end of a sentence."""
     clear = int(well_known(estimate).sum())
-    known = f"{clear} of {len(estimate.names)} base parameters are known to 10 % or better"
+    count = f"{clear} of {len(estimate.names)} base parameters are known to 10 % or better"
     limited = noise_limited(estimate, basis)
     if not limited:
-        return known
-    verb = "is" if len(limited) == 1 else "are"
-    return f"{known}, {_listed(limited)} {verb} noise-limited"
+        return count
+    return f"{count}, {_listed(limited)} {'is' if len(limited) == 1 else 'are'} noise-limited"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,41 +6,24 @@ import numpy as np
 
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.page import Page
-from robotid_sim.report.recipe import Recipe
 from robotid_sim.report.sections import (
     parameters_section,
     prediction_section,
     preprocessing_section,
 )
+from robotid_sim.report.tables import residual_table
 from robotid_sim.report.trust_section import trust_section
-from robotid_sim.report.wording import assumptions, reproduction
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import predictions, rms
 
 
-def identification_report(
-    nominal: Robot,
-    log: Log,
-    fit: Identification,
-    recipe: Recipe,
-) -> Page:
-    """Return the report of an identification; like the stage, it does not look at any truth.
-
-    Parameters
-    ----------
-    nominal : Robot
-        What was known before.
-    log : Log
-        The log.
-    fit : Identification
-        What was identified from it.
-    recipe : Recipe
-        How to do it again.
-    """
+def identification_report(nominal: Robot, log: Log, fit: Identification, recipe: Recipe) -> Page:
+    """Return the report of an identification; like the stage, it does not look at any truth."""
     chosen, basis = fit.chosen, fit.basis
     with one_blas_thread():
         sections = _sections(nominal, replace(log, truth=None), fit)
@@ -59,11 +42,7 @@ def identification_report(
             ("condition number", number(chosen.cond, 3)),
             ("identified robot", "none" if fit.lift is None else fit.lift.message),
         ),
-        sections=(
-            *sections,
-            assumptions(nominal, nominal.assumptions, "nominal"),
-            reproduction(recipe),
-        ),
+        sections=(*sections, *closing(nominal, nominal.assumptions, "nominal", recipe)),
     )
 
 
@@ -72,16 +51,13 @@ def _sections(nominal: Robot, log: Log, fit: Identification) -> list[Section]:
     sections = [
         preprocessing_section(fit.preprocessor, log, nominal),
         parameters_section(
-            fit.estimates,
             chosen,
             basis,
+            (residual_table(fit.estimates, nominal.joint_units),),
             basis.of(nominal.parameters()),
-            joint_units=nominal.joint_units,
         ),
+        *trust_section(fit),
     ]
-    trust = trust_section(fit)
-    if trust is not None:
-        sections.append(trust)
     if chosen.success:
         pair = predictions(chosen.beta, log, nominal, basis, fit.preprocessor)
         section = prediction_section(*pair, chosen.noise_std, "fitted")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float
-from robotid_sim.chart import Band, Chart, Line, Mark, Matrix, Panel, Points, Space
+from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space
 from robotid_sim.report.ticks import apart, symlog_candidates
 
 DASHES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
@@ -98,7 +98,7 @@ def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
 
 def _look(mark: Mark, panel: Panel) -> dict[str, Any]:
     color = f"role:{mark.color}"
-    if isinstance(mark, Line):
+    if isinstance(mark, Curve):
         line = {"color": color, "width": 1.5 * mark.width, "dash": DASHES[mark.style]}
         return {"mode": "lines", "line": line, "hovertemplate": "%{y:.5g} at %{x:.4g}"}
     assert isinstance(mark, Points)
@@ -200,8 +200,7 @@ def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
         top = 1.0 - row * (tall + BETWEEN) / inner
         number = "" if k == 0 else str(k + 1)
         x = [float(lefts[column]), float(lefts[column] + widths[column])]
-        # The lowest panel of a column names the axis for all.
-        title = "" if k + columns < len(chart.panels) else getattr(panel, "x_label", "")
+        title = getattr(panel, "x_label", "") if chart.is_lowest(k, columns) else ""
         domain = [round(v, 5) for v in x]
         axes[f"xaxis{number}"] = {"domain": domain, "title": {"text": title}}
         axes[f"yaxis{number}"] = {"domain": [round(max(0.0, top - tall / inner), 5), round(top, 5)]}

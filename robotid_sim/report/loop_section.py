@@ -1,6 +1,7 @@
 """The closed loop on a page: figures by model, and every case in numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -15,13 +16,12 @@ from robotid_sim.report.figures.closed_loop import (
     pareto,
     tool_errors,
     torque_differences,
-    torque_unit,
 )
-from robotid_sim.section import Section, Table, number
-from robotid_sim.validation.closed_loop import UNDISTURBED, ClosedLoop
+from robotid_sim.section import Section, Table, number, percent, torque_unit
+from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun
-from robotid_sim.validation.metrics import StepMetrics
 from robotid_sim.validation.summary import (
+    Case,
     Interval,
     Quantity,
     largest_of_unit,
@@ -44,7 +44,12 @@ CASE = ("task", "scenario", "controller", "model")
 def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
     """Return the closed loop: what was run, errors, torques and energy by model, all cases."""
     names, units = plant.joint_names, plant.joint_units
-    tables = [tasks_table(loop), errors_table(loop, units), effort_table(loop, units)]
+    tables = [
+        model_table(loop, units),
+        tasks_table(loop),
+        errors_table(loop, units),
+        effort_table(loop, units),
+    ]
     if any(run.step is not None for run in loop.runs):
         tables.append(steps_table(loop))
     return Section(
@@ -76,7 +81,7 @@ def _text(loop: ClosedLoop) -> str:
         f"under a torque of 40 % of the peak the gains promise {bound} mrad or mm."
     )
     if gains.limited:
-        text += f" That is more than wanted for {', '.join(gains.limited)}."
+        text += f" That is more than the specified error at {', '.join(gains.limited)}."
     runs = 1 + max(run.run for run in loop.runs)
     if runs > 1:
         text += (
@@ -103,22 +108,59 @@ def _words(loop: ClosedLoop) -> list[str]:
     return words
 
 
+def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
+    """Return the tracking error of every task, scenario and controller, by model.
+
+    The controller has no column where there is only one.
+    """
+    quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
+    values = {row.case: row.values for row in summarize(loop.runs, quantities)}
+    controllers = tuple(dict.fromkeys(run.controller for run in loop.runs))
+    several = len(controllers) > 1
+    rows = []
+    tasks = [task.name for task in loop.tasks]
+    for task, scenario, controller in product(tasks, loop.scenarios, controllers):
+        cases = {m: values.get(Case(task, scenario, controller, m), {}) for m in loop.models}
+        for unit in quantities if any(cases.values()) else ():
+            means = {m: mean.mean for m, by_unit in cases.items() if (mean := by_unit.get(unit))}
+            lead = (task, scenario, *([controller] if several else []), f"m{unit}")
+            cells = (f"{MILLI * means[m]:.4g}" if m in means else "-" for m in loop.models)
+            is_lap = scenario == UNDISTURBED and task in loop.laps
+            rows.append((*lead, *cells, _gap_closed(means) if is_lap else "-"))
+    lead = ("task", "scenario", *(["controller"] if several else []), "unit")
+    loops = "closed loop" if several else controllers[0]
+    return Table(
+        columns=(*lead, *loop.models, "gap closed"),
+        rows=tuple(rows),
+        title=f"{loops} in the engine: RMS tracking error of all joints, by the model in the loop",
+        text_columns=len(lead),
+    )
+
+
+def _gap_closed(errors: Mapping[str, float]) -> str:
+    """Return how much of the gap between nominal and true model the identified one closes."""
+    if not {TRUE, NOMINAL, IDENTIFIED} <= errors.keys():
+        return "-"
+    gap = errors[NOMINAL] - errors[TRUE]
+    return percent((errors[NOMINAL] - errors[IDENTIFIED]) / gap) if gap > 0.0 else "-"
+
+
 def tasks_table(loop: ClosedLoop) -> Table:
     """Return the tasks with duration and singularity index."""
-    rows = []
-    for task in loop.tasks:
-        index = None if task.path is None else task.path.largest_index
-        worst = max(float(r.peak_ratio.max()) for r in loop.runs if r.task == task.name)
-        rows.append(
-            (
-                task.name,
-                f"{task.trajectory.duration:.4g}",
-                number(index, 3),
-                number(100.0 * worst, 3),
-            )
-        )
-    columns = ("task", "duration [s]", "largest κ(J) [-]", "largest torque, any run [% of limit]")
-    return Table(columns=columns, rows=tuple(rows), title="Tasks")
+    tasks = loop.tasks
+    worst = {
+        task.name: max(float(run.peak_ratio.max()) for run in loop.runs if run.task == task.name)
+        for task in tasks
+    }
+    columns = {
+        "task": worst,
+        "duration [s]": [f"{task.trajectory.duration:.4g}" for task in tasks],
+        "largest κ(J) [-]": [
+            number(None if task.path is None else task.path.largest_index, 3) for task in tasks
+        ],
+        "largest torque, any run [% of limit]": [number(100.0 * v, 3) for v in worst.values()],
+    }
+    return Table.of(columns, "Tasks")
 
 
 def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
@@ -128,14 +170,14 @@ def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
         quantities[f"RMS error [m{unit}]"] = _milli(rms_of_unit(units, unit))
         quantities[f"largest [m{unit}]"] = _milli(largest_of_unit(units, unit))
     for unit in dict.fromkeys(units):
-        kept = np.array([u == unit for u in units])
-        quantities[f"IAE [m{unit} s]"] = _milli(_sum_of(kept, lambda run: run.iae))
-        quantities[f"ITAE [m{unit} s²]"] = _milli(_sum_of(kept, lambda run: run.itae))
+        of_unit = np.array([u == unit for u in units])
+        quantities[f"IAE [m{unit} s]"] = _milli(_sum_of(of_unit, lambda run: run.iae))
+        quantities[f"ITAE [m{unit} s²]"] = _milli(_sum_of(of_unit, lambda run: run.itae))
     quantities |= {
-        "tool RMS [mm]": lambda run: MILLI * run.tip.rms,
-        "tool largest [mm]": lambda run: MILLI * run.tip.largest,
-        "tool IAE [mm s]": lambda run: MILLI * run.tip.iae,
-        "tool ITAE [mm s²]": lambda run: MILLI * run.tip.itae,
+        "tool RMS [mm]": _milli(lambda run: run.tip_rms_error),
+        "tool largest [mm]": _milli(lambda run: run.tip_max_error),
+        "tool IAE [mm s]": _milli(lambda run: run.tip_iae),
+        "tool ITAE [mm s²]": _milli(lambda run: run.tip_itae),
     }
     return _table(loop, quantities, "Tracking errors of all cases")
 
@@ -162,16 +204,11 @@ def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 def steps_table(loop: ClosedLoop) -> Table:
     """Return how every case comes back from a start beside its reference: worst joint, tool."""
     quantities: dict[str, Quantity] = {}
-    sides: Mapping[str, Callable[[ControlRun], StepMetrics | None]] = {
-        "": lambda run: run.step,
-        "tool ": lambda run: run.tip.step,
-    }
-    for side, step_of in sides.items():
-        quantities[f"{side}rise [s]"] = _of_step(step_of, lambda s: s.rise_time)
-        quantities[f"{side}settling [s]"] = _of_step(step_of, lambda s: s.settling_time)
-        quantities[f"{side}overshoot [%]"] = _of_step(step_of, lambda s: 100.0 * s.overshoot)
-        steady = _of_step(step_of, lambda s: 100.0 * s.steady_state_error)
-        quantities[f"{side}steady state [%]"] = steady
+    for side, step in (("", "step"), ("tool ", "tip_step")):
+        quantities[f"{side}rise [s]"] = _of_step(step, "rise_time")
+        quantities[f"{side}settling [s]"] = _of_step(step, "settling_time")
+        quantities[f"{side}overshoot [%]"] = _of_step(step, "overshoot", 100.0)
+        quantities[f"{side}steady state [%]"] = _of_step(step, "steady_state_error", 100.0)
     return _table(loop, quantities, "Step responses", steps=True)
 
 
@@ -180,7 +217,7 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
     notes = []
     for run in loop.runs:
         clean = loop.find(run.model, _without_feedback(run.scenario), run.task, run.controller)
-        if clean is None or clean is run or run.run > 0 or run.model == "nominal":
+        if clean is None or clean is run or run.run > 0 or run.model == NOMINAL:
             continue
         ratio = run.peak_torque / np.maximum(clean.peak_torque, np.finfo(float).tiny)
         raised = [
@@ -204,57 +241,50 @@ def _without_feedback(scenario: str) -> str:
     return JOINER.join(parts) or UNDISTURBED
 
 
-def _of_step(
-    step_of: Callable[[ControlRun], StepMetrics | None],
-    value: Callable[[StepMetrics], float | None],
-) -> Quantity:
+def _of_step(step: str, metric: str, factor: float = 1.0) -> Quantity:
     def quantity(run: ControlRun) -> float | None:
-        step = step_of(run)
-        return None if step is None else value(step)
+        value = getattr(getattr(run, step), metric, None)  # a run may have no step
+        return None if value is None else factor * value
 
     return quantity
 
 
-def _sum_of(kept: Bool1D, value: Callable[[ControlRun], Float1D]) -> Quantity:
-    return lambda run: float(value(run)[kept].sum())
-
-
 def _milli(quantity: Quantity) -> Quantity:
-    def scaled(run: ControlRun) -> float | None:
+    def in_milli(run: ControlRun) -> float | None:
         value = quantity(run)
         return None if value is None else MILLI * value
 
-    return scaled
+    return in_milli
+
+
+def _sum_of(joints: Bool1D, value: Callable[[ControlRun], Float1D]) -> Quantity:
+    return lambda run: float(value(run)[joints].sum())
 
 
 def _table(
     loop: ClosedLoop, quantities: Mapping[str, Quantity], title: str, *, steps: bool = False
 ) -> Table:
-    runs = [run for run in loop.runs if run.step is not None or not steps]
-    runs.sort(key=lambda run: _place(loop, run))
-    rows = summarize(runs, quantities)
-    several = any(row.runs > 1 for row in rows)
-    texts = []
-    for row in rows:
-        case = row.case
-        lead = [case.task, case.scenario, case.controller, case.model]
-        if several:
-            lead.append(str(row.runs))
-        texts.append((*lead, *(_interval(row.values[name]) for name in quantities)))
-    columns = (*CASE, *(["runs"] if several else []), *quantities)
-    return Table(columns=columns, rows=tuple(texts), text_columns=len(CASE), title=title)
-
-
-def _place(loop: ClosedLoop, run: ControlRun) -> tuple[int, int, int, int]:
-    """Return where the case of a run stands: task, scenario, controller, model as compared."""
-    controllers = list(dict.fromkeys(r.controller for r in loop.runs))
+    controllers = list(dict.fromkeys(run.controller for run in loop.runs))
     tasks = [task.name for task in loop.tasks]
-    return (
-        tasks.index(run.task),
-        loop.scenarios.index(run.scenario),
-        controllers.index(run.controller),
-        loop.models.index(run.model),
-    )
+
+    def place(run: ControlRun) -> tuple[int, int, int, int]:
+        """Return where the case of a run stands: task, scenario, controller, model as compared."""
+        return (
+            tasks.index(run.task),
+            loop.scenarios.index(run.scenario),
+            controllers.index(run.controller),
+            loop.models.index(run.model),
+        )
+
+    runs = [run for run in loop.runs if run.step is not None or not steps]
+    rows = summarize(sorted(runs, key=place), quantities)
+    columns: dict[str, Iterable[str]] = {
+        name: [getattr(row.case, name) for row in rows] for name in CASE
+    }
+    if any(row.runs > 1 for row in rows):
+        columns["runs"] = [str(row.runs) for row in rows]
+    columns |= {name: [_interval(row.values[name]) for row in rows] for name in quantities}
+    return Table.of(columns, title, text_columns=len(CASE))
 
 
 def _interval(value: Interval | None) -> str:

@@ -12,8 +12,6 @@ from markupsafe import Markup
 from robotid_sim.chart import Chart
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.palette import css_variables
-from robotid_sim.report.draw import draw
-from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
 from robotid_sim.section import Section
 
 
@@ -55,6 +53,10 @@ def write_page(
     FileFormatError
         If a file cannot be written.
     """
+    # Matplotlib takes a second to load, and few commands write a page.
+    from robotid_sim.report.draw import draw
+    from robotid_sim.report.interactive import packed
+
     charts = [chart for section in page.sections for chart in section.charts]
     folder = None if figures is None else make_folder(figures)
     drawn: dict[str, dict[str, str | Markup]] = {}
@@ -71,11 +73,13 @@ def write_page(
 
 
 def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | Markup]]) -> str:
+    from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
+
     script = plotly_script()
     figures = {}
     if script is not None:
-        found = {chart.name: plotly_figure(chart) for chart in charts}
-        figures = {name: figure for name, figure in found.items() if figure is not None}
+        drawable = {chart.name: plotly_figure(chart) for chart in charts}
+        figures = {name: figure for name, figure in drawable.items() if figure is not None}
     light, dark = css_variables()
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_asset("page.html"))

@@ -7,7 +7,7 @@ from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Reproduction
 from robotid_sim.report.page import Page
-from robotid_sim.section import Link, Section, Table, csv_table, number
+from robotid_sim.section import PageLink, Section, Table, csv_table, number
 
 HEADINGS = {
     "reproduced": "What holds",
@@ -96,7 +96,7 @@ def _papers(reproductions: Sequence[Reproduction]) -> Section:
 
 def _paper(reproduction: Reproduction) -> Section:
     paper = reproduction.paper
-    page = Link("All claims, tables and figures", f"{paper.name}/report.html")
+    page = PageLink("All claims, tables and figures", f"{paper.name}/report.html")
     return Section(title=paper.title, text=reproduction.finding, links=(page,))
 
 

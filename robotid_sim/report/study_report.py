@@ -8,18 +8,26 @@ from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.finding import finding
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
-from robotid_sim.report.recipe import Recipe
 from robotid_sim.report.sections import (
     excitation_section,
     parameters_section,
     prediction_section,
     preprocessing_section,
 )
+from robotid_sim.report.tables import (
+    check_table,
+    filter_table,
+    joint_table,
+    model_errors,
+    nees_band,
+    nees_of,
+    scored_table,
+)
 from robotid_sim.report.trust_section import trust_section
-from robotid_sim.report.wording import assumptions, check_table, reproduction
 from robotid_sim.section import Section, Table, number, percent
 from robotid_sim.study.result import StudyResult, TrajectoryResult
 from robotid_sim.study.study import Study
@@ -28,15 +36,7 @@ from robotid_sim.validation.prediction import exact_problem, predictions
 
 
 def study_report(study: Study, command: str) -> Page:
-    """Return the report of a whole study.
-
-    Parameters
-    ----------
-    study : Study
-        What was done.
-    command : str
-        The command that does it again.
-    """
+    """Return the report of a whole study; `command` does it again."""
     result, fit = study.result, study.fit
     recipe = Recipe(
         command=command,
@@ -55,9 +55,7 @@ def study_report(study: Study, command: str) -> Page:
         facts=_facts(result, gap),
         sections=(
             *sections,
-            assumptions(study.plant, result.assumptions, "true"),
-            _timings(result),
-            reproduction(recipe),
+            *closing(study.plant, result.assumptions, "true", recipe, _timings(result)),
         ),
     )
 
@@ -65,9 +63,10 @@ def study_report(study: Study, command: str) -> Page:
 def _study_sections(study: Study) -> list[Section]:
     result, fit, log = study.result, study.fit, study.log
     nominal, basis, path = study.nominal, fit.basis, result.trajectory
-    before = basis.of(nominal.parameters())
+    before, compared = basis.of(nominal.parameters()), result.preprocessing.compared
+    filters = [filter_table(compared, result.measurement.torque_noise_std)] if compared else []
     sections = [
-        Section(title="Verdict", tables=(check_table(result.verdict.checks),)),
+        Section(title="Verdict", tables=(check_table(result.verdict.checks, nees_of(result)),)),
         excitation_section(
             study.trajectory,
             nominal,
@@ -78,21 +77,17 @@ def _study_sections(study: Study) -> list[Section]:
                 ("largest share of the torque limits, true", _true_torque(path)),
             ],
         ),
-        preprocessing_section(fit.preprocessor, log, nominal, result.preprocessing.compared),
+        preprocessing_section(fit.preprocessor, log, nominal, *filters),
         parameters_section(
-            fit.estimates,
             fit.chosen,
             basis,
+            (scored_table(result), joint_table(result)),
             before,
-            joint_units=nominal.joint_units,
             true=basis.of(study.plant.parameters()),
             bound=_bound(log, nominal, basis),
-            estimator_rows=_scored_estimators(result),
         ),
+        *trust_section(fit),
     ]
-    trust = trust_section(fit)
-    if trust is not None:
-        sections.append(trust)
     if fit.chosen.success:
         pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
         sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
@@ -122,48 +117,18 @@ def _bound(log: Log, nominal: Robot, basis: BaseParameters) -> Float1D | None:
 
 
 def _facts(result: StudyResult, gap: float | None) -> tuple[tuple[str, str], ...]:
-    chosen = next(e for e in result.estimates if e.estimator == result.chosen)
-    errors = [] if chosen.validation is None else chosen.validation.model_error_relative
-    numbers = [e for e in errors if e is not None]
-    nees = next((e.nees for e in result.estimates if e.estimator == "wls"), None)
-    facts = [
+    chosen = result.chosen_estimate
+    worst = max(model_errors(chosen), default=None)
+    return (
         ("joints", str(result.robot.dof)),
         ("base parameters", str(len(chosen.base_parameters))),
-        ("model error, worst joint", percent(max(numbers), 2) if numbers else "-"),
-        ("error over stated error", number(None if nees is None else nees**0.5, 3)),
-    ]
-    if gap is not None:
-        facts.append(("tracking gap closed", percent(1.0 - gap)))
-    return tuple(facts)
-
-
-def _scored_estimators(result: StudyResult) -> Table:
-    rows = []
-    for e in result.estimates:
-        errors = [] if e.validation is None else e.validation.model_error_relative
-        numbers = [v for v in errors if v is not None]
-        rows.append(
-            (
-                e.estimator,
-                "done" if e.success else e.message,
-                "yes" if e.physically_consistent else "no",
-                f"{e.seconds:.3g} s",
-                number(e.fitness_over_ls, 6),
-                number(e.criterion_over_optimum, 6),
-                number(e.nees, 3),
-                percent(max(e.torque_rms_relative)),
-                percent(max(numbers)) if numbers else "-",
-            )
-        )
-    columns = ("estimator", "state", "consistent", "time", "fitness / LS", "criterion / optimum")
-    more = ("NEES", "fit residual, worst joint", "model error unseen, worst joint")
-    return Table(columns=columns + more, rows=tuple(rows), text_columns=3, title="Estimators")
+        ("model error, worst joint", percent(worst, 2)),
+        (f"NEES of WLS, {nees_band(result)}", number(nees_of(result), 3)),
+        *([] if gap is None else [("tracking gap closed", percent(1.0 - gap))]),
+    )
 
 
 def _timings(result: StudyResult) -> Section:
-    rows = [(name, f"{seconds:.2f}") for name, seconds in result.timings.items()]
-    rows.append(("all", f"{sum(result.timings.values()):.2f}"))
-    return Section(
-        title="Timings",
-        tables=(Table(columns=("stage", "wall time [s]"), rows=tuple(rows)),),
-    )
+    seconds = {**result.timings, "all": sum(result.timings.values())}
+    columns = {"stage": seconds, "wall time [s]": [f"{value:.2f}" for value in seconds.values()]}
+    return Section(title="Timings", tables=(Table.of(columns),))

@@ -96,26 +96,26 @@ def _log_candidates(low: float, high: float) -> list[float]:
     """Return ticks between two limits by importance: powers of ten, then 2 and 5 times them."""
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     every = -(-len(powers) // 6)
-    found = [float(f"{lead}e{p}") for lead in (1, 2, 5) for p in powers if p % every == 0]
-    return [value for value in found if low <= value <= high]
+    ticks = [float(f"{lead}e{p}") for lead in (1, 2, 5) for p in powers if p % every == 0]
+    return [value for value in ticks if low <= value <= high]
 
 
 def symlog_candidates(low: float, high: float) -> list[float]:
     """Return ticks by importance: zero, powers of ten on both sides, then the linear part."""
     side = _log_candidates(LINEAR_WITHIN, max(-low, high, 10.0 * LINEAR_WITHIN))
     powers = [value for value in side if np.log10(value).is_integer()]
-    found = [0.0, *(s * v for v in powers for s in (1.0, -1.0))]
-    found += [s * v for v in (LINEAR_WITHIN, 0.5 * LINEAR_WITHIN) for s in (1.0, -1.0)]
-    return [value for value in found if low <= value <= high]
+    ticks = [0.0, *(s * v for v in powers for s in (1.0, -1.0))]
+    ticks += [s * v for v in (LINEAR_WITHIN, 0.5 * LINEAR_WITHIN) for s in (1.0, -1.0)]
+    return [value for value in ticks if low <= value <= high]
 
 
 def apart(candidates: Sequence[float], places: Float1D, least: float) -> list[float]:
     """Return the candidates whose places are at least so far from those of all before them."""
-    kept: list[int] = []
+    chosen: list[int] = []
     for k, place in enumerate(places):
-        if all(abs(place - places[other]) >= least for other in kept):
-            kept.append(k)
-    return sorted(candidates[k] for k in kept)
+        if all(abs(place - places[other]) >= least for other in chosen):
+            chosen.append(k)
+    return sorted(candidates[k] for k in chosen)
 
 
 def _places(axis: Axis, values: Sequence[float], length: float) -> Float1D:

@@ -13,7 +13,7 @@ from robotid_sim.diagnostics.worst_direction import worst_direction
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.report.finding import well_known
-from robotid_sim.report.wording import unit_text
+from robotid_sim.report.tables import unit_text
 from robotid_sim.section import Section, Table, number
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
@@ -22,31 +22,31 @@ TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
 
 
-class Sayable(Protocol):
-    """A result that can say itself."""
+class Explained(Protocol):
+    """A result that describes itself."""
 
     def sentences(self) -> list[str]:
         """Return the finding in words."""
         ...
 
 
-def trust_section(fit: Identification) -> Section | None:
-    """Return how far to trust the chosen estimate; None if the fit failed.
+def trust_section(fit: Identification) -> tuple[Section, ...]:
+    """Return how far to trust the chosen estimate; nothing if the fit failed.
 
     Nothing here looks at any truth.
     """
     chosen, problem = fit.chosen, fit.problem
     if not chosen.success or chosen.cov is None:
-        return None
+        return ()
     with one_blas_thread():
         try:
             intervals = confidence_intervals(problem, chosen)
         except (RobotIdError, np.linalg.LinAlgError):
-            return None
-        notes = [*_badly_known(chosen, intervals), *_checks(fit)]
+            return ()
+        notes = [*_uncertain(chosen, intervals), *_checks(fit)]
     if fit.eps is not None:
         notes += fit.eps.sentences()
-    return Section(
+    section = Section(
         title="How far to trust the numbers",
         text="Confidence intervals at 95 % from the residuals of the log, by Student's t with the "
         f"{intervals.dof.min():.0f} to {intervals.dof.max():.0f} degrees of freedom that the "
@@ -56,10 +56,11 @@ def trust_section(fit: Identification) -> Section | None:
         tables=(_interval_table(intervals),),
         notes=tuple(notes),
     )
+    return (section,)
 
 
-def _badly_known(chosen: Estimate, intervals: Intervals) -> list[str]:
-    """Return which parameters are not known to 10 %, by the accuracy that the page states."""
+def _uncertain(chosen: Estimate, intervals: Intervals) -> list[str]:
+    """Return the parameters that are uncertain by more than 10 %."""
     relative = relative_std(chosen.beta, chosen.std)
     bad = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]
     sentences = [
@@ -80,7 +81,7 @@ def _checks(fit: Identification) -> list[str]:
     """Return what further checks of the fit say; one that is not possible says nothing."""
     chosen, problem, motion = fit.chosen, fit.problem, fit.motion
     sentences: list[str] = []
-    checks: list[Callable[[], Sayable]] = [
+    checks: list[Callable[[], Explained]] = [
         lambda: worst_direction(problem, chosen),
         lambda: residual_whiteness(problem, chosen),
         lambda: essential_parameters(problem, chosen),
@@ -97,26 +98,12 @@ def _checks(fit: Identification) -> list[str]:
 
 
 def _interval_table(intervals: Intervals) -> Table:
-    rows = []
-    parts = zip(
-        intervals.names,
-        intervals.units,
-        intervals.values,
-        intervals.lower,
-        intervals.upper,
-        intervals.dof,
-        strict=True,
-    )
-    for name, unit, value, lower, upper, dof in parts:
-        rows.append(
-            (
-                name,
-                unit_text(unit),
-                number(value),
-                number(lower),
-                number(upper),
-                number(dof, 3),
-            )
-        )
-    columns = ("parameter", "unit", "value", "lower", "upper", "degrees of freedom")
-    return Table(columns=columns, rows=tuple(rows), text_columns=2, title="Intervals at 95 %")
+    columns = {
+        "parameter": intervals.names,
+        "unit": map(unit_text, intervals.units),
+        "value": map(number, intervals.values),
+        "lower": map(number, intervals.lower),
+        "upper": map(number, intervals.upper),
+        "degrees of freedom": [number(dof, 3) for dof in intervals.dof],
+    }
+    return Table.of(columns, "Intervals at 95 %", text_columns=2)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
-from robotid_sim.report.recipe import Recipe
 from robotid_sim.report.sections import prediction_section
-from robotid_sim.report.wording import assumptions, check_table, reproduction
+from robotid_sim.report.tables import check_table
 from robotid_sim.section import Section, percent
 from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.closed_loop import ClosedLoop
@@ -38,21 +38,15 @@ def validation_report(
     recipe : Recipe
         How to do it again.
     """
-    passed = all(check.passed for check in checks)
-    gap = loop.gap_left(plant.joint_units)
     sections = [Section(title="Verdict", tables=(check_table(checks),))]
     if predicted is not None:
         sections.append(prediction_section(*predicted, estimate.noise_std, "given"))
     sections.append(loop_section(loop, plant))
     return Page(
         title=f"Validation of an estimate of {plant.name}",
-        finding=_finding(loop, gap),
-        passed=passed,
-        sections=(
-            *sections,
-            assumptions(plant, plant.assumptions, "true"),
-            reproduction(recipe),
-        ),
+        finding=_finding(loop, loop.gap_left(plant.joint_units)),
+        passed=all(check.passed for check in checks),
+        sections=(*sections, *closing(plant, plant.assumptions, "true", recipe)),
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import check_schema, read_json, write_text
+from robotid_sim.validation.control_run import ControlRun
 
 VERSION = 1
 
@@ -112,52 +113,6 @@ class EstimateResult(_Model):
     validation: PredictionResult | None
 
 
-class StepResult(_Model):
-    """How a response comes to its setpoint; null where it does not within the record."""
-
-    rise_time_s: float | None
-    settling_time_s: float | None
-    overshoot_percent: float | None
-    steady_state_error_percent: float | None
-
-
-class ControlResult(_Model):
-    """One closed-loop run."""
-
-    controller: str
-    model: str
-    """``true``, ``nominal``, ``identified``, an estimator, or ``published:SET``."""
-    scenario: str
-    task: str
-    run: int = 0
-    """Which repetition this is."""
-    rms_error: list[float]
-    max_error: list[float]
-    iae: list[float] = []
-    itae: list[float] = []
-    tip_rms_error: float | None = None
-    """Distance of the tip from its reference [m]."""
-    tip_max_error: float | None = None
-    tip_iae: float | None = None
-    tip_itae: float | None = None
-    torque_mismatch: list[float]
-    rise_time_s: float | None
-    settling_time_s: float | None
-    overshoot_percent: float | None
-    steady_state_error_percent: float | None
-    tip_step: StepResult | None = None
-    """The same for the tip; null for tasks that start on their reference."""
-    energy_j: list[float]
-    energy_signed_j: list[float] = []
-    torque_rms: list[float] = []
-    torque_variation: list[float]
-    chattering_index: list[float]
-    peak_torque: list[float] = []
-    peak_torque_ratio: list[float] = []
-    """Over the limit; 0 where there is none."""
-    saturated_s: float
-
-
 class CheckResult(_Model):
     """One check of the verdict: passed if value <= limit (>= for ``rank_full``)."""
 
@@ -190,9 +145,14 @@ class StudyResult(_Model):
     preprocessing: PreprocessingResult
     estimates: list[EstimateResult]
     chosen: str
-    control: list[ControlResult] = []
+    control: list[ControlRun] = []
     timings: dict[str, float]
     verdict: VerdictResult
+
+    @property
+    def chosen_estimate(self) -> EstimateResult:
+        """The estimate that the identified robot is made from."""
+        return next(e for e in self.estimates if e.estimator == self.chosen)
 
     def content(self) -> dict[str, Any]:
         """Return the result as JSON values."""

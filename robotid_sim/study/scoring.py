@@ -14,17 +14,13 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.study.result import (
     ComparedPreprocessor,
-    ControlResult,
     EstimateResult,
     ParameterResult,
     PredictionResult,
-    StepResult,
     finite,
 )
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.control_run import ControlRun
-from robotid_sim.validation.metrics import StepMetrics
 from robotid_sim.validation.prediction import Prediction, exact_problem, rms
 from robotid_sim.validation.preprocessing import compare_torque_filters
 
@@ -132,50 +128,6 @@ def compare_preprocessing(
         )
         for score in scores
     ]
-
-
-def describe_run(run: ControlRun) -> ControlResult:
-    """Return a closed-loop run's part of the result."""
-    step = _describe_step(run.step)
-    tip_step = None if run.tip.step is None else _describe_step(run.tip.step)
-    return ControlResult(
-        controller=run.controller,
-        model=run.model,
-        scenario=run.scenario,
-        task=run.task,
-        run=run.run,
-        rms_error=run.rms_error.tolist(),
-        max_error=run.max_error.tolist(),
-        iae=run.iae.tolist(),
-        itae=run.itae.tolist(),
-        tip_rms_error=run.tip.rms,
-        tip_max_error=run.tip.largest,
-        tip_iae=run.tip.iae,
-        tip_itae=run.tip.itae,
-        torque_mismatch=run.torque_mismatch.tolist(),
-        **step.model_dump(),
-        tip_step=tip_step,
-        energy_j=run.energy.tolist(),
-        energy_signed_j=run.energy_signed.tolist(),
-        torque_rms=run.torque_rms.tolist(),
-        torque_variation=run.torque_variation.tolist(),
-        chattering_index=run.chattering_index.tolist(),
-        peak_torque=run.peak_torque.tolist(),
-        peak_torque_ratio=run.peak_ratio.tolist(),
-        saturated_s=run.saturated,
-    )
-
-
-def _describe_step(step: StepMetrics | None) -> StepResult:
-    if step is None:
-        names = ("rise_time_s", "settling_time_s", "overshoot_percent")
-        return StepResult(**dict.fromkeys(names), steady_state_error_percent=None)
-    return StepResult(
-        rise_time_s=step.rise_time,
-        settling_time_s=step.settling_time,
-        overshoot_percent=100.0 * step.overshoot,
-        steady_state_error_percent=100.0 * step.steady_state_error,
-    )
 
 
 def _numbers(values: Float1D | None) -> list[float | None]:

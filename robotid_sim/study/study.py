@@ -33,7 +33,7 @@ from robotid_sim.study.result import (
     StudyResult,
     TrajectoryResult,
 )
-from robotid_sim.study.scoring import compare_preprocessing, describe_run, score_estimate
+from robotid_sim.study.scoring import compare_preprocessing, score_estimate
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import (
     Identification,
@@ -188,7 +188,7 @@ def run_study(
         ),
         estimates=estimates,
         chosen=fit.chosen.estimator,
-        control=[] if loop is None else [describe_run(run) for run in loop.runs],
+        control=[] if loop is None else list(loop.runs),
         timings=clock.seconds,
         verdict=judged,
     )

@@ -1,11 +1,14 @@
 """One closed-loop run in the engine, and what it is judged by."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.delayed import Delayed
 from robotid_sim.control.gains import LoopGains
@@ -20,7 +23,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation import metrics
-from robotid_sim.validation.metrics import StepMetrics, step_metrics
+from robotid_sim.validation.metrics import Share, StepMetrics, step_metrics
 from robotid_sim.validation.prediction import rms
 
 SMALL_TORQUE = 1e-3
@@ -90,65 +93,94 @@ class Trace:
         return np.asarray(np.linalg.norm(self.tip - self.tip_reference, axis=1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TipError:
-    """Distance of the tip from its reference over a run."""
-
-    rms: float
-    """[m]."""
-    largest: float
-    """[m]."""
-    iae: float
-    """Integral of the distance [m s]."""
-    itae: float
-    """Integral of time times distance [m s^2]."""
-    step: StepMetrics | None
-    """Of the way back to the reference; None for tasks that start there."""
+def _unchanged(value: Any) -> Any:
+    return value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+Values = Annotated[
+    Float1D,
+    PlainValidator(lambda values: readonly(values, shape=(None,), name="values")),
+    PlainSerializer(lambda values: values.tolist()),
+]
+"""One number per joint; a list in JSON."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ControlRun:
-    """One closed-loop run; arrays have one entry per joint."""
+    """One closed-loop run; the tip is that of the robot, its errors distances in space.
+
+    An alias is the name in JSON, where the order of the fields is the same; what is not in JSON is
+    empty in a run that was read.
+    """
 
     controller: str
     model: str
+    """``true``, ``nominal``, ``identified``, an estimator, or ``published:SET``."""
     scenario: str
     task: str
-    run: int
+    run: int = 0
     """Which repetition this is, from 0."""
-    rms_error: Float1D
+    rms_error: Values
     """RMS tracking error [rad or m]."""
-    max_error: Float1D
-    iae: Float1D
+    max_error: Values
+    iae: Values
     """Integral of the absolute error [rad s or m s]."""
-    itae: Float1D
+    itae: Values
     """Integral of time times the absolute error [rad s^2 or m s^2]."""
-    tip: TipError
-    torque_mismatch: Float1D
+    tip_rms_error: float
+    """[m]."""
+    tip_max_error: float
+    tip_iae: float
+    """[m s]."""
+    tip_itae: float
+    """[m s^2]."""
+    torque_mismatch: Values
     """RMS torque error of the model along the reference over the RMS true torque."""
-    torque_error: Float1D
-    """RMS torque error of the model along the reference [N m]."""
-    error_bound: Float1D
-    """What the gains promise under the disturbance bound [rad or m]."""
-    energy: Float1D
+    rise_time: Annotated[float | None, Field(alias="rise_time_s")]
+    """Of the worst joint; this and the next three are None for tasks that start on their path."""
+    settling_time: Annotated[float | None, Field(alias="settling_time_s")]
+    overshoot: Annotated[Share | None, Field(alias="overshoot_percent")]
+    steady_state_error: Annotated[Share | None, Field(alias="steady_state_error_percent")]
+    tip_step: StepMetrics | None
+    """Of the tip's way back to its reference; None for tasks that start there."""
+    energy: Annotated[Values, Field(alias="energy_j")]
     """Integral of |tau dq| [J]."""
-    energy_signed: Float1D
+    energy_signed: Annotated[Values, Field(alias="energy_signed_j")]
     """Integral of tau dq [J]."""
-    torque_rms: Float1D
+    torque_rms: Values
     """RMS applied torque [N m]."""
-    torque_variation: Float1D
+    torque_variation: Values
     """RMS torque rate [N m/s]."""
-    chattering_index: Float1D
+    chattering_index: Values
     """Share of torque-rate energy above 50 Hz, beyond what the reference needs."""
-    peak_torque: Float1D
+    peak_torque: Values
     """Largest applied torque [N m]."""
-    peak_ratio: Float1D
+    peak_ratio: Annotated[Values, Field(alias="peak_torque_ratio")]
     """Largest applied torque over the limit; 0 where there is no limit."""
-    saturated: float
+    saturated: Annotated[float, Field(alias="saturated_s")]
     """Time in which a torque was clipped [s]."""
-    step: StepMetrics | None
-    """Worst joint of a step-like start; None for other tasks."""
-    trace: Trace | None
+    torque_error: Annotated[Values, Field(exclude=True)] = dataclasses.field(
+        default_factory=lambda: np.empty(0)
+    )
+    """RMS torque error of the model along the reference [N m]."""
+    trace: Annotated[Trace | None, PlainValidator(_unchanged), Field(exclude=True)] = None
+
+    @property
+    def step(self) -> StepMetrics | None:
+        """Worst joint of a step-like start; None for other tasks."""
+        if self.overshoot is None or self.steady_state_error is None:
+            return None
+        return StepMetrics(
+            self.rise_time, self.settling_time, self.overshoot, self.steady_state_error
+        )
+
+    def content(self) -> dict[str, Any]:
+        """Return the run as JSON values."""
+        content: dict[str, Any] = _JSON.dump_python(self, mode="json", by_alias=True)
+        return content
+
+
+_JSON = TypeAdapter(ControlRun)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,8 +256,11 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
     needed = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     torque_error, mismatch = _torque_error(task.model, reference, needed)
     tip, tip_reference = tip_position(robot, log.q), tip_position(robot, reference.q)
+    distance = np.linalg.norm(tip_reference - tip, axis=1)
     peak = np.abs(applied).max(axis=0)
-    moved = error.T[_moved(error[0])] if task.is_step else error.T[:0]
+    step = _worst(
+        [step_metrics(log.t, e) for e in error.T[_moved(error[0])]] if task.is_step else []
+    )
     return ControlRun(
         controller=task.controller,
         model=task.model_name,
@@ -236,10 +271,13 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
         max_error=np.abs(error).max(axis=0),
         iae=metrics.integral_absolute_error(error, dt),
         itae=metrics.integral_time_absolute_error(error, dt),
-        tip=_tip_error(log.t, tip_reference - tip, dt, is_step=task.is_step),
+        tip_rms_error=float(rms(distance)),
+        tip_max_error=float(distance.max()),
+        tip_iae=float(metrics.integral_absolute_error(distance, dt)),
+        tip_itae=float(metrics.integral_time_absolute_error(distance, dt)),
         torque_mismatch=mismatch,
-        torque_error=torque_error,
-        error_bound=task.gains.error_bound,
+        **step,
+        tip_step=_tip_step(log.t, tip_reference - tip) if task.is_step else None,
         energy=metrics.absolute_energy(applied, log.q),
         energy_signed=metrics.signed_energy(applied, log.q),
         torque_rms=rms(applied),
@@ -248,7 +286,7 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
         peak_torque=peak,
         peak_ratio=peak / robot.limits.effort,
         saturated=float((applied != log.tau_cmd).any(axis=1).sum() * dt),
-        step=_worst([step_metrics(log.t, e) for e in moved]) if task.is_step else None,
+        torque_error=torque_error,
         trace=_trace(log, error, tip, tip_reference, task.trace_samples) if task.traced else None,
     )
 
@@ -260,19 +298,10 @@ def _torque_error(model: Robot, reference: Reference, true: Float2D) -> tuple[Fl
     return error, error / np.maximum(size, np.finfo(float).tiny)
 
 
-def _tip_error(t: Float1D, error: Float2D, dt: float, *, is_step: bool) -> TipError:
-    """Return the metrics of the tip; `error` is its reference minus its position, shape (N, 3)."""
-    distance = np.linalg.norm(error, axis=1)
-    step, start = None, float(distance[0])
-    if is_step and start > 0.0:
-        step = step_metrics(t, error @ (error[0] / start))  # the way back, along a straight line
-    return TipError(
-        rms=float(rms(distance)),
-        largest=float(distance.max()),
-        iae=float(metrics.integral_absolute_error(distance, dt)),
-        itae=float(metrics.integral_time_absolute_error(distance, dt)),
-        step=step,
-    )
+def _tip_step(t: Float1D, error: Float2D) -> StepMetrics | None:
+    """Return the metrics of the tip's way back to its reference, along a straight line."""
+    start = float(np.linalg.norm(error[0]))
+    return step_metrics(t, error @ (error[0] / start)) if start > 0.0 else None
 
 
 def _trace(log: Log, error: Float2D, tip: Float2D, tip_reference: Float2D, most: int) -> Trace:
@@ -295,16 +324,10 @@ def _moved(start: Float1D) -> Bool1D:
     return np.asarray(np.abs(start) > SMALL_START * np.abs(start).max())
 
 
-def _worst(joints: Sequence[StepMetrics]) -> StepMetrics:
-    """Return the largest of every metric over the joints; unknown is worst."""
-
-    def largest(values: Sequence[float | None]) -> float | None:
-        numbers = [v for v in values if v is not None]
-        return max(numbers) if len(numbers) == len(values) else None
-
-    return StepMetrics(
-        rise_time=largest([j.rise_time for j in joints]),
-        settling_time=largest([j.settling_time for j in joints]),
-        overshoot=max(j.overshoot for j in joints),
-        steady_state_error=max(j.steady_state_error for j in joints),
-    )
+def _worst(joints: Sequence[StepMetrics]) -> dict[str, float | None]:
+    """Return the largest of every metric over the joints; unknown is worst, and so is no joint."""
+    largest: dict[str, float | None] = {}
+    for field in dataclasses.fields(StepMetrics):
+        values = [getattr(joint, field.name) for joint in joints]
+        largest[field.name] = None if None in values else max(values, default=None)
+    return largest

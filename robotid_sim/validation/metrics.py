@@ -1,8 +1,10 @@
 """Metrics of a closed-loop run."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import AfterValidator, Field, PlainSerializer
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 
@@ -12,18 +14,26 @@ SETTLED = 0.02
 CHATTER = 50.0
 """Frequency above which torque changes count as chatter [Hz]."""
 
+Share = Annotated[
+    float, AfterValidator(lambda percent: percent / 100.0), PlainSerializer(lambda x: 100.0 * x)
+]
+"""A share, in percent where it is JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepMetrics:
-    """How a response comes to its setpoint; None where it does not within the record."""
+    """How a response comes to its setpoint; None where it does not within the record.
 
-    rise_time: float | None
+    Aliases are the names in JSON.
+    """
+
+    rise_time: Annotated[float | None, Field(alias="rise_time_s")]
     """From 10 % to 90 % of the way [s]."""
-    settling_time: float | None
+    settling_time: Annotated[float | None, Field(alias="settling_time_s")]
     """Until it stays within 2 % of the way [s]."""
-    overshoot: float
+    overshoot: Annotated[Share, Field(alias="overshoot_percent")]
     """Largest excess over the setpoint, share of the way."""
-    steady_state_error: float
+    steady_state_error: Annotated[Share, Field(alias="steady_state_error_percent")]
     """Mean distance to the setpoint over the last tenth of the record, share of the way."""
 
 

@@ -76,29 +76,29 @@ def summarize(runs: Iterable[ControlRun], quantities: Mapping[str, Quantity]) ->
 
 def _interval(runs: Sequence[ControlRun], value: Quantity) -> Interval | None:
     values = [value(run) for run in runs]
-    known = [v for v in values if v is not None]
-    return Interval.of(known) if len(known) == len(values) else None
+    numbers = [v for v in values if v is not None]
+    return Interval.of(numbers) if len(numbers) == len(values) else None
 
 
 def rms_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: RMS tracking error of all joints of one unit."""
-    kept = np.array([u == unit for u in units])
-    return lambda run: float(rms(run.rms_error[kept]))
+    return lambda run: float(rms(run.rms_error[_of(units, unit)]))
 
 
 def largest_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: largest tracking error among the joints of one unit."""
-    kept = np.array([u == unit for u in units])
-    return lambda run: float(run.max_error[kept].max())
+    return lambda run: float(run.max_error[_of(units, unit)].max())
 
 
 def torque_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: root of the sum of mean squares of the torques of one unit."""
-    kept = np.array([u == unit for u in units])
-    return lambda run: float(np.linalg.norm(run.torque_rms[kept]))
+    return lambda run: float(np.linalg.norm(run.torque_rms[_of(units, unit)]))
 
 
 def torque_rate_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: root of the sum of mean squares of the torque rates of one unit."""
-    kept = np.array([u == unit for u in units])
-    return lambda run: float(np.linalg.norm(run.torque_variation[kept]))
+    return lambda run: float(np.linalg.norm(run.torque_variation[_of(units, unit)]))
+
+
+def _of(units: Sequence[str], unit: str) -> list[bool]:
+    return [u == unit for u in units]

@@ -159,9 +159,17 @@ def test_diverging_loop_exits_1_and_saves_the_log_up_to_there(robotid, tmp_path)
     assert not (out / "result.json").exists()
 
 
-@pytest.mark.parametrize("words", [("check",), ("export", "-o", "x.urdf"), ("run", "--out", "x")])
+@pytest.mark.parametrize("words", [("design", "-o", "x.json"), ("run", "--out", "x")])
 def test_a_nominal_model_that_is_not_there_is_refused(robotid, words) -> None:
     done = robotid(words[0], ARM, *words[1:], "--nominal", "nosuch.urdf")
+    one_line(done, "nominal model: no robot 'nosuch.urdf'")
+
+
+@pytest.mark.parametrize("words", [("check",), ("export", "-o", "x.urdf")])
+def test_a_configured_nominal_model_that_is_not_there_is_refused(robotid, tmp_path, words) -> None:
+    config = tmp_path / "study.toml"
+    config.write_text('[nominal]\nfile = "nosuch.urdf"\n')
+    done = robotid(words[0], ARM, *words[1:], "--config", config)
     one_line(done, "nominal model: no robot 'nosuch.urdf'")
 
 

@@ -8,7 +8,7 @@ import pytest
 from lxml import html
 
 from robotid_sim.campaign import Trial
-from robotid_sim.chart import Line, Panel
+from robotid_sim.chart import Curve, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.charts import drawing
@@ -65,7 +65,7 @@ class Dice(Paper):
         trials = [Trial(f"run-{p['run']}", f"{__name__}:draw", p) for p in parameters]
         values = [result["value"] for result in lab.run("draws", trials)]
         table = Table((), tuple((str(k), repr(v)) for k, v in enumerate(values)), name="table-1")
-        line = Line(np.arange(runs), np.array(values), "draws", "identified")
+        line = Curve(np.arange(runs), np.array(values), "draws", "identified")
         chart = drawing("fig-1", Panel(marks=(line,), x_label="run [-]", y_label="value [-]"))
         mean = measured(float(np.mean(values)), interval_of_mean(values), center=7)
         measurements = {"mean": mean, "spread": measured("0.1")}

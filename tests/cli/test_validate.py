@@ -52,7 +52,7 @@ def test_a_good_estimate_exits_0_with_prediction_and_checks(robotid, study):
         assert word in done.out
     lines = done.out.splitlines()
     start = next(k for k, line in enumerate(lines) if "prediction of the log" in line)
-    assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["shoulder", "elbow"]
+    assert [line.split()[0] for line in lines[start + 2 : start + 4]] == ["shoulder", "elbow"]
 
 
 def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, study, tmp_path):

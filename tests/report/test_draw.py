@@ -10,7 +10,7 @@ from lxml import etree
 from matplotlib.text import Text
 from PIL import Image
 
-from robotid_sim.chart import Band, Chart, Line, Matrix, Panel, Points, Space
+from robotid_sim.chart import Band, Chart, Curve, Matrix, Panel, Points, Space
 from robotid_sim.palette import ROLES
 from robotid_sim.report.draw import DPI, WIDTH, draw, figure
 
@@ -27,7 +27,7 @@ JOINTS = [f"joint_{j}" for j in range(1, 7)]
 def lines() -> Chart:
     panels = [
         Panel(
-            marks=tuple(Line(T, np.sin(T + j), n, f"joint-{j}") for j, n in enumerate(JOINTS)),
+            marks=tuple(Curve(T, np.sin(T + j), n, f"joint-{j}") for j, n in enumerate(JOINTS)),
             x_label="time [s]",
             y_label="torque [N m]",
             title=title,
@@ -59,7 +59,7 @@ def space() -> Chart:
 
 
 def band() -> Chart:
-    marks = (Band(T, -np.ones(50), "band", "raw", upper=np.ones(50)), Line(T, T, "x", "ink"))
+    marks = (Band(T, -np.ones(50), "band", "raw", upper=np.ones(50)), Curve(T, T, "x", "ink"))
     return Chart(name="band", title="B", caption="", panels=(Panel(marks=marks),))
 
 
@@ -142,7 +142,7 @@ def test_page_form_takes_every_color_from_the_theme_and_has_ids_of_its_own(make)
 
 def test_page_form_keeps_the_digits_of_its_texts() -> None:
     x = np.linspace(0.0, 1.0, 20)
-    panel = Panel(marks=(Line(x, 0.31 + 0.01 * x, "a", "true"),), y_range=(0.307, 0.323))
+    panel = Panel(marks=(Curve(x, 0.31 + 0.01 * x, "a", "true"),), y_range=(0.307, 0.323))
     page = draw(Chart(name="c", title="c", caption="c", panels=(panel,), panel_height=2.0)).page
     ticks = [node.text for node in etree.fromstring(page.encode()).iter("{*}text")]
     assert "0.308" in ticks

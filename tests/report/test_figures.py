@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.chart import Chart, Line, Matrix, Panel, Points, Space
+from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points, Space
 from robotid_sim.excitation.design import assess
 from robotid_sim.report.figures.closed_loop import (
     joint_energies,
@@ -102,7 +102,7 @@ def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
     )
     chart = prediction(found, before, study.fit.chosen.noise_std, "unseen")
     for j in range(study.plant.dof):
-        residual = next(m for m in chart.panels[2 * j + 1].marks if isinstance(m, Line))
+        residual = next(m for m in chart.panels[2 * j + 1].marks if isinstance(m, Curve))
         assert np.sqrt((residual.y**2).mean()) == pytest.approx(found.torque_rms[j])
         assert (residual.x > 0.0).all()
         assert residual.x[-1] < study.unseen.t[-1]

@@ -7,8 +7,8 @@ import pytest
 
 from robotid_sim.report.figures.torques import prediction
 from robotid_sim.report.finding import limits_of_noise
+from robotid_sim.report.tables import check_table, limits_table, relative_text
 from robotid_sim.report.trust_section import trust_section
-from robotid_sim.report.wording import check_table, limits_table, relative_text
 from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.prediction import predictions
 
@@ -34,9 +34,14 @@ def test_a_check_of_a_band_shows_both_ends() -> None:
     assert [row[-1] for row in check_table(checks).rows] == ["0.4 … 2.5", "= 1", "≤ 1"]
 
 
+def test_the_nees_is_shown_as_it_is_and_never_as_its_inverse() -> None:
+    check = CheckResult(name="nees_in_band", passed=False, value=4.0, limit=2.5)
+    assert check_table([check], nees=0.25).rows[0][2:] == ("0.25", "0.4 … 2.5")
+
+
 def test_the_page_counts_badly_and_well_known_parameters_alike(study) -> None:
     chosen, basis = study.fit.chosen, study.fit.basis
-    section = trust_section(study.fit)
+    (section,) = trust_section(study.fit)
     known = int(limits_of_noise(chosen, basis).split()[0])
     bad = int(section.notes[0].split()[0])
     assert known + bad == len(chosen.names)

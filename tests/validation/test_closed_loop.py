@@ -88,10 +88,10 @@ def test_all_runs_are_there_once(small):
 def test_only_steps_have_step_metrics(arm, small):
     for run in small[0].runs:
         assert (run.step is not None) == (run.task == "joint-step")
-        assert (run.tip.step is not None) == (run.task == "joint-step")
+        assert (run.tip_step is not None) == (run.task == "joint-step")
     run = small[0].find("true", "undisturbed", "joint-step")
     bandwidth = small[0].gains.bandwidth
-    for step in (run.step, run.tip.step):
+    for step in (run.step, run.tip_step):
         # Two poles at -lambda rise in 3.4 / lambda; outside the layer, reaching takes longer.
         assert 3.0 / bandwidth < step.rise_time < step.settling_time < 1.5
         assert step.steady_state_error < 1e-5

@@ -3,7 +3,7 @@
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Band, Chart, Line, Mark, Panel, Points, Space, Style
+from robotid_sim.chart import Band, Chart, Curve, Mark, Panel, Points, Space, Style
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_chart, drawing
@@ -27,11 +27,11 @@ def swarm_size(results: MupsoResults) -> Chart:
     means = np.array([c.mean() for c in costs])
     costs_of_runs = (
         Points(every, np.concatenate(costs), "a run", "raw"),
-        Line(sizes, means, "mean", "identified"),
+        Curve(sizes, means, "mean", "identified"),
         Points(printed, cost, "paper", "nominal", size=5.0, symbol="diamond"),
     )
     relative_times = (
-        Line(sizes, times / times[reference], "mean", "identified"),
+        Curve(sizes, times / times[reference], "mean", "identified"),
         Points(printed, seconds / seconds[0], "paper", "nominal", size=5.0, symbol="diamond"),
     )
     particles = "particles [-]"
@@ -63,7 +63,7 @@ def convergence(results: MupsoResults) -> Chart:
         if method == "mupso":
             marks.append(Band(x, y.min(axis=0), "MuPSO, all runs", "raw", upper=y.max(axis=0)))
         style: Style = "dashed" if method == "random" else "solid"
-        marks.append(Line(x, y.mean(axis=0), LABELS[method], joint_role(k), style, 1.3))
+        marks.append(Curve(x, y.mean(axis=0), LABELS[method], joint_role(k), style, 1.3))
     best = results.conditions("gradient").min()
     return convergence_chart(
         "figure-3",
@@ -95,7 +95,7 @@ def joint_space(results: MupsoResults) -> Chart:
     panels = []
     for label, part in zip(labels, _motion(results.best), strict=True):
         lines = (
-            Line(t, part[:, j], name.replace("_", " "), joint_role(j))
+            Curve(t, part[:, j], name.replace("_", " "), joint_role(j))
             for j, name in enumerate(model.arm().joint_names)
         )
         panels.append(Panel(marks=tuple(lines), x_label="time [s]", y_label=label))

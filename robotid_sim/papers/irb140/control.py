@@ -96,7 +96,7 @@ def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
         "torque_rate": run.torque_variation.tolist(),
         "torque_rate_settled": _rate(run.trace).tolist(),
         "rms_error": run.rms_error.tolist(),
-        "tip_rms": run.tip.rms,
+        "tip_rms": run.tip_rms_error,
         "saturated": run.saturated,
         "step": {
             "rise_time": step.step.rise_time,

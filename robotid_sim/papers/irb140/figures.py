@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Mark, Panel, Points, Space, Style, Symbol
+from robotid_sim.chart import Chart, Curve, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.irb140.campaign import (
@@ -59,7 +59,7 @@ def convergence(results: QuantumResults) -> Chart:
     for k, name in enumerate(SHOWN):
         curve = np.median(results.search(name, "curve"), axis=0)
         style: Style = "solid" if name.startswith("pso") else "dashed"
-        lines.append(Line(x, curve, METHODS[name].label, joint_role(k), style, 1.4))
+        lines.append(Curve(x, curve, METHODS[name].label, joint_role(k), style, 1.4))
     return convergence_chart(
         "figure-8-convergence",
         {"": lines},
@@ -94,7 +94,7 @@ def clamps(results: QuantumResults) -> Chart:
         role = ROLES[label]
         shares = np.array(sorted({pair[k] for pair in (AS_SET, *EQUAL_SHARES, *EQUAL_STEPS)}))
         errors = np.array([results.clamped(method, s, "mape_com").mean() for s in shares])
-        lines.append(Line(shares, errors, label, role))
+        lines.append(Curve(shares, errors, label, role))
         lines.append(Points(shares, errors, "", role, size=4.0))
         elsewhere = shares == AS_SET[k]
         mark = f"{label}, all other searches"
@@ -122,12 +122,12 @@ def network_error(results: QuantumResults) -> Chart:
         label, role = f"{network.label}, {network.region}", joint_role(k)
         curve = np.array(first["curve"])
         if network.solver == "lbfgs":
-            training.append(Line(curve[:, 0], curve[:, 1], "", role, "dashed"))
+            training.append(Curve(curve[:, 0], curve[:, 1], "", role, "dashed"))
             training.append(Points(curve[:, 0], curve[:, 2], "", role, size=4.0))
-            training.append(Line(curve[:, 0], curve[:, 2], label, role))
+            training.append(Curve(curve[:, 0], curve[:, 2], label, role))
         share = np.linspace(0.0, 100.0, len(first["quantiles"]))
         style: Style = "solid" if len(network.layers) == 1 else "dotted"
-        spread.append(Line(np.array(first["quantiles"]), share, label, role, style, 1.4))
+        spread.append(Curve(np.array(first["quantiles"]), share, label, role, style, 1.4))
     return drawing(
         "figure-12-network",
         Panel(
@@ -207,8 +207,8 @@ def _beside_reference(
     )
 
 
-def _line(t: Float1D, values: Float1D, model: str) -> Line:
-    return Line(t, values, model, ROLES[model], "solid", 1.2)
+def _line(t: Float1D, values: Float1D, model: str) -> Curve:
+    return Curve(t, values, model, ROLES[model], "solid", 1.2)
 
 
 def all_charts(results: QuantumResults) -> Sequence[Chart]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Panel, Style
+from robotid_sim.chart import Chart, Curve, Panel, Style
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_chart, drawing, joint_chart
 from robotid_sim.papers.rocr6.campaign import RwpsoResults
@@ -37,7 +37,7 @@ def filtered_torque(results: RwpsoResults) -> Chart:
     return joint_chart(
         "figure-2",
         lambda j: [
-            Line(t, np.array(curves[key][j]), label, color, width=width)
+            Curve(t, np.array(curves[key][j]), label, color, width=width)
             for key, color, width, label in (*FILTERED, ("true", "true", 1.0, "true"))
         ],
         "torque [N m]",
@@ -53,7 +53,7 @@ def filter_errors(results: RwpsoResults) -> Chart:
     return joint_chart(
         "filter-errors",
         lambda j: [
-            Line(t, np.array(curves[key][j]) - true[j], label, color, width=width)
+            Curve(t, np.array(curves[key][j]) - true[j], label, color, width=width)
             for key, color, width, label in FILTERED
         ],
         "error [N m]",
@@ -69,7 +69,7 @@ def residuals(results: RwpsoResults) -> Chart:
     return joint_chart(
         "residuals",
         lambda j: [
-            Line(t, measured[j] - np.array(curves[m][j]), m, colors[m], width=0.9)
+            Curve(t, measured[j] - np.array(curves[m][j]), m, colors[m], width=0.9)
             for m in (*PAPER_METHODS, "WLS")
         ],
         "residual [N m]",
@@ -84,7 +84,7 @@ def fitness(results: RwpsoResults) -> Chart:
     for method, color, style in CURVES:
         median = np.median(results.three(method, "curve"), axis=0)
         generations = np.arange(1.0, median.size + 1.0)
-        lines.append(Line(generations, median, method, color, style, width=1.5))
+        lines.append(Curve(generations, median, method, color, style, width=1.5))
     chart = convergence_chart(
         "figure-4",
         {"whole range": lines, "near the optimum": lines},
@@ -109,7 +109,7 @@ def trajectories(results: RwpsoResults) -> Chart:
     q = trajectory(t).q
     panels = tuple(
         Panel(
-            marks=tuple(Line(t, q[:, j], f"joint {j + 1}", joint_role(j)) for j in joints),
+            marks=tuple(Curve(t, q[:, j], f"joint {j + 1}", joint_role(j)) for j in joints),
             x_label="time [s]",
             y_label="position [rad]",
             title=title,
@@ -136,8 +136,8 @@ def torques(results: RwpsoResults, what: str, place: int) -> Chart:
     return joint_chart(
         f"figure-{place}",
         lambda j: [
-            Line(t, np.array(curves["measured"][j]), "measured", "raw", width=1.6),
-            *(Line(t, np.array(curves[m][j]), m, COLORS[m], width=0.8) for m in PAPER_METHODS),
+            Curve(t, np.array(curves["measured"][j]), "measured", "raw", width=1.6),
+            *(Curve(t, np.array(curves[m][j]), m, COLORS[m], width=0.8) for m in PAPER_METHODS),
         ],
         "torque [N m]",
         1.5,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Panel, Style
+from robotid_sim.chart import Chart, Curve, Panel, Style
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.rs010n import excitation, model
@@ -26,7 +26,7 @@ def trajectories(results: BeetleResults) -> Chart:
     panels = []
     for label, part in zip(labels, (q, dq, ddq), strict=True):
         lines = (
-            Line(t, np.degrees(part[:, j]), f"joint {j + 1}", joint_role(j))
+            Curve(t, np.degrees(part[:, j]), f"joint {j + 1}", joint_role(j))
             for j in range(part.shape[1])
         )
         panels.append(Panel(marks=tuple(lines), x_label="time [s]", y_label=label))
@@ -38,9 +38,9 @@ def population(sizes: Mapping[str, Float1D]) -> Chart:
     t = np.arange(1, model.ITERATIONS + 1, dtype=float)
     roles = {"corrected": "identified", "literal": "nominal"}
     lines = tuple(
-        Line(t, n, f"eq. (16), {form}", roles[form], width=1.5) for form, n in sizes.items()
+        Curve(t, n, f"eq. (16), {form}", roles[form], width=1.5) for form, n in sizes.items()
     )
-    fixed = Line(t, np.full(t.size, float(model.N_FIXED)), "BSO", "muted", "dashed", 1.5)
+    fixed = Curve(t, np.full(t.size, float(model.N_FIXED)), "BSO", "muted", "dashed", 1.5)
     return drawing(
         "figure-5",
         Panel(marks=(*lines, fixed), x_label="iteration [-]", y_label="beetles [-]"),
@@ -50,14 +50,14 @@ def population(sizes: Mapping[str, Float1D]) -> Chart:
 
 def fitness(results: BeetleResults) -> Chart:
     """Return Figure 6: fitness over the evaluations, a panel a variant."""
-    panels: dict[str, list[Line]] = {}
+    panels: dict[str, list[Curve]] = {}
     for variant, setup in VARIANTS.items():
         lines = panels.setdefault(f"{variant}, ± {setup.half_width:g}", [])
         for k, method in enumerate(METHODS):
             style: Style = "solid" if method in model.PRINTED else "dashed"
             evaluations = results.grid.values(method, "at", variant)[0]
             curve = np.maximum(results.grid.mean(method, "costs", variant), FLOOR)
-            lines.append(Line(evaluations, curve, method, joint_role(k), style, 1.3))
+            lines.append(Curve(evaluations, curve, method, joint_role(k), style, 1.3))
     return convergence_chart(
         "figure-6",
         panels,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Line, Panel, Style
+from robotid_sim.chart import Chart, Curve, Panel, Style
 from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResults
@@ -30,7 +30,7 @@ def convergence(results: ElpidsoResults) -> Chart:
     for k, rho in enumerate(model.FITTED):
         medians = {m: results.exact.grid.median(m, "curve", rho) for m in SEARCHES}
         panels[f"({'abcde'[k]}) ρ = {rho:g}"] = [
-            Line(x, np.maximum(median, ROUNDING), method, COLORS[method], width=1.4)
+            Curve(x, np.maximum(median, ROUNDING), method, COLORS[method], width=1.4)
             for method, median in medians.items()
         ]
     return convergence_chart(
@@ -72,15 +72,15 @@ def _validation_panels(results: ElpidsoResults, rho: float) -> Iterator[Panel]:
     estimates = {m: results.exact.final(m, "median") for m in COLORS}
     estimates[UNFAIR] = unfair_estimate(results)
     for j in (0, 1):
-        torques = [Line(t, measured[:, j], "measured", "true", width=1.6)]
+        torques = [Curve(t, measured[:, j], "measured", "true", width=1.6)]
         errors = []
         for method, estimate in estimates.items():
             color = COLORS.get(method, "joint-4")
             style: Style = "dotted" if method == UNFAIR else "dashed"
             predicted = Y[:, j] @ estimate + unscaled[:, j]
             error = np.maximum(np.abs(measured[:, j] - predicted), SMALLEST)
-            torques.append(Line(t, predicted, method, color, style))
-            errors.append(Line(t, error, method, color))
+            torques.append(Curve(t, predicted, method, color, style))
+            errors.append(Curve(t, error, method, color))
         letters = "abcd"[2 * j : 2 * j + 2]
         yield Panel(
             marks=tuple(torques),
@@ -114,7 +114,7 @@ def engine_gap(results: ElpidsoResults) -> Chart:
     for rho in (model.FITTED[0], model.FITTED[2], model.FITTED[-1]):
         runs = results.engine[rho]
         lines = tuple(
-            Line(np.array(runs["t"]), 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
+            Curve(np.array(runs["t"]), 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
             for j, gap in enumerate(runs["gap"])
         )
         panels.append(
@@ -127,7 +127,7 @@ def engine_gap(results: ElpidsoResults) -> Chart:
 
 def differentiation(results: ElpidsoResults) -> Chart:
     """Return the parameter errors against the noise of differentiated positions."""
-    marks: list[Line] = []
+    marks: list[Curve] = []
     noises = np.array(sorted({noise for _, noise in results.differentiated.rows if noise > 0.0}))
     compared: tuple[tuple[str, str, Style], ...] = (
         ("LS", "joint-3", "solid"),
@@ -136,10 +136,10 @@ def differentiation(results: ElpidsoResults) -> Chart:
     for method, color, style in compared:
         errors = [errors_at(results, noise, method).mean() for noise in noises]
         label = f"{method}, same data"
-        marks.append(Line(noises, 100.0 * np.array(errors), label, color, style, width=1.6))
+        marks.append(Curve(noises, 100.0 * np.array(errors), label, color, style, width=1.6))
     exact = 100.0 * relative_parameter_error(results.exact.final("ELPIDSO", "median"))
     marks.append(
-        Line(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted")
+        Curve(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted")
     )
     return drawing(
         "differentiation",

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Line, Panel, Points, Space, Style, Symbol
+from robotid_sim.chart import Chart, Curve, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import HUES, joint_role
+from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun, Trace
 from robotid_sim.validation.summary import (
@@ -83,7 +84,7 @@ def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequ
     for j, joint in enumerate(joint_names):
         for scenario in _scenarios(loop):
             marks = [
-                Line(trace.t, trace.tau[:, j] - references[scenario][:, j], run.model, role)
+                Curve(trace.t, trace.tau[:, j] - references[scenario][:, j], run.model, role)
                 for run, trace, role in _traced(loop, lap, scenario)
                 if run.model != TRUE and scenario in references
             ]
@@ -225,8 +226,8 @@ def _scenarios(loop: ClosedLoop) -> tuple[str, ...]:
 
 def _traced(loop: ClosedLoop, lap: str, scenario: str) -> list[tuple[ControlRun, Trace, str]]:
     """Return the first runs of a task, the identified model last: it lies on top of the true."""
-    found = [loop.find(model, scenario, lap) for model in loop.models]
-    runs = [run for run in found if run is not None]
+    first = [loop.find(model, scenario, lap) for model in loop.models]
+    runs = [run for run in first if run is not None]
     runs.sort(key=lambda run: {TRUE: 1, IDENTIFIED: 2}.get(run.model, 0))
     return [(run, run.trace, model_role(loop, run.model)) for run in runs if run.trace is not None]
 
@@ -259,7 +260,9 @@ def _by_joint(
     )
 
 
-def _panel(marks: Sequence[Line], title: str, label: str, loop: ClosedLoop, scenario: str) -> Panel:
+def _panel(
+    marks: Sequence[Curve], title: str, label: str, loop: ClosedLoop, scenario: str
+) -> Panel:
     return Panel(
         marks=tuple(marks),
         x_label="time [s]",
@@ -268,12 +271,7 @@ def _panel(marks: Sequence[Line], title: str, label: str, loop: ClosedLoop, scen
     )
 
 
-def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Line:
+def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Curve:
     style: Style = "dashed" if run.model == TRUE else "solid"
     width = 1.6 if run.model == TRUE else 1.0
-    return Line(t, y, run.model, role, style=style, width=width)
-
-
-def torque_unit(unit: str) -> str:
-    """Return the unit of a joint's torque or force from that of its position."""
-    return "N" if unit == "m" else "N m"
+    return Curve(t, y, run.model, role, style=style, width=width)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Line, Panel, Points, Space
+from robotid_sim.chart import Chart, Curve, Panel, Points, Space
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.excitation.explain import Explanation
 from robotid_sim.kinematics.forward import link_poses, tip_position
@@ -47,7 +47,8 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
         limited = name != "torque" or bool(np.isfinite(limits.effort).all())
         what = f"{name} / {'limit' if limited else 'peak'} [-]"
         lines = (
-            Line(t, values[:, j], joint, joint_role(j)) for j, joint in enumerate(robot.joint_names)
+            Curve(t, values[:, j], joint, joint_role(j))
+            for j, joint in enumerate(robot.joint_names)
         )
         panels.append(
             Panel(
@@ -71,19 +72,19 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
     )
 
 
-def information_shares(told: Explanation) -> Chart:
+def information_shares(explanation: Explanation) -> Chart:
     """Return where the information comes from: by joint and by time."""
-    joints = np.arange(len(told.joint_names), dtype=float)
-    tenths = np.arange(told.window_shares.size, dtype=float)
-    by_joint = Points(100.0 * told.joint_shares, joints, "by joint", "identified", size=6.0)
-    by_time = Line(10.0 * tenths + 5.0, 100.0 * told.window_shares, "by time", "identified")
+    joints = np.arange(len(explanation.joint_names), dtype=float)
+    tenths = np.arange(explanation.window_shares.size, dtype=float)
+    by_joint = Points(100.0 * explanation.joint_shares, joints, "by joint", "identified", size=6.0)
+    by_time = Curve(10.0 * tenths + 5.0, 100.0 * explanation.window_shares, "by time", "identified")
     return Chart(
         name="information-shares",
         title="Where the information comes from",
         caption="Share of the information about all base parameters: by the joint whose torque "
         "carries it (left), and over a run (right).",
         panels=(
-            Panel(marks=(by_joint,), x_label="share [%]", y_ticks=told.joint_names),
+            Panel(marks=(by_joint,), x_label="share [%]", y_ticks=explanation.joint_names),
             Panel(marks=(by_time,), x_label="time [% of a run]", y_label="share [%]"),
         ),
         columns=2,

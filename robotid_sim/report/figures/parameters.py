@@ -21,9 +21,9 @@ def base_parameters(
     Parameters
     ----------
     estimate : Estimate
-        What was found.
+        The estimate.
     nominal : ndarray, shape (b,)
-        What was known before.
+        The values of the nominal model.
     true : ndarray, shape (b,), optional
         The truth; without it, the estimate is the origin.
     bound : ndarray, shape (b,), optional

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.chart import Band, Chart, Line, Panel, Points, thinned
+from robotid_sim.chart import Band, Chart, Curve, Panel, Points, thinned
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.validation.prediction import Prediction
@@ -72,12 +72,12 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
 
 def _torque_marks(
     t: Float1D, log: Log, filtered: Mapping[str, Float2D], samples: Int1D, j: int
-) -> tuple[Line, ...]:
-    marks = [Line(t, log.tau_meas[samples, j], "measured", "raw", width=0.8)]
+) -> tuple[Curve, ...]:
+    marks = [Curve(t, log.tau_meas[samples, j], "measured", "raw", width=0.8)]
     if log.truth is not None:
-        marks.append(Line(t, log.truth.tau[samples, j], "true", "true", width=1.6))
+        marks.append(Curve(t, log.truth.tau[samples, j], "true", "true", width=1.6))
     for (name, tau), role in zip(filtered.items(), FILTER_ROLES, strict=False):
-        marks.append(Line(t, tau[samples, j], name, role))
+        marks.append(Curve(t, tau[samples, j], name, role))
     return tuple(marks)
 
 
@@ -91,18 +91,20 @@ def _reversal(log: Log, motion: Motion, j: int) -> float:
     return float(t[turns[np.abs(ddq[turns]).argmax()]])
 
 
-def prediction(found: Prediction, before: Prediction, noise_std: Float1D, role: LogRole) -> Chart:
+def prediction(
+    identified: Prediction, nominal: Prediction, noise_std: Float1D, role: LogRole
+) -> Chart:
     """Return measured and predicted torque on a log, and the residual in its noise band.
 
     Parameters
     ----------
-    found, before : Prediction
+    identified, nominal : Prediction
         Of the identified and of the nominal model, on the same log.
     noise_std : ndarray, shape (n,)
         Standard deviation of the residual on the identification's own log [N m].
     role : str
         What the log is to the identification: the one that was fitted, one that it has not seen, or
-        one of which that is not known.
+        one of which nothing is known.
     """
     which, title = {
         "fitted": ("the trajectory of the identification", "Fit of the log"),
@@ -112,19 +114,21 @@ def prediction(found: Prediction, before: Prediction, noise_std: Float1D, role: 
         ),
         "given": ("the given log", "Prediction of a log"),
     }[role]
-    t = found.t
+    t = identified.t
     panels = []
-    for j, (joint, unit) in enumerate(zip(found.joint_names, found.torque_units, strict=True)):
+    for j, (joint, unit) in enumerate(
+        zip(identified.joint_names, identified.torque_units, strict=True)
+    ):
         torques = (
-            Points(t, found.measured[:, j], "measured", "ink", size=2.2),
-            Line(t, before.predicted[:, j], "nominal", "nominal", style="dashed"),
-            Line(t, found.predicted[:, j], "identified", "identified", width=1.2),
+            Points(t, identified.measured[:, j], "measured", "ink", size=2.2),
+            Curve(t, nominal.predicted[:, j], "nominal", "nominal", style="dashed"),
+            Curve(t, identified.predicted[:, j], "identified", "identified", width=1.2),
         )
         band = np.full(t.size, 2.0 * noise_std[j])
-        residual = found.measured[:, j] - found.predicted[:, j]
+        residual = identified.measured[:, j] - identified.predicted[:, j]
         residuals = (
             Band(t, -band, "2 std of the fit's residual", "raw", upper=band),
-            Line(t, residual, "", "identified"),
+            Curve(t, residual, "", "identified"),
         )
         panels += [
             Panel(marks=torques, x_label="time [s]", y_label=f"torque [{unit}]", title=joint),

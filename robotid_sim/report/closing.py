@@ -1,0 +1,55 @@
+"""How a page ends: what was assumed, and how a reader gets the same page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from robotid_sim.model.robot import Robot
+from robotid_sim.report.tables import limits_table
+from robotid_sim.section import Section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How a reader gets the same page."""
+
+    command: str
+    seed: int
+    settings: str
+    """The configuration where it differs from the defaults, as JSON."""
+    versions: Mapping[str, str]
+    """Of Python and the packages."""
+
+
+def closing(
+    robot: Robot, notes: Sequence[str], limits_of: str, recipe: Recipe, *more: Section
+) -> tuple[Section, ...]:
+    """Return what was assumed about a robot, further sections, and how to reproduce the page."""
+    return assumptions(robot, notes, limits_of), *more, reproduction(recipe)
+
+
+def assumptions(robot: Robot, notes: Sequence[str], limits_of: str) -> Section:
+    """Return what was assumed about a robot, and the limits and drives that were used."""
+    frames = (
+        f"Gravity ({', '.join(f'{g:g}' for g in robot.gravity)}) m/s² in the frame of "
+        f"'{robot.base}'; the tool is '{robot.tip}'.",
+        "Link parameters are about the link frames of the URDF; friction is "
+        "Fv dq + Fc tanh(dq / eps) + Fo, eps a constant that the models share; Ia is the "
+        "inertia of a drive's rotor, seen at the joint.",
+    )
+    return Section(
+        title="Assumptions",
+        notes=(*notes, *frames, f"Limits and drives below are those of the {limits_of} model."),
+        tables=(limits_table(robot),),
+    )
+
+
+def reproduction(recipe: Recipe) -> Section:
+    """Return how a reader gets the same page: command, versions, seed, configuration."""
+    packages = ", ".join(f"{name} {version}" for name, version in recipe.versions.items())
+    return Section(
+        title="Reproduce",
+        text=f"Seed {recipe.seed}. The same command with the same versions on the same kind of "
+        f"machine gives the same numbers, bit for bit: {packages}.",
+        code=f"{recipe.command}\n\n# configuration, where it differs from the defaults (JSON)\n"
+        f"{recipe.settings}",
+    )

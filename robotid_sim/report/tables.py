@@ -1,0 +1,280 @@
+"""The tables of pages and of the terminal: each is built here once, from the values it shows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.excitation.design import Assessment
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.section import Table, number, percent, torque_unit
+from robotid_sim.study.result import CheckResult, ComparedPreprocessor, EstimateResult, StudyResult
+from robotid_sim.validation.prediction import Prediction, rms
+
+NEES = "nees_in_band"
+"""The check whose value in result.json is the NEES or its inverse, whichever is larger."""
+
+CHECKS = {
+    "limits_respected": "largest use of a limit of the motion",
+    "rank_full": "parameter directions above the noise",
+    "consistent_urdf_reloaded": "relative torque difference after reloading",
+    "model_error_unseen": "model error on the unseen motion, share of RMS",
+    "residual_over_expected_noise": "residual over what the sensor noise explains",
+    "no_saturation": "samples with a clipped torque",
+    NEES: "squared error of WLS over its variance (NEES)",
+    "consistent_fit_over_least_squares": "squared error, consistent over least squares",
+    "tracking_gap_left": "tracking gap to the true model that is left",
+    "torque_mismatch_left": "torque error on laps over the nominal model's",
+    "failed_loops": "closed-loop runs that diverged or failed",
+}
+
+
+def unit_text(unit: str) -> str:
+    """Return a unit as a page prints it."""
+    return unit.replace("^2", "²")
+
+
+def relative_text(std: float, value: float) -> str:
+    """Return a standard deviation in percent of its value; beyond 100 there is nothing to tell."""
+    return "> 100" if std >= abs(value) else number(100.0 * std / abs(value), 2)
+
+
+def units_of(joint_units: Sequence[str], revolute: str, prismatic: str) -> str:
+    """Return the units of a column of joints: both where both kinds of joint are there."""
+    kinds = dict.fromkeys(prismatic if unit == "m" else revolute for unit in joint_units)
+    return ", ".join(kinds)
+
+
+def _numbers(values: Iterable[float], digits: int = 4) -> list[str]:
+    return [number(float(value), digits) for value in values]
+
+
+def _percents(values: Iterable[float]) -> list[str]:
+    return [percent(float(value)) for value in values]
+
+
+def check_table(checks: Sequence[CheckResult], nees: float | None = None) -> Table:
+    """Return the checks of a verdict; `nees` is that of weighted least squares."""
+    what = (" ".join(filter(None, (CHECKS.get(c.name, ""), c.message))) for c in checks)
+    columns: dict[str, Iterable[str]] = {
+        "check": [check.name for check in checks],
+        "what": what,
+        "value": [number(check_value(check, nees)) for check in checks],
+        "limit": [check_limit(check) for check in checks],
+    }
+    return Table.of(columns, text_columns=2, marks=[check.passed for check in checks])
+
+
+def check_value(check: CheckResult, nees: float | None) -> float | None:
+    """Return the number of a check as it is shown."""
+    return nees if check.name == NEES and nees is not None else check.value
+
+
+def check_limit(check: CheckResult) -> str:
+    """Return the limit of a check, with both ends where it has two."""
+    if check.name == NEES and check.limit:
+        return f"{number(1.0 / check.limit)} … {number(check.limit)}"
+    return f"{'=' if check.name == 'rank_full' else '≤'} {number(check.limit)}"
+
+
+def nees_of(result: StudyResult) -> float | None:
+    """Return the NEES of weighted least squares, None if it did not run."""
+    return next((e.nees for e in result.estimates if e.estimator == "wls"), None)
+
+
+def nees_band(result: StudyResult) -> str:
+    """Return the band in which the NEES is expected, as the end of a phrase."""
+    checks = [check for check in result.verdict.checks if check.name == NEES]
+    return f"expected {check_limit(checks[0])}" if checks else "expected about 1"
+
+
+def model_errors(estimate: EstimateResult) -> list[float]:
+    """Return the errors of a model on the unseen trajectory, of the joints that have one."""
+    errors = [] if estimate.validation is None else estimate.validation.model_error_relative
+    return [error for error in errors if error is not None]
+
+
+def joint_table(result: StudyResult) -> Table:
+    """Return noise, fit and prediction of the chosen estimate, joint by joint."""
+    chosen, dash = result.chosen_estimate, ["-"] * result.robot.dof
+    units = [torque_unit(unit) for unit in result.robot.joint_units]
+
+    def torques(values: Sequence[float | None]) -> list[str]:
+        return [f"{number(v, 3)} {unit}" for v, unit in zip(values, units, strict=True)]
+
+    unseen = chosen.validation
+    columns: dict[str, Iterable[str]] = {
+        "joint": result.robot.joint_names,
+        "sensor noise": torques(result.measurement.torque_noise_std),
+        "fit residual": torques(chosen.torque_rms),
+        "fit": map(percent, chosen.torque_rms_relative),
+        "unseen": map(percent, unseen.torque_rms_relative) if unseen else dash,
+        "model error": map(percent, unseen.model_error_relative) if unseen else dash,
+    }
+    title = f"{chosen.estimator.upper()} fit, and prediction of an unseen trajectory"
+    return Table.of(columns, f"{title} (% of RMS torque)")
+
+
+def scored_table(result: StudyResult) -> Table:
+    """Return the estimators of a study side by side, scored against the truth."""
+    estimates = result.estimates
+    columns: dict[str, Iterable[str]] = {
+        "estimator": [e.estimator for e in estimates],
+        "state": ["done" if e.success else f"failed: {e.message}" for e in estimates],
+        "consistent": ["yes" if e.physically_consistent else "no" for e in estimates],
+        "fitness / LS": [number(e.fitness_over_ls, 6) for e in estimates],
+        "criterion / optimum": [number(e.criterion_over_optimum, 6) for e in estimates],
+        "NEES": [number(e.nees, 3) for e in estimates],
+        "fit": [percent(max(e.torque_rms_relative)) for e in estimates],
+        "model error": [percent(max(model_errors(e), default=None)) for e in estimates],
+        "time": [f"{e.seconds:.2g} s" for e in estimates],
+    }
+    return Table.of(columns, "Estimators (fit, model error: worst joint)", text_columns=3)
+
+
+def residual_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) -> Table:
+    """Return the estimators of a fit side by side, without any truth."""
+    columns: dict[str, Iterable[str]] = {
+        "estimator": [e.estimator for e in estimates],
+        "state": ["done" if e.success else e.message for e in estimates],
+        "time": [f"{e.seconds:.3g} s" for e in estimates],
+    }
+    for j, (name, unit) in enumerate(zip(estimates[0].joint_names, joint_units, strict=True)):
+        residuals = _numbers((e.torque_rms[j] for e in estimates), 3)
+        columns[f"residual {name} [{torque_unit(unit)}]"] = residuals
+    return Table.of(columns, "Estimators", text_columns=2)
+
+
+def filter_table(compared: Sequence[ComparedPreprocessor], noise: Sequence[float | None]) -> Table:
+    """Return torque filters side by side; `noise` is the noise of every joint's torque."""
+    shares = [
+        [error / std if std else None for error, std in zip(c.torque_error_rms, noise, strict=True)]
+        for c in compared
+    ]
+    together = [[share for share in row if share is not None] for row in shares]
+    columns: dict[str, Iterable[str]] = {
+        "filter": [entry.name for entry in compared],
+        "torque error / sensor noise": [
+            number(float(np.sqrt(np.mean(np.square(row)))) if row else None, 3) for row in together
+        ],
+        "parameter error / Cramér-Rao std": [
+            number(entry.parameter_error_over_bound, 3) for entry in compared
+        ],
+    }
+    for j in range(len(noise)):
+        columns[f"joint {j + 1}"] = [number(row[j], 3) for row in shares]
+    return Table.of(columns, "Torque filters side by side")
+
+
+def noise_table(log: Log) -> Table:
+    """Return the measured torques and, where the log has the truth, the noise."""
+    unit, size = units_of(log.joint_units, "N m", "N"), rms(log.tau_meas)
+    columns: dict[str, Iterable[str]] = {
+        "joint": log.joint_names,
+        f"RMS torque [{unit}]": _numbers(size),
+        f"peak torque [{unit}]": _numbers(np.abs(log.tau_meas).max(axis=0)),
+    }
+    if log.truth is not None:
+        torque = np.std(log.tau_meas - log.truth.tau, axis=0)
+        encoder = 1e3 * np.std(log.q - log.truth.q, axis=0)
+        columns[f"torque noise [{unit}]"] = _numbers(torque, 3)
+        columns["of RMS"] = _percents(torque / size)
+        pairs = zip(encoder, log.joint_units, strict=True)
+        columns["encoder noise"] = [f"{noise:.3g} m{u}" for noise, u in pairs]
+    return Table.of(columns, "Measured")
+
+
+def parameter_table(
+    estimate: Estimate,
+    basis: BaseParameters,
+    nominal: Float1D,
+    true: Float1D | None = None,
+    bound: Float1D | None = None,
+) -> Table:
+    """Return the base parameters with groupings and accuracy, where known beside the truth."""
+    beta, std = estimate.beta, estimate.std
+    columns: dict[str, Iterable[str]] = {
+        "parameter": estimate.names,
+        "grouping": basis.groupings,
+        "unit": map(unit_text, estimate.units),
+        "value": _numbers(beta, 5),
+        "std": _numbers(std, 2),
+        "std [%]": map(relative_text, std.tolist(), beta.tolist()),
+        "nominal": _numbers(nominal),
+    }
+    if true is not None:
+        columns |= {"true": _numbers(true, 5), "|error| / std": _numbers(abs(beta - true) / std, 2)}
+    if bound is not None:
+        columns["std / bound"] = _numbers(std / bound, 3)
+    return Table.of(columns, "Base parameters", text_columns=3)
+
+
+def prediction_table(identified: Prediction, nominal: Prediction) -> Table:
+    """Return what the identified and the nominal model predict of a log."""
+    error, dof = identified.model_error_relative, len(identified.joint_names)
+    residuals = zip(identified.torque_rms, identified.torque_units, strict=True)
+    columns: dict[str, Iterable[str]] = {
+        "joint": identified.joint_names,
+        "RMS residual": [f"{residual:.3g} {unit}" for residual, unit in residuals],
+        "of RMS torque": _percents(identified.torque_rms_relative),
+        "nominal model": _percents(nominal.torque_rms_relative),
+        "model error, noise-free": ["-"] * dof if error is None else _percents(error),
+    }
+    return Table.of(columns)
+
+
+def accuracy_table(
+    basis: BaseParameters, nominal: Float1D, std: Float1D, compared: Mapping[str, Float1D]
+) -> Table:
+    """Return the expected accuracy of a design, beside that of designs by other criteria."""
+    columns: dict[str, Iterable[str]] = {
+        "parameter": basis.names,
+        "grouping": basis.groupings,
+        "unit": map(unit_text, basis.units),
+        "nominal": _numbers(nominal),
+        "expected std": _numbers(std, 2),
+        "[%]": map(relative_text, std.tolist(), nominal.tolist()),
+    }
+    columns |= {f"by {name}": _numbers(other, 2) for name, other in compared.items()}
+    return Table.of(columns, text_columns=3)
+
+
+def criteria_table(assessed: Mapping[str, Assessment], std: Mapping[str, Float1D]) -> Table:
+    """Return designs by several criteria side by side."""
+    designs = assessed.values()
+    columns: dict[str, Iterable[str]] = {
+        "criterion": assessed,
+        "log det": _numbers(design.log_det for design in designs),
+        "condition number": _numbers(design.cond_raw for design in designs),
+        "with unit columns": _numbers(design.cond_normalized for design in designs),
+        "geometric mean of the expected std": _numbers(
+            np.exp(np.log(std[name]).mean()) for name in assessed
+        ),
+        "worst": _numbers(std[name].max() for name in assessed),
+    }
+    return Table.of(columns)
+
+
+def limits_table(robot: Robot) -> Table:
+    """Return the limits and the friction of the joints."""
+    joints, kinds = robot.joints, robot.joint_units
+    torque = units_of(kinds, "N m", "N")
+    pairs = list(zip(joints, kinds, strict=True))
+    columns: dict[str, Iterable[str]] = {
+        "joint": robot.joint_names,
+        "position": [f"{j.lower:.4g} … {j.upper:.4g} {unit}" for j, unit in pairs],
+        "velocity": [f"{j.velocity:.4g} {unit}/s" for j, unit in pairs],
+        "acceleration": [f"{j.acceleration:.4g} {unit}/s²" for j, unit in pairs],
+        f"torque [{torque}]": [
+            number(j.effort) if np.isfinite(j.effort) else "none" for j in joints
+        ],
+        f"Fv [{units_of(kinds, 'N m s/rad', 'N s/m')}]": _numbers(j.friction.Fv for j in joints),
+        f"Fc [{torque}]": _numbers(j.friction.Fc for j in joints),
+        f"Fo [{torque}]": _numbers(j.friction.Fo for j in joints),
+        f"eps [{units_of(kinds, 'rad/s', 'm/s')}]": _numbers(j.friction.eps for j in joints),
+        f"Ia [{units_of(kinds, 'kg m²', 'kg')}]": _numbers(j.rotor_inertia for j in joints),
+    }
+    return Table.of(columns, "Limits and drives")
