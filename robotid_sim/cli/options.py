@@ -36,7 +36,7 @@ BaseLink = Annotated[
 TipLink = Annotated[
     str | None, typer.Option(help="Link where the chain ends.  [default: the longest chain's]")
 ]
-TipLoad = Annotated[
+PayloadText = Annotated[
     str | None,
     typer.Option(
         metavar="M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]",
@@ -171,7 +171,7 @@ def study_config(
     quick: Quick = False,
     base: BaseLink = None,
     tip: TipLink = None,
-    payload: TipLoad = None,
+    payload: PayloadText = None,
     repair: Repair = False,
     nominal: Nominal = None,
     no_urdf_friction: NoFriction = False,
