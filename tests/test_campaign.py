@@ -155,7 +155,7 @@ def test_only_code_that_a_trial_runs_changes_its_fingerprint(package) -> None:
     [
         ("irb120.trials", ("dynamics.kernels", "optim.mupso", "excitation"), ("study", "engine")),
         ("twolink.trials", ("engine.plant", "papers.twolink.motion"), ("study", "papers.rocr6")),
-        ("rocr6.cell", ("study.config", "estimation", "engine.plant"), ("papers.twolink",)),
+        ("rocr6.cell", ("study.nominal", "estimation", "engine.plant"), ("papers.twolink",)),
     ],
 )
 def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
