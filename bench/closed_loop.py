@@ -15,24 +15,28 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.conditions import SensorFeedback, SinusoidalTorque
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
-from robotid_sim.validation.closed_loop import ClosedLoop, LoopPlan, closed_loop
+from robotid_sim.tasks.task import Circle
+from robotid_sim.validation.closed_loop import ClosedLoop, Comparison, closed_loop
 from robotid_sim.validation.summary import rms_of_unit, summarize
 
 TARGET = 360.0  # [s]
 
 
-def compare(plan: LoopPlan) -> tuple[ClosedLoop, float]:
+def compare(plan: Comparison) -> tuple[ClosedLoop, float]:
     """Return the comparison of a plan and the seconds it took."""
     plant = load_robot("irb140")
     nominal = perturb(plant, np.random.default_rng(1000))
-    found = perturb(plant, np.random.default_rng(2000), scale=1e-3)
+    identified = perturb(plant, np.random.default_rng(2000), scale=1e-3)
     began = time.perf_counter()
     loop = closed_loop(
-        plant,
+        Cell(plant=plant, controller=ComputedTorque(nominal)),
         nominal,
-        {"identified": found},
+        {"identified": identified},
         np.random.default_rng(0),
         plan,
         workers=os.cpu_count() or 1,
@@ -64,15 +68,17 @@ def show(loop: ClosedLoop) -> None:
 def main() -> None:
     """Run both comparisons, print times and tables."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    circle = {"circle": {}}
-    plan = LoopPlan(baselines=(), tasks=circle, scenarios=("feedback", "sinusoidal"), runs=runs)
+    circle = {"circle": Circle()}
+    scenarios = {"feedback": (SensorFeedback(),), "sinusoidal": (SinusoidalTorque(),)}
+    plan = Comparison(baselines={}, tasks=circle, scenarios=scenarios, runs=runs)
     loop, seconds = compare(plan)
     slow = [run for run in loop.runs if run.task == "circle-slow"]
     print(f"{len(loop.runs)} loops, {len(slow)} of 30 s, {os.cpu_count()} cores: {seconds:.0f} s")
     print(f"(target for the 30 s circle alone: {TARGET:g} s)")
     show(loop)
     print()
-    every = LoopPlan(controllers=tuple(CONTROLLERS), baselines=(), tasks=circle, slow_lap=None)
+    laws = {name: law.from_gains for name, law in CONTROLLERS.items()}
+    every = Comparison(controllers=laws, baselines={}, tasks=circle, slow_lap=None)
     loop, seconds = compare(every)
     print(f"all controllers, {seconds:.0f} s")
     show(loop)

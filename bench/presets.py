@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from robotid_sim.study.robots import nominal_robot
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
@@ -28,9 +27,12 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import catalog, load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.streams import Streams
+from robotid_sim.study.build import build_basis, build_cell, build_nominal, build_sensors
+from robotid_sim.study.build_design import build_design
 from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import basis_of, designs
-from robotid_sim.study.stages import sensors_of, simulate
+from robotid_sim.study.excitation import design
+from robotid_sim.study.stages import simulate
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms, true_rows
 
 METHODS = ("ols", "wls", "consistent")
@@ -50,13 +52,16 @@ def experiment(robot: Robot, period: float) -> tuple[Robot, BaseParameters, Log]
             "design": {"candidates": 30, "iterations": 20, "period": period, "periods": 3},
         },
     )
-    nominal = nominal_robot(robot, config)
-    path = designs(robot, config).trajectories[0]
-    return nominal, basis_of(nominal, config), clean_log(simulate(robot, path, config))
+    nominal, streams = build_nominal(robot, config), Streams(config.seed)
+    basis = build_basis(nominal, config)
+    plan = build_design(nominal, basis, config)
+    path = design(nominal, basis, plan, streams("design")).trajectories[0]
+    log = simulate(build_cell(robot, nominal, config), path, streams("measure"))
+    return nominal, basis, clean_log(log)
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Measured:
     """A robot measured with one preset."""
 
     nominal: Robot
@@ -68,9 +73,9 @@ class Cell:
     @classmethod
     def of(
         cls, preset: str, robot: Robot, nominal: Robot, basis: BaseParameters, clean: Log
-    ) -> "Cell":
+    ) -> "Measured":
         """Return what a preset's sensors make of a clean log, and its yardstick."""
-        sensors = sensors_of(load_config(None, {"preset": preset}))
+        sensors = build_sensors(load_config(None, {"preset": preset}))
         log = measure(clean, sensors, np.random.default_rng(0))
         assert log.truth is not None
         size = rms(log.truth.tau)
@@ -96,7 +101,7 @@ class Cell:
         return f"{np.median(error):9.2f} {error.max():9.1f} {100.0 * model.max():8.3f} %"
 
 
-def row(cell: Cell, label: str, preprocessor: str, failures: list[str]) -> list[str]:
+def row(cell: Measured, label: str, preprocessor: str, failures: list[str]) -> list[str]:
     """Return what the estimators make of one preprocessor's problem; keep what fails."""
     try:
         problem = cell.prepared(preprocessor)
@@ -124,7 +129,7 @@ def main() -> None:
         robot = load_robot(name)
         nominal, basis, clean = experiment(robot, period)
         for preset in PRESETS:
-            cell = Cell.of(preset, robot, nominal, basis, clean)
+            cell = Measured.of(preset, robot, nominal, basis, clean)
             for key in PREPROCESSORS:
                 label = f"{name:8} {preset:10} {key:17}"
                 said = row(cell, label, key, failures)

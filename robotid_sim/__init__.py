@@ -38,6 +38,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
+from robotid_sim.plugins import load_plugins
 from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
 from robotid_sim.preprocess.rts import RtsSmoother
@@ -47,17 +48,24 @@ from robotid_sim.trajectory.quintic import PointToPoint
 
 # These load the engine; `import robotid_sim` alone must not.
 _WITH_ENGINE = {
-    "LoopPlan": "robotid_sim.validation.closed_loop",
+    "Cell": "robotid_sim.experiment.cell",
+    "Comparison": "robotid_sim.validation.closed_loop",
     "Plant": "robotid_sim.engine.plant",
     "Scenario": "robotid_sim.experiment.scenario",
     "Sinusoidal": "robotid_sim.experiment.disturbance",
+    "Setup": "robotid_sim.study.setup",
+    "StudyConfig": "robotid_sim.study.config",
+    "build_setup": "robotid_sim.study.build",
     "closed_loop": "robotid_sim.validation.closed_loop",
+    "load_config": "robotid_sim.study.config",
     "rollout": "robotid_sim.experiment.rollout",
     "run_study": "robotid_sim.study.study",
 }
 
 __all__ = [
     "Butterworth",
+    "Cell",
+    "Comparison",
     "ComputedTorque",
     "Consistent",
     "EncoderNoise",
@@ -72,7 +80,6 @@ __all__ = [
     "LinearProblem",
     "Log",
     "LoopGains",
-    "LoopPlan",
     "Motion",
     "OrdinaryLeastSquares",
     "Plant",
@@ -81,13 +88,16 @@ __all__ = [
     "RobotIdError",
     "RtsSmoother",
     "Scenario",
+    "Setup",
     "Sinusoidal",
     "SlidingMode",
+    "StudyConfig",
     "TorqueDelay",
     "TorqueNoise",
     "WeightedLeastSquares",
     "base_parameters",
     "build_problem",
+    "build_setup",
     "closed_loop",
     "coriolis",
     "cramer_rao",
@@ -97,7 +107,9 @@ __all__ = [
     "joint_torque",
     "lift",
     "link_poses",
+    "load_config",
     "load_log",
+    "load_plugins",
     "load_robot",
     "mass_matrix",
     "measure",

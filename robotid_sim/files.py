@@ -116,15 +116,15 @@ def check_schema(tag: object, kind: str, version: int, where: str | Path) -> int
             f"{where}: schema is '{tag}', expected '{schema_tag(kind, version)}'; "
             f"this is no {kind} file of robotid"
         )
-    found = int(parts[2])
-    if found < 1:
+    number = int(parts[2])
+    if number < 1:
         raise FileFormatError(f"{where}: schema '{tag}' does not exist; versions start at 1")
-    if found > version:
+    if number > version:
         raise FileFormatError(
             f"{where}: schema '{tag}' is newer than this robotid_sim reads "
             f"({schema_tag(kind, version)}); upgrade robotid_sim"
         )
-    return found
+    return number
 
 
 def write_json(path: str | Path, kind: str, version: int, content: Mapping[str, Any]) -> None:
@@ -144,8 +144,8 @@ def read_json(
         If the file is missing, is not JSON, or is of another kind or a newer schema.
     """
     content = _load_json(Path(path), kind)
-    found = check_schema(content.pop("schema", None), kind, version, path)
-    for step in range(found, version):
+    number = check_schema(content.pop("schema", None), kind, version, path)
+    for step in range(number, version):
         content = (upgrades or {})[step](content)
     return content
 

@@ -2,15 +2,18 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from traceback import format_exc
+from typing import Any, TypeVar, cast
 
-from threadpoolctl import threadpool_limits
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
+from joblib.parallel import LokyBackend, get_active_backend
 
 from robotid_sim.errors import OptionError
+from robotid_sim.threads import one_blas_thread
 
-Task = TypeVar("Task")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -31,15 +34,16 @@ def no_progress(share: float) -> None:
 
 
 def map_tasks(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     workers: int = 1,
     progress: Callable[[float], None] = no_progress,
 ) -> list[Result]:
     """Return ``function(task)`` of every task, in the order of the tasks.
 
     Every task runs on one BLAS thread, in this process too, so that the bits of the results do not
-    depend on `workers`. Inside a worker all tasks run serially.
+    depend on `workers`. Inside a worker all tasks run serially. A ``joblib.parallel_config`` around
+    the call sends the tasks to another backend, such as a cluster.
 
     Parameters
     ----------
@@ -62,63 +66,90 @@ def map_tasks(
     """
     if workers < 1:
         raise OptionError(f"the number of workers must be at least 1, got {workers}")
-    inside_a_worker = multiprocessing.parent_process() is not None
-    count = 1 if inside_a_worker else min(workers, len(tasks))
-    if count <= 1:
-        return _serially(function, tasks, progress)
-    return _in_processes(function, tasks, count, progress)
-
-
-def _serially(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
-    progress: Callable[[float], None],
-) -> list[Result]:
-    results: list[Result] = []
+    count = 1 if _inside_a_worker() else min(workers, len(tasks))
+    results: dict[int, Result] = {}
     try:
-        for task in tasks:
-            results.append(_alone(function, task))
-            progress(len(results) / len(tasks))
-    except Interrupted as interrupt:
-        raise Interrupted([*results, *interrupt.results]) from interrupt
+        if count <= 1:
+            for number, task in enumerate(tasks):
+                results[number] = _alone(function, task)
+                progress(len(results) / len(tasks))
+        else:
+            _in_processes(function, tasks, count, progress, results)
     except KeyboardInterrupt as interrupt:
-        raise Interrupted(results) from interrupt
-    return results
+        partial = interrupt.results if isinstance(interrupt, Interrupted) else []
+        raise Interrupted([*_ordered(results), *partial]) from interrupt
+    return _ordered(results)
+
+
+def _ordered(results: dict[int, Result]) -> list[Result]:
+    return [results[number] for number in sorted(results)]
+
+
+def _inside_a_worker() -> bool:
+    """Return whether this is a worker already: of this pool, or of a cluster."""
+    return multiprocessing.parent_process() is not None or get_active_backend()[0].nesting_level > 0
 
 
 def _in_processes(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
     workers: int,
     progress: Callable[[float], None],
-) -> list[Result]:
-    others = set(multiprocessing.active_children())
-    spawn = multiprocessing.get_context("spawn")  # a fork would inherit threads and the engine
-    pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_ignore_interrupts)
-    futures: list[Future[Result]] = []
+    results: dict[int, Result],
+) -> None:
+    """Fill `results`, by the number of the task, as the tasks end."""
+    if not isinstance(get_active_backend()[0], LokyBackend):  # chosen around the call
+        _collect(function, tasks, workers, progress, results)
+        return
+    options = {"inner_max_num_threads": 1, "initializer": _ignore_interrupts}
     try:
-        futures += [pool.submit(_alone, function, task) for task in tasks]
-        for done, future in enumerate(futures, 1):
-            future.result()
-            progress(done / len(tasks))
-        return [future.result() for future in futures]
-    except BaseException as error:
-        finished = [f.result() for f in futures if f.done() and f.exception() is None]
-        for future in futures:
-            future.cancel()
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        pool.shutdown()  # its own thread collects the processes; a second join would race with it
-        if isinstance(error, KeyboardInterrupt):
-            raise Interrupted(finished) from error
-        raise
+        with parallel_config(backend="loky", **options):
+            _collect(function, tasks, workers, progress, results)
     finally:
-        pool.shutdown()
+        get_reusable_executor(reuse=True).shutdown(wait=True)
 
 
-def _alone(function: Callable[[Task], Result], task: Task) -> Result:
+def _collect(
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
+    workers: int,
+    progress: Callable[[float], None],
+    results: dict[int, Result],
+) -> None:
+    # One task a batch, all at once: the tasks are long, and a killed run loses only those at work.
+    parallel = Parallel(
+        workers, return_as="generator_unordered", batch_size=1, pre_dispatch="all", max_nbytes=None
+    )
+    numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks))
+    outputs: Generator[tuple[int, Result | None, Exception | None], None, None] = parallel(numbered)
+    errors: dict[int, Exception] = {}
+    for number, result, error in outputs:
+        if error is None:
+            results[number] = cast("Result", result)
+        else:
+            errors[number] = error
+        try:
+            if errors and all(k in results for k in range(min(errors))):
+                raise errors[min(errors)]  # the first by its task, not by the clock
+            if error is None:
+                progress(len(results) / len(tasks))
+        except BaseException as stop:
+            outputs.throw(stop)  # ends the workers, which closing the generator would warn of
+
+
+def _numbered(
+    function: Callable[[Item], Result], number: int, task: Item
+) -> tuple[int, Result | None, Exception | None]:
+    try:
+        return number, _alone(function, task), None
+    except Exception as error:
+        error.add_note(f"In a worker:\n{format_exc()}")
+        return number, None, error
+
+
+def _alone(function: Callable[[Item], Result], task: Item) -> Result:
     """Run a task on one BLAS thread, with the libraries that its module has loaded by now."""
-    with threadpool_limits(1):
+    with one_blas_thread():
         return function(task)
 
 

@@ -21,6 +21,8 @@ class Table:
     """Leading columns that hold text, which is aligned left."""
     marks: tuple[bool | None, ...] = ()
     """For a list of checks: passed or not, one a row."""
+    name: str = ""
+    """Stem of the file that holds it; empty for a table that is only shown."""
 
     @classmethod
     def of(

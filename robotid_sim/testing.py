@@ -134,8 +134,8 @@ def check_sensor(sensor: Sensor) -> None:
     assert _same(_state_of(sensor), options), "changes its own options"
 
 
-def _same(one: Any, two: Any) -> bool:
-    return repr(one) == repr(two)
+def _same(first: Any, second: Any) -> bool:
+    return repr(first) == repr(second)
 
 
 def check_preprocessor(preprocessor: Preprocessor) -> None:
@@ -252,17 +252,9 @@ def check_criterion(criterion: Criterion) -> None:
     assert criterion.symbol, "has no symbol"
 
 
-def check_family(family: ExcitationFamily, robot: Robot | None = None) -> None:
-    """Check that a family's motions start and end at rest, keep the limits, and are smooth.
-
-    Parameters
-    ----------
-    family : ExcitationFamily
-        What is checked.
-    robot : Robot, optional
-        For families that the two-link arm is too simple for.
-    """
-    robot = robot or sample_robot()
+def check_family(family: ExcitationFamily) -> None:
+    """Check that a family's motions start and end at rest, keep the limits, and are smooth."""
+    robot = load_robot(family.check_robot)
     space = family.space(robot)
     trajectory = space.trajectory(space.random(np.random.default_rng(0)))
     assert trajectory.joint_names == robot.joint_names, "moves other joints"

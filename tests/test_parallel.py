@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
@@ -136,3 +137,19 @@ def test_ctrl_c_in_a_terminal_ends_sleeping_workers_without_a_traceback(tmp_path
     assert time.monotonic() - began < 10.0
     assert out == "interrupted []\n"
     assert "Traceback" not in err
+
+
+def test_a_backend_chosen_around_the_call_gets_the_tasks():
+    with joblib.parallel_config(backend="threading"):
+        assert map_tasks(pid_of, [0, 1, 2], workers=2) == [os.getpid()] * 3
+
+
+def slow_then_wrong(task):
+    time.sleep(0.3 if task == 0 else 0.0)
+    raise ValueError(f"task {task}")
+
+
+def test_the_first_error_is_that_of_the_first_task_and_says_where_it_was_raised():
+    with pytest.raises(ValueError, match="task 0") as caught:
+        map_tasks(slow_then_wrong, [0, 1], workers=2)
+    assert "slow_then_wrong" in caught.value.__notes__[0]

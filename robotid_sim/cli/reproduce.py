@@ -14,6 +14,7 @@ from robotid_sim.files import make_folder, read_json
 from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
 from robotid_sim.section import Table
 from robotid_sim.study.study import versions
@@ -35,6 +36,7 @@ def reproduce(
     runs: Annotated[
         int | None, typer.Option(min=1, help="Runs a method.  [default: the paper's number]")
     ] = None,
+    plugin: options.Plugins = None,
     workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.", min=0)] = 0,
     json: options.Json = False,
@@ -47,15 +49,16 @@ def reproduce(
     if a number misses the band that an honest implementation reaches.
     """
     del verbose, debug
+    load_plugins(plugin or ())
     chosen = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
-    for one in chosen:
-        one.require()
+    for each in chosen:
+        each.require()
     folder = make_folder(out)
-    _require_own(folder, None if paper == ALL else chosen[0].name)
-    places = [make_folder(folder / one.name) if paper == ALL else folder for one in chosen]
-    found = []
+    _require_free(folder, None if paper == ALL else chosen[0].name)
+    places = [make_folder(folder / each.name) if paper == ALL else folder for each in chosen]
+    reproductions = []
     with output.progress_bar(enabled=not json) as progress:
-        for one, place in zip(chosen, places, strict=True):
+        for each, place in zip(chosen, places, strict=True):
             lab = Lab(
                 folder=place / "trials",
                 quick=quick,
@@ -64,14 +67,14 @@ def reproduce(
                 workers=workers or os.cpu_count() or 1,
                 progress=progress,
             )
-            found.append(_reproduced(one, lab, place, progress))
+            reproductions.append(_reproduced(each, lab, place, progress))
         if paper == ALL:
-            _write_overview(found, folder)
-    _say(found, folder / ("index.html" if paper == ALL else "report.html"), json=json)
-    return 0 if all(result.passed for result in found) else 1
+            _write_overview(reproductions, folder)
+    _say(reproductions, folder / ("index.html" if paper == ALL else "report.html"), json=json)
+    return 0 if all(result.passed for result in reproductions) else 1
 
 
-def _require_own(folder: Path, name: str | None) -> None:
+def _require_free(folder: Path, name: str | None) -> None:
     """Raise if a folder holds the reproduction of another paper, or of a single one.
 
     Raises
@@ -87,11 +90,11 @@ def _require_own(folder: Path, name: str | None) -> None:
         raise OptionError(f"{folder} holds the reproduction of {there}; choose another --out")
 
 
-def _say(found: list[Reproduction], page: Path, *, json: bool) -> None:
+def _say(reproductions: list[Reproduction], page: Path, *, json: bool) -> None:
     if json:
-        output.print_json(_content(found, page))
+        output.print_json(_content(reproductions, page))
         return
-    for result in found:
+    for result in reproductions:
         _print(result)
     output.print_line(f"report: {page}")
 
@@ -99,30 +102,30 @@ def _say(found: list[Reproduction], page: Path, *, json: bool) -> None:
 def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Reproduction:
     """Reproduce one paper and write what came out."""
     try:
-        found = paper.reproduce(lab)
+        reproduction = paper.reproduce(lab)
     except KeyboardInterrupt:
         print(f"{paper.name}: finished runs are kept in {lab.folder}", file=sys.stderr)
         raise
     from robotid_sim.report.page import write_page  # loads matplotlib
     from robotid_sim.report.reproduction_report import reproduction_report, write_tables
 
-    write_claims(place / "claims.json", paper.name, found.claims)
-    write_tables(found, place / "tables")
-    page = reproduction_report(found, command_line(), lab.seed, versions())
+    write_claims(place / "claims.json", paper.name, reproduction.claims)
+    write_tables(reproduction, place / "tables")
+    page = reproduction_report(reproduction, command_line(), lab.seed, versions())
     write_page(page, place / "report.html", place / "figures", progress)
-    return found
+    return reproduction
 
 
-def _write_overview(found: list[Reproduction], folder: Path) -> None:
+def _write_overview(reproductions: list[Reproduction], folder: Path) -> None:
     from robotid_sim.report.page import write_page
     from robotid_sim.report.reproduction_report import overview_report
 
-    write_page(overview_report(found, command_line(), versions()), folder / "index.html")
+    write_page(overview_report(reproductions, command_line(), versions()), folder / "index.html")
 
 
-def _content(found: list[Reproduction], page: Path) -> dict[str, Any]:
+def _content(reproductions: list[Reproduction], page: Path) -> dict[str, Any]:
     return {
-        "passed": all(result.passed for result in found),
+        "passed": all(result.passed for result in reproductions),
         "report": str(page),
         "papers": [
             {
@@ -131,7 +134,7 @@ def _content(found: list[Reproduction], page: Path) -> dict[str, Any]:
                 "finding": result.finding,
                 "claims": [claim_row(claim) for claim in result.claims],
             }
-            for result in found
+            for result in reproductions
         ],
     }
 
@@ -141,19 +144,19 @@ def _short(text: str) -> str:
     return text if len(text) <= CELL else f"{text[: CELL - 1].rstrip()}…"
 
 
-def _print(found: Reproduction) -> None:
+def _print(reproduction: Reproduction) -> None:
     """Print the claims of a paper with their verdicts."""
     from robotid_sim.report.reproduction_report import claim_cells
 
     rows = []
     for verdict in (*VERDICTS, NOT_JUDGED):
-        for claim in found.claims:
+        for claim in reproduction.claims:
             if claim.shown_verdict == verdict:
                 published, ours, _, band, met = claim_cells(claim)
                 row = [claim.name, verdict, published, ours, band, met]
                 rows.append([row[0], *(_short(cell) for cell in row[1:])])
     columns = ["claim", "verdict", "published", "ours", "band", "met"]
     cells = tuple(map(tuple, rows))
-    output.print_table(Table(tuple(columns), cells, found.paper.title, text_columns=2))
-    output.print_line(found.finding)
+    output.print_table(Table(tuple(columns), cells, reproduction.paper.title, text_columns=2))
+    output.print_line(reproduction.finding)
     output.print_line()

@@ -57,9 +57,9 @@ class ComputedTorque(ModelController):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        wanted = setpoint.ddq + self.kd * (setpoint.dq - dq) + self.kp * (setpoint.q - q)
+        command = setpoint.ddq + self.kd * (setpoint.dq - dq) + self.kp * (setpoint.q - q)
         model = (self.model.geometry, self.model.gravity, self._phi)
-        rigid = kernels.inverse_dynamics(*model, q[None], dq[None], wanted[None])[0]
+        rigid = kernels.inverse_dynamics(*model, q[None], dq[None], command[None])[0]
         Fv, Fc, Fo, Ia = self._drive
         friction = Fv * setpoint.dq + Fc * np.tanh(setpoint.dq / self.model.eps) + Fo
-        return np.asarray(rigid + Ia * wanted + friction)
+        return np.asarray(rigid + Ia * command + friction)

@@ -14,6 +14,13 @@ from robotid_sim.trajectory.reference import Reference
 
 _log = logging.getLogger(__name__)
 
+BANDWIDTH = 50.0
+"""Smallest bandwidth of a loop, if none is asked for [rad/s]."""
+ERROR = 0.01
+"""Tracking error to keep under the disturbance, if none is asked for [rad or m]."""
+DISTURBANCE = 0.4
+"""Disturbance bound over the peak torque of the path, if none is asked for."""
+
 THINNEST_LAYER = 1e-3
 """Boundary layer of a joint that needs no torque along the path [rad/s or m/s]."""
 
@@ -83,10 +90,10 @@ class LoopGains:
         path: Reference,
         *,
         rate: float,
-        disturbance: float = 0.4,
+        disturbance: float = DISTURBANCE,
         uncertainty: float = 0.3,
-        error: float = 0.01,
-        bandwidth: float = 50.0,
+        error: float = ERROR,
+        bandwidth: float = BANDWIDTH,
         frequency: float = 1.0,
     ) -> Self:
         """Return gains for a path, a disturbance bound and a wanted error.
@@ -126,10 +133,10 @@ class LoopGains:
             )
         peak = np.abs(joint_torque(nominal, path.q, path.dq, path.ddq)).max(axis=0)
         inertia = np.diagonal(mass_matrix(nominal, path.q), axis1=1, axis2=2).mean(axis=0)
-        own = disturbance * peak
+        direct = disturbance * peak
         highest = 2.0 * np.pi * rate / 20.0
-        wanted = float(np.sqrt((own / (inertia * error)).max()))
-        chosen = min(max(bandwidth, wanted), highest)
+        needed = float(np.sqrt((direct / (inertia * error)).max()))
+        chosen = min(max(bandwidth, needed), highest)
         if bandwidth > highest:
             _log.warning(
                 "control.bandwidth of %g rad/s is cut to %.4g, what a rate of %g Hz bears",
@@ -137,7 +144,9 @@ class LoopGains:
             )
         fastest = LARGEST_SHARE * rate / chosen
         inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
-        bound = np.maximum(own, _with_reactions(nominal, path.q, own, inertia, chosen, frequency))
+        bound = np.maximum(
+            direct, _with_reactions(nominal, path.q, direct, inertia, chosen, frequency)
+        )
         reached = bound / (inertia * chosen**2)
         gain = 1.2 * (bound + uncertainty * peak)
         gain = np.maximum(gain, inertia * chosen * THINNEST_LAYER)
@@ -158,7 +167,7 @@ class LoopGains:
 def _with_reactions(
     nominal: Robot,
     q: Float2D,
-    own: Float1D,
+    direct: Float1D,
     inertia: Float1D,
     bandwidth: float,
     frequency: float,
@@ -173,7 +182,7 @@ def _with_reactions(
     omega = 2.0 * np.pi * frequency
     M = mass_matrix(nominal, q[:: max(1, len(q) // POSES)])
     response = np.abs(np.linalg.inv(1j * omega * M + np.diag(inertia * bandwidth)))
-    error = (response @ own).max(axis=0) / abs(bandwidth + 1j * omega)
+    error = (response @ direct).max(axis=0) / abs(bandwidth + 1j * omega)
     return np.asarray(error * inertia * bandwidth**2)
 
 

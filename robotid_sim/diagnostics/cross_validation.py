@@ -39,13 +39,13 @@ class CrossValidation:
         """Return the comparison in words."""
         worst = int(self.ratio.argmax())
         ratio, name = self.ratio[worst], self.joint_names[worst]
-        told = (
+        sentences = (
             f"Periods left out of the fit are predicted with {ratio:.2f} times the residual of the "
             f"fit on the worst joint, {name}; {self.expected:.2f} is to be expected."
         )
         if ratio < OVERFIT * self.expected:
-            return [told]
-        return [told, f"The fit does not carry over from period to period on {name}."]
+            return [sentences]
+        return [sentences, f"The fit does not carry over from period to period on {name}."]
 
 
 def cross_validate(

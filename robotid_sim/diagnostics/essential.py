@@ -28,7 +28,7 @@ class Essential:
 
     estimate: Estimate
     """Fit of the essential parameters alone."""
-    kept: tuple[int, ...]
+    essential: tuple[int, ...]
     """Where they stand among the base parameters."""
     dropped: tuple[str, ...]
     """Names of the others, in the order in which they were dropped."""
@@ -43,20 +43,20 @@ class Essential:
 
     def sentences(self) -> list[str]:
         """Return the elimination in words."""
-        total = len(self.kept) + len(self.dropped)
-        told = [
-            f"{len(self.kept)} of {total} base parameters are essential; the largest relative "
+        total = len(self.essential) + len(self.dropped)
+        sentences = [
+            f"{len(self.essential)} of {total} base parameters are essential; the largest relative "
             f"standard deviation over the smallest fell from {self.spread[0]:.3g} to "
             f"{self.spread[1]:.3g}."
         ]
         if self.dropped:
-            told.append(
+            sentences.append(
                 f"Dropped, the least certain first: {', '.join(self.dropped)}; the residual does "
                 f"not grow significantly (p {self.p_value:.2g})."
             )
         if self.reason == "significant":
-            told.append("The next one would make the residual grow significantly.")
-        return told
+            sentences.append("The next one would make the residual grow significantly.")
+        return sentences
 
 
 def essential_parameters(
@@ -96,14 +96,14 @@ def essential_parameters(
         raise OptionError("essential parameters need an estimate that succeeded")
     beta = estimate.beta
     dropped, spread, p_value, reason = _eliminated(problem, estimate, ratio, significance)
-    kept = np.setdiff1d(np.arange(len(beta)), dropped)
+    essential = np.setdiff1d(np.arange(len(beta)), dropped)
     wls = WeightedLeastSquares(block=float(estimate.options.get("block", 0.2)))
-    fitted = wls.fit(restricted(problem, kept), np.random.default_rng(0))
+    fitted = wls.fit(restricted(problem, essential), np.random.default_rng(0))
     whole = np.zeros_like(beta)
-    whole[kept] = fitted.beta
+    whole[essential] = fitted.beta
     return Essential(
         estimate=fitted,
-        kept=tuple(kept.tolist()),
+        essential=tuple(essential.tolist()),
         dropped=tuple(estimate.names[k] for k in dropped),
         beta=whole,
         spread=(_spread(relative_std(beta, estimate.std)), spread),
@@ -124,14 +124,14 @@ def _eliminated(
     dropped: list[int] = []
     p_value = 1.0
     while True:
-        kept, values, std = _refitted(beta, A, C, dropped)
+        essential, values, std = _refitted(beta, A, C, dropped)
         relative = relative_std(values, std)
         spread = _spread(relative)
-        if len(kept) == 1:
+        if len(essential) == 1:
             return dropped, spread, p_value, "last"
         if spread < ratio:
             return dropped, spread, p_value, "ratio"
-        trial = [*dropped, int(kept[relative.argmax()])]
+        trial = [*dropped, int(essential[relative.argmax()])]
         F = beta[trial] @ np.linalg.solve(C[trial][:, trial], beta[trial]) / len(trial)
         p = float(fdtrc(len(trial), freedom, F))
         if p < significance:
@@ -151,10 +151,10 @@ def _refitted(
     Zero is imposed in the metric of the normal equations, ``P = [1, -A_kd A_dd^-1]``, and the
     covariance goes along: ``P C P^T``.
     """
-    kept = np.setdiff1d(np.arange(len(beta)), dropped)
-    P = np.zeros((len(kept), len(beta)))
-    P[np.arange(len(kept)), kept] = 1.0
+    essential = np.setdiff1d(np.arange(len(beta)), dropped)
+    P = np.zeros((len(essential), len(beta)))
+    P[np.arange(len(essential)), essential] = 1.0
     if dropped:
         inner = np.linalg.inv(A[dropped][:, dropped])
-        P[:, dropped] = -A[kept][:, dropped] @ inner
-    return kept, P @ beta, np.sqrt(np.einsum("ki,ij,kj->k", P, C, P))
+        P[:, dropped] = -A[essential][:, dropped] @ inner
+    return essential, P @ beta, np.sqrt(np.einsum("ki,ij,kj->k", P, C, P))

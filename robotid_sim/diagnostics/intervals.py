@@ -68,19 +68,21 @@ class Intervals:
         """Return the intervals in words, the worst determined parameters first."""
         relative = self.relative_std
         loose = [int(k) for k in np.argsort(-relative, kind="stable") if relative[k] > LOOSE]
-        told = [
+        sentences = [
             f"{self.level:.0%} intervals by Student's distribution with {self.dof.min():.0f} to "
             f"{self.dof.max():.0f} degrees of freedom; {len(loose)} of {len(self.names)} "
             f"parameters have a standard deviation above {LOOSE:.0%} of their value."
         ]
-        told += [
+        sentences += [
             f"{self.names[k]} = {self.values[k]:.4g} {self.units[k]}, between {self.lower[k]:.4g} "
             f"and {self.upper[k]:.4g}."
             for k in loose
         ]
         if not self.unbiased:
-            told.append("Constraints or a search moved this estimate: its intervals are a guide.")
-        return told
+            sentences.append(
+                "Constraints or a search moved this estimate: its intervals are a guide."
+            )
+        return sentences
 
 
 def relative_std(beta: Float1D, std: Float1D) -> Float1D:

@@ -47,16 +47,16 @@ class WorstDirection:
     def sentences(self) -> list[str]:
         """Return the direction in words."""
         text = " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading)
-        told = [
+        sentences = [
             f"The data see {text} worst (columns of unit length), {self.ratio:.3g} times worse "
             "than the direction seen best."
         ]
         if self.ratio > HARMLESS and len(self.leading) > 1:
-            told.append(
+            sentences.append(
                 "Changes of these parameters together hardly move the torques; motion that tells "
                 f"{self.leading[0][0]} from {self.leading[1][0]} would help most."
             )
-        return told
+        return sentences
 
 
 def worst_direction(problem: LinearProblem, estimate: Estimate) -> WorstDirection:

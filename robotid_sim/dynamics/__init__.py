@@ -1,1 +1,1 @@
-"""Kinematics, dynamics and base parameters of a Robot."""
+"""Dynamics and base parameters of a robot."""

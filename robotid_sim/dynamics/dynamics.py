@@ -79,8 +79,8 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
     sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
     """
     batch, _ = states(q, dq, v, dof=robot.dof, names=("q", "dq", "v"))
-    one = (part[0] for part in batch)
-    return np.asarray(kernels.coriolis_product(robot.geometry, robot.parameters(), *one))
+    first = (part[0] for part in batch)
+    return np.asarray(kernels.coriolis_product(robot.geometry, robot.parameters(), *first))
 
 
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
@@ -139,14 +139,14 @@ def torque_regressor(
     """
     (q2, dq2, ddq2), single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
     every = np.arange(parameters.size(robot.dof))
-    wanted = every if columns is None else np.array(columns, dtype=np.intp)
-    if wanted.size == every.size and (wanted != every).any():
+    selected = every if columns is None else np.array(columns, dtype=np.intp)
+    if selected.size == every.size and (selected != every).any():
         raise ShapeError("columns must be fewer than all, or all in their order")
-    W = np.zeros((len(q2), robot.dof, wanted.size))
+    W = np.zeros((len(q2), robot.dof, selected.size))
     model = (robot.geometry, robot.gravity, robot.eps)
 
     def fill(part: slice) -> None:
-        kernels.regressor(*model, q2[part], dq2[part], ddq2[part], wanted, W[part])
+        kernels.regressor(*model, q2[part], dq2[part], ddq2[part], selected, W[part])
 
     in_threads(fill, len(q2))
     return W[0] if single else W

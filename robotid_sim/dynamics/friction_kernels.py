@@ -51,17 +51,6 @@ def _smooth(row: Float1D, v: float, load: float) -> float:
 
 
 @jit
-def smooth_friction(rows: Float2D, dq: Float2D, load: Float2D) -> Float2D:
-    """Friction torques at velocities `dq` and transmitted torques `load`, shape (N, n)."""
-    N, n = dq.shape
-    friction = np.empty((N, n))
-    for k in range(N):
-        for j in range(n):
-            friction[k, j] = _smooth(rows[j], dq[k, j], load[k, j])
-    return friction
-
-
-@jit
 def smooth_acceleration(
     M: Float2D, rotor: Float1D, tau: Float1D, h: Float1D, rows: Float2D, v: Float1D
 ) -> tuple[Float1D, Float1D, bool]:

@@ -57,7 +57,7 @@ def _body_wrenches(robot: Robot, R: Float, origin: Float, dq: Float, ddq: Float)
     """Return the wrench of every body by itself, in its frame, shape (N, n, 6, 10); see [1]_."""
     w, dw = np.zeros((2, len(dq), 3))
     a = np.broadcast_to(-robot.gravity, w.shape)  # as if the base accelerated upward
-    last, found = origin[:, 0], []
+    last, wrenches = origin[:, 0], []
     for j, joint in enumerate(robot.joints):
         r, z = origin[:, j] - last, R[:, j] @ joint.axis
         a = a + np.cross(dw, r) + np.cross(w, np.cross(w, r))
@@ -68,8 +68,8 @@ def _body_wrenches(robot: Robot, R: Float, origin: Float, dq: Float, ddq: Float)
             dw = dw + dv + np.cross(w, v)
             w = w + v
         last = origin[:, j]
-        found.append(_columns(*(np.einsum("krc,kr->kc", R[:, j], part) for part in (w, dw, a))))
-    return np.stack(found, axis=1)
+        wrenches.append(_columns(*(np.einsum("krc,kr->kc", R[:, j], part) for part in (w, dw, a))))
+    return np.stack(wrenches, axis=1)
 
 
 def _columns(w: Float, dw: Float, a: Float) -> Float:

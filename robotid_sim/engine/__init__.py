@@ -1,1 +1,1 @@
-"""The PyBullet engine; the only package that imports pybullet."""
+"""The PyBullet engine: plants, and distances between links."""

@@ -14,7 +14,6 @@ from robotid_sim.engine.drives import drive_of
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.engine.substeps import MAX_SUBSTEPS
-from robotid_sim.engine.substeps import substeps_for as substeps_for  # one import for a plant
 from robotid_sim.errors import (
     OptionError,
     RankDeficientError,

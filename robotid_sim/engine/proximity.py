@@ -14,7 +14,7 @@ from robotid_sim.engine.client import Closing, EngineClient
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.model.fixed_links import base_shapes
-from robotid_sim.model.geometry import Shape
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
 
 READABLE = (".stl", ".obj")
@@ -210,7 +210,7 @@ class Proximity(Closing):
         place[2, 3] = height - FLOOR_SIZE
         return self._placed(box, -1, place)
 
-    def _hull(self, shape: Shape, link: int) -> Hull:
+    def _hull(self, shape: GeometryShape, link: int) -> Hull:
         with captured_output() as printed:
             collision = self._client.createCollisionShape(**_engine_shape(self._client, shape))
         if collision < 0:
@@ -266,13 +266,13 @@ def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:
     return np.array([(a, b, k) for k, (_, hulls) in enumerate(rows) for a, b in hulls])
 
 
-def collision_shapes(shapes: Sequence[Shape]) -> list[Shape]:
+def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
     """Return the shapes that collisions are looked for with: those of collision, or all."""
     readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in READABLE]
     return [s for s in readable if s.collision] or readable
 
 
-def _engine_shape(client: EngineClient, shape: Shape) -> dict[str, object]:
+def _engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object]:
     """Return a shape as the engine takes it."""
     size = list(shape.size)
     sizes: dict[str, object]

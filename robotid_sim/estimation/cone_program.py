@@ -183,10 +183,10 @@ class ConsistentProgram:
     def _signs(self, dof: int) -> tuple[Int1D, Float2D, Float1D]:
         """Return the columns of Fv, Fc, Ia, and A, b with b - A x their values over their sizes."""
         names = parameters.names(dof)
-        wanted = [c for c, f in enumerate(self.free) if names[f][:2] in ("Fv", "Fc", "Ia")]
-        A = np.zeros((len(wanted), self.free.size))
-        A[range(len(wanted)), wanted] = -1.0
-        return np.array(wanted, dtype=np.intp), A, self.phi0[self.free[wanted]] / self.scale[wanted]
+        signed = [c for c, f in enumerate(self.free) if names[f][:2] in ("Fv", "Fc", "Ia")]
+        A = np.zeros((len(signed), self.free.size))
+        A[range(len(signed)), signed] = -1.0
+        return np.array(signed, dtype=np.intp), A, self.phi0[self.free[signed]] / self.scale[signed]
 
     def _phi(self, x: Float1D) -> Float1D:
         phi = np.array(self.phi0)

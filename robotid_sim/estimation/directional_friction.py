@@ -68,13 +68,13 @@ class DirectionalFriction:
 
     def sentences(self) -> list[str]:
         """Return the joints that differ between directions, in words."""
-        told = [
+        sentences = [
             f"{name}: Fc {self.Fc[0, j]:.3g} forward and {self.Fc[1, j]:.3g} backward, Fv "
             f"{self.Fv[0, j]:.3g} and {self.Fv[1, j]:.3g}."
             for j, name in enumerate(self.joint_names)
             if self.significance[j] > FAR
         ]
-        return told or ["No joint has significantly different friction forward and backward."]
+        return sentences or ["No joint has significantly different friction forward and backward."]
 
 
 def directional_friction(estimate: Estimate) -> DirectionalFriction:

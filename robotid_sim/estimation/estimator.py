@@ -1,7 +1,8 @@
 """What an estimator is."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +15,9 @@ class Estimator(ABC):
 
     An estimator never changes itself; all it learns comes back in the Estimate.
     """
+
+    check_options: ClassVar[Mapping[str, Any]] = {}
+    """Options with which `robotid_sim.testing` tries it in a second."""
 
     random: ClassVar[bool] = False
     """Whether `fit` draws anything, so that another stream gives another estimate."""

@@ -49,17 +49,17 @@ def extended(
     return replace(problem, W=np.hstack([problem.W, columns]), basis=larger, nominal=None)
 
 
-def restricted(problem: LinearProblem, kept: Sequence[int] | Int1D) -> LinearProblem:
+def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:
     """Return the problem with some base parameters only; the others are zero.
 
     Parameters
     ----------
     problem : LinearProblem
         The problem before.
-    kept : sequence of int
+    columns : sequence of int
         Which base parameters stay, in ascending order.
     """
-    basis, which = problem.basis, np.array(kept, dtype=np.intp)
+    basis, which = problem.basis, np.array(columns, dtype=np.intp)
     smaller = BaseParameters(
         columns=basis.columns[which],
         B=basis.B[which],

@@ -108,16 +108,16 @@ class AbsoluteFitness:
         is the multiplier of the equality. It has one equation a parameter instead of one a row.
         """
         scale = np.linalg.norm(self.W, axis=0)
-        found = linprog(
+        solution = linprog(
             -self.y,
             A_eq=(self.W / scale).T,
             b_eq=np.zeros(self.W.shape[1]),
             bounds=(-1.0, 1.0),
             method="highs",
         )
-        if not found.success:
-            raise ArithmeticError(f"least absolute deviations: {found.message}")
-        return np.asarray(-found.eqlin.marginals / scale)
+        if not solution.success:
+            raise ArithmeticError(f"least absolute deviations: {solution.message}")
+        return np.asarray(-solution.eqlin.marginals / scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

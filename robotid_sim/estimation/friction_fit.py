@@ -54,16 +54,16 @@ class FrictionFit:
 
     def sentences(self) -> list[str]:
         """Return the fit in words."""
-        told = []
+        sentences = []
         for j, name in enumerate(self.joint_names):
             if not self.shown[j]:
-                told.append(f"{name} does not show {self.nonlinear[0]}: it stays as it was.")
+                sentences.append(f"{name} does not show {self.nonlinear[0]}: it stays as it was.")
                 continue
             rows = zip(self.nonlinear, self.values[:, j], self.std[:, j], strict=True)
             more = zip(self.linear, self.levels[:, j], self.levels_std[:, j], strict=True)
             parts = [f"{n} = {v:.4g} +- {s:.2g}" for n, v, s in (*rows, *more)]
-            told.append(f"{name}: {', '.join(parts)}.")
-        return told if self.success else [*told, f"The search failed: {self.message}."]
+            sentences.append(f"{name}: {', '.join(parts)}.")
+        return sentences if self.success else [*sentences, f"The search failed: {self.message}."]
 
 
 def fit_friction(
@@ -107,13 +107,13 @@ def fit_friction(
     while active.size:
         guess = values
         for _ in range(ROUNDS):
-            found = search(problem, weights, active, guess, begin)
-            nfev, success, message = nfev + found.nfev, found.success, found.message
-            guess = found.values
+            result = search(problem, weights, active, guess, begin)
+            nfev, success, message = nfev + result.nfev, result.success, result.message
+            guess = result.values
             now = wls.fit(problem.design(guess, active), np.random.default_rng(0))
             if now.success:
                 weights = 1.0 / now.noise_std
-        good = (found.log_std[0, active] < LOOSEST) & ~found.at_bound[active]
+        good = (result.log_std[0, active] < LOOSEST) & ~result.at_bound[active]
         values = np.where(np.isin(every, active[good]), guess, begin)
         if good.all():
             break

@@ -95,9 +95,9 @@ def payload_columns(motion: Motion, nominal: Robot) -> Float2D:
         Gives the kinematics.
     """
     last = parameters.inertial_slice(nominal.dof - 1)
-    wanted = range(last.start, last.stop)
-    Y = torque_regressor(nominal, motion.q, motion.dq, motion.ddq, wanted)
-    return np.asarray(rows_of(motion, Y).reshape(-1, len(wanted)))
+    selected = range(last.start, last.stop)
+    Y = torque_regressor(nominal, motion.q, motion.dq, motion.ddq, selected)
+    return np.asarray(rows_of(motion, Y).reshape(-1, len(selected)))
 
 
 def payload_parameters(
@@ -167,7 +167,7 @@ def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> 
     to_com = np.hstack([-com[:, None], np.eye(3)]) / phi[0]  # c = l / m: dc = (dl - c dm) / m
     com_std = np.sqrt(np.diag(to_com @ cov[:4, :4] @ to_com.T))
     absent = bool(seen[0] and phi[0] <= CLEAR * std[0])
-    known = seen[0] & seen[1:4] & (not absent)
+    visible = seen[0] & seen[1:4] & (not absent)
     none = (
         f"no load found: m = {phi[0]:.2g} +- {std[0]:.2g} kg, its center cannot be known; give as "
         "second log one with a load"
@@ -175,8 +175,8 @@ def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> 
     return PayloadEstimate(
         mass=float(phi[0]) if seen[0] else np.nan,
         mass_std=float(std[0]),
-        com=np.where(known, com, np.nan),
-        com_std=np.where(known, com_std, np.nan),
+        com=np.where(visible, com, np.nan),
+        com_std=np.where(visible, com_std, np.nan),
         phi=np.where(seen, phi, np.nan),
         phi_std=std,
         estimate=estimate,

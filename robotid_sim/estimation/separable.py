@@ -29,13 +29,13 @@ class SeparableProblem:
 
     def __post_init__(self) -> None:
         names = list(self.linear.basis.names)
-        wanted = [f"Fc{j + 1}" for j in range(self.nominal.dof)]
-        if missing := [name for name in wanted if name not in names]:
+        expected = [f"Fc{j + 1}" for j in range(self.nominal.dof)]
+        if missing := [name for name in expected if name not in names]:
             raise OptionError(
                 f"the shape of friction shows through Fc, which the problem lacks: "
                 f"{', '.join(missing)}; add Fc to the joint parameters"
             )
-        indices = np.array([names.index(name) for name in wanted], dtype=np.intp)
+        indices = np.array([names.index(name) for name in expected], dtype=np.intp)
         object.__setattr__(self, "coulomb", indices)
 
     def shaped(self, values: Float2D) -> Float:

@@ -26,18 +26,18 @@ from robotid_sim.estimation.reduction import Reduction, reduce_rows, triangular_
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
-Parts = Callable[[], Iterable[LinearProblem]]
+ProblemStream = Callable[[], Iterable[LinearProblem]]
 """Returns the parts of a log from its first one; called once a pass."""
 
 
-def merged(one: Reduction, other: Reduction) -> Reduction:
+def merged(first: Reduction, other: Reduction) -> Reduction:
     """Return the triangular factors of the rows of two reductions together."""
-    size = one.factors.shape[2]
-    factors = np.zeros((one.dof, size, size))
-    for j in range(one.dof):
-        R = triangular_factor(np.vstack([one.factors[j], other.factors[j]]))
+    size = first.factors.shape[2]
+    factors = np.zeros((first.dof, size, size))
+    for j in range(first.dof):
+        R = triangular_factor(np.vstack([first.factors[j], other.factors[j]]))
         factors[j, : len(R)] = R
-    return Reduction(factors, one.samples + other.samples)
+    return Reduction(factors, first.samples + other.samples)
 
 
 def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
@@ -68,7 +68,7 @@ def problems_of(
         yield build_problem(motion, nominal, basis)
 
 
-def fit_stream(parts: Parts, estimator: WeightedLeastSquares | None = None) -> Estimate:
+def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
     """Return the weighted least-squares estimate of a log that comes in parts, in two passes.
 
     It is that of all rows at once, but for rounding, and but for covariance blocks that the bounds

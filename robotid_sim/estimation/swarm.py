@@ -24,7 +24,7 @@ from robotid_sim.optim.minimize import OptimResult, minimize
 from robotid_sim.registry import source_of, summary_of
 
 Weights = Literal["equal", "noise"]
-Bounds = Literal["fit", "physics"]
+BoxOrigin = Literal["fit", "physics"]
 
 MASS_FACTOR = 2.0
 """A link may be this much heavier than the nominal one."""
@@ -44,6 +44,8 @@ class SwarmEstimator(Estimator):
     has stopped. Its covariance is that of least squares: the error of the search is not in it.
     """
 
+    check_options: ClassVar[Mapping[str, Any]] = {"evaluations": 300}
+
     random: ClassVar[bool] = True
     key: ClassVar[str]
     """Name in the registry."""
@@ -56,7 +58,7 @@ class SwarmEstimator(Estimator):
     """``squares``, ``absolute`` or ``huber``."""
     weights: Weights = "noise"
     """Weights of the joints: ``equal``, or the inverse of their ``noise`` as least squares sees."""
-    bounds: Bounds = "fit"
+    bounds: BoxOrigin = "fit"
     """Box of the search: around the least-squares ``fit``, or from ``physics`` and the nominal."""
     fraction: float = 0.1
     """Half width of the box around the fit, share of every parameter."""
@@ -86,7 +88,7 @@ class SwarmEstimator(Estimator):
         weights = 1.0 / start.noise_std if self.weights == "noise" else ones
         fitness = make_fitness(self.loss, problem, reduction, weights)
         lower, upper = self._box(start, problem)
-        found = minimize(
+        result = minimize(
             fitness,
             lower,
             upper,
@@ -94,7 +96,7 @@ class SwarmEstimator(Estimator):
             max_evals=self.evaluations,
             rng=rng,
         )
-        return self._estimate(start, found, fitness, reduction, weights, began)
+        return self._estimate(start, result, fitness, reduction, weights, began)
 
     def _box(self, start: Estimate, problem: LinearProblem) -> tuple[Float1D, Float1D]:
         if self.bounds == "fit":
@@ -107,25 +109,25 @@ class SwarmEstimator(Estimator):
     def _estimate(
         self,
         start: Estimate,
-        found: OptimResult,
+        result: OptimResult,
         fitness: Fitness,
         reduction: Reduction,
         weights: Float1D,
         began: float,
     ) -> Estimate:
         least = float(fitness(fitness.minimum()[None])[0])
-        ratio = found.fun / least if least > 0.0 else np.inf
-        squares = reduction.squared_residuals(found.x)
+        ratio = result.fun / least if least > 0.0 else np.inf
+        squares = reduction.squared_residuals(result.x)
         return replace(
             start,
             estimator=self.key,
-            beta=found.x,
+            beta=result.x,
             torque_rms=np.sqrt(squares / reduction.samples),
             cov_white=None,
-            nfev=found.nfev,
+            nfev=result.nfev,
             seconds=time.perf_counter() - began,
-            success=found.success,
-            message=f"{found.message}; cost {ratio:.6g} x its minimum",
+            success=result.success,
+            message=f"{result.message}; cost {ratio:.6g} x its minimum",
             criterion=self.loss,
             criterion_over_optimum=ratio,
             weights=weights,
@@ -145,7 +147,7 @@ def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1
     Returns
     -------
     lower, upper : ndarray, shape (b,)
-        Bounds.
+        BoxOrigin.
     """
     low, high = np.zeros_like(basis.B[0]), np.zeros_like(basis.B[0])
     for k, link in enumerate(nominal.links):
@@ -175,7 +177,7 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
     for name, value in defaults.items():
         default = field(default_factory=value.copy) if isinstance(value, dict) else value
         fields.append((name, Any, default))
-    made: type[SwarmEstimator] = make_dataclass(
+    variant: type[SwarmEstimator] = make_dataclass(
         "".join(part.title() for part in key.split("-")),
         fields,
         bases=(SwarmEstimator,),
@@ -184,12 +186,12 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
         kw_only=True,
         eq=False,
     )
-    return made
+    return variant
 
 
 def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
     """Return the estimators by swarm: PSO as such, at least squares, and every optimizer at WLS."""
-    found = {
+    variants = {
         "pso": _variant(
             "pso",
             "Particle swarm on the plain sum of squares, within bounds from physics alone.",
@@ -206,10 +208,10 @@ def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
     }
     for name in OPTIMIZERS:
         options = {"population": 100} if name in ("pso", "rwpso") else {}
-        found[f"wls-{name}"] = _variant(
+        variants[f"wls-{name}"] = _variant(
             f"wls-{name}",
             f"{name.upper()} on the weighted sum of squares, in a box around weighted LS.",
             optimizer=name,
             options=options,
         )
-    return found
+    return variants

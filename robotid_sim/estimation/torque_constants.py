@@ -22,7 +22,6 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import ShapeError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.extension import extended, joint_columns, part_of, stacked
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
@@ -90,20 +89,20 @@ def estimate_torque_constants(
         Length of the blocks of the covariance [s].
     """
     parts = [build_problem(motion, nominal, basis) for motion in (unloaded, loaded)]
-    known = np.concatenate(
+    load_torque = np.concatenate(
         [np.zeros(len(parts[0].y)), payload_columns(loaded, nominal) @ np.asarray(load)]
     )
-    return _gauss_newton(stacked(parts), known, WeightedLeastSquares(block=block))
+    return _gauss_newton(stacked(parts), load_torque, WeightedLeastSquares(block=block))
 
 
 def _gauss_newton(
-    problem: LinearProblem, known: Float1D, wls: WeightedLeastSquares
+    problem: LinearProblem, load_torque: Float1D, wls: WeightedLeastSquares
 ) -> TorqueConstants:
     """Fit ``y = s (W beta + known)`` over s (n,) and beta; s is one over the gains."""
     n, b, rng = problem.dof, problem.basis.rank, np.random.default_rng(0)
     symbols = [f"s{j + 1}" for j in range(n)]
     s: Float1D = np.ones(n)
-    whole = wls.fit(replace(problem, y=problem.y - known), rng)
+    whole = wls.fit(replace(problem, y=problem.y - load_torque), rng)
     steps = 0
     change: Float1D = np.ones(n)
     while whole.success and np.abs(change).max() > CONVERGED:
@@ -112,9 +111,9 @@ def _gauss_newton(
             whole = replace(whole, success=False, message=message)
             break
         steps += 1
-        model = problem.W @ whole.beta[:b] + known
+        model = problem.W @ whole.beta[:b] + load_torque
         scale = np.tile(s, problem.samples)
-        scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * known)
+        scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * load_torque)
         columns = joint_columns(problem.by_joint(model))
         whole = wls.fit(extended(scaled, columns, symbols, ["1"] * n), rng)
         change = whole.beta[b:]
@@ -128,10 +127,3 @@ def _gauss_newton(
         success=whole.success,
         message=whole.message,
     )
-
-
-def with_true_torque(motion: Motion, gains: Float1D) -> Motion:
-    """Return the motion with measured torques multiplied by gains, shape (n,)."""
-    if np.shape(gains) != (motion.tau.shape[1],):
-        raise ShapeError(f"{np.size(gains)} gains for {motion.tau.shape[1]} joints")
-    return replace(motion, tau=motion.tau * gains)

@@ -89,7 +89,7 @@ class Projection:
         return U[:, :rank], Vt[:rank].T / s[:rank]
 
     def _weighted(self, rows: Float) -> Float2D:
-        columns = [joint_columns(own)[:, self.active] for own in rows]
+        columns = [joint_columns(part)[:, self.active] for part in rows]
         return np.asarray(np.hstack(columns) * self.weight[:, None])
 
     def _beside(self, x: Float) -> Float:
@@ -131,7 +131,7 @@ def search(
     lower, upper = (np.log(b[:, active]).ravel() for b in limits(problem.shape, problem.nominal))
     inner = 1e-6 * (upper - lower)
     x = np.clip(np.log(start[:, active]).ravel(), lower + inner, upper - inner)
-    found = least_squares(
+    result = least_squares(
         projection.residual,
         x,
         projection.jacobian,
@@ -142,12 +142,12 @@ def search(
         max_nfev=200,
     )
     log_std = np.full(start.shape, np.nan)
-    log_std[:, active] = _std(projection.jacobian(found.x)).reshape(len(start), -1)
-    near = (np.minimum(found.x - lower, upper - found.x) < 1e-3).reshape(len(start), -1)
+    log_std[:, active] = _std(projection.jacobian(result.x)).reshape(len(start), -1)
+    near = (np.minimum(result.x - lower, upper - result.x) < 1e-3).reshape(len(start), -1)
     at_bound = np.zeros(problem.nominal.dof, dtype=bool)
     at_bound[active] = near.any(axis=0)
-    values = projection.values(found.x)
-    return Search(values, log_std, at_bound, projection.nfev, found.status > 0, found.message)
+    values = projection.values(result.x)
+    return Search(values, log_std, at_bound, projection.nfev, result.status > 0, result.message)
 
 
 def _std(J: Float2D) -> Float1D:

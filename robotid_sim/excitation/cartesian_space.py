@@ -1,6 +1,7 @@
 """The Cartesian family: its options, and coordinates in units of what the limits allow."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class CartesianFourierOptions(ExcitationFamily):
     .. [1] Umar et al. (2021), Nigerian Journal of Technology 40(4), doi:10.4314/njt.v40i4.14,
        eq. (45) to (48).
     """
+
+    check_robot: ClassVar[str] = "irb140"
 
     harmonics: int = 3
     """Number of harmonics; at least 2."""

@@ -257,15 +257,15 @@ class Clearance(MotionConstraint):
         if self.rest is not None:
             at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
             # Hulls that overlap at rest, as those of a wrist may, must not do so more deeply.
-            kept = np.where(at_rest > 0.0, REST_SHARE * at_rest, at_rest - TOUCH)
+            distances = np.where(at_rest > 0.0, REST_SHARE * at_rest, at_rest - TOUCH)
             relaxed = tuple(
                 f"{name} keep {1e3 * keep:.3g} mm, not {1e3 * self.clearance:g} mm, for they are "
                 f"{1e3 * now:.3g} mm apart at rest"
-                for name, keep, now in zip(self.names, kept, at_rest, strict=True)
+                for name, keep, now in zip(self.names, distances, at_rest, strict=True)
                 if keep < self.clearance
             )
             object.__setattr__(self, "relaxed", relaxed)
-            least = np.minimum(least, kept)
+            least = np.minimum(least, distances)
         object.__setattr__(self, "least", least)
 
     @property

@@ -60,5 +60,5 @@ def chained(grid: ExcitationGrid, x: Float1D, slopes: tuple[Float, Float, Float]
         by_x = sum(np.einsum("tmj,td->tmjd", slope, part) for slope, part in parts)
         return np.asarray((by_x * grid.unit.T).reshape(-1, x.size))
     parts = zip(slopes, grid.jacobian(x), strict=True)
-    found = sum(np.einsum("tmj,tjd->tmd", slope, part) for slope, part in parts)
-    return np.asarray(found).reshape(-1, x.size)
+    total = sum(np.einsum("tmj,tjd->tmd", slope, part) for slope, part in parts)
+    return np.asarray(total).reshape(-1, x.size)

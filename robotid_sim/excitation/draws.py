@@ -108,9 +108,9 @@ def _promising_draws(
     drawn.sort(key=problem.value)
     mended: list[Draw] = []
     for k, x in enumerate(drawn):
-        kept = shrunk(problem, x)
-        if kept is not None:
-            mended.append(Draw(kept, problem.value(kept)))
+        shorter = shrunk(problem, x)
+        if shorter is not None:
+            mended.append(Draw(shorter, problem.value(shorter)))
         progress("design", min(1.0, max(len(mended) / MENDED, (k + 1) / candidates)))
         if len(mended) == MENDED:
             break
@@ -124,7 +124,7 @@ def _fourier_draws(
 ) -> list[Draw]:
     """Return draws of plain Fourier series, whose offsets use the room that is left."""
     assert isinstance(problem.options, FourierOptions)
-    found = random_designs(
+    designs = random_designs(
         problem.nominal,
         problem.basis,
         rng,
@@ -133,7 +133,7 @@ def _fourier_draws(
         candidates=candidates,
         progress=progress,
     )
-    return [Draw(problem.space.coordinates(one.trajectory), one.value) for one in found]
+    return [Draw(problem.space.coordinates(design.trajectory), design.value) for design in designs]
 
 
 def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D:
@@ -149,9 +149,9 @@ def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D
         if x is not None:
             return x
     x = problem.rest + LEAST_MOTION * (problem.within_limits(draw()) - problem.rest)
-    told = _first_violation(problem, x)
+    reason = _first_violation(problem, x)
     raise InfeasibleError(
-        f"no random excitation keeps all constraints, even with hardly any motion: {told}; widen "
+        f"no random excitation keeps all constraints, even with hardly any motion: {reason}; widen "
         "the constraint or choose another home or start pose"
     )
 
@@ -213,17 +213,18 @@ def require_rest(problem: ExcitationProblem) -> None:
                 f"the start pose has joint '{joint.name}' at {start[j]:.4g}, outside its range of "
                 f"{joint.lower:.4g} to {joint.upper:.4g}; choose another one"
             )
-    told = _first_violation(problem, problem.rest)
-    if told:
+    reason = _first_violation(problem, problem.rest)
+    if reason:
         where = "home" if start is None else "start"
         raise InfeasibleError(
-            f"even at rest in the {where} pose, {told}; widen the constraint or choose another pose"
+            f"even at rest in the {where} pose, {reason}; widen the constraint or choose another "
+            "pose"
         )
 
 
 def _first_violation(problem: ExcitationProblem, x: Float1D) -> str:
     try:
-        found = problem.violated(x)
+        violations = problem.violated(x)
     except PathError as error:
         return str(error)
-    return str(found[0]) if found else ""
+    return str(violations[0]) if violations else ""

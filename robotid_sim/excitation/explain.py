@@ -95,10 +95,10 @@ class Explanation:
     def sentences(self) -> list[str]:
         """Return the explanation in words."""
         poor, count = self.poor, len(self.parameters)
-        told = [f"{len(poor)} of {count} base parameters are expected worse than {POOR:.0%}."]
-        told += [f"{view}." for view in poor]
+        sentences = [f"{len(poor)} of {count} base parameters are expected worse than {POOR:.0%}."]
+        sentences += [f"{view}." for view in poor]
         parts = " ".join(f"{weight:+.2f} {name}" for name, weight in self.worst_direction)
-        told.append(
+        sentences.append(
             f"The direction seen worst, {self.worst_ratio:.3g} times worse than the best, is "
             f"{parts} (columns of unit length)."
         )
@@ -106,14 +106,14 @@ class Explanation:
         shares = ", ".join(
             f"{self.joint_names[j]} {100.0 * self.joint_shares[j]:.0f} %" for j in order
         )
-        told.append(f"Share of the information by the torque of each joint: {shares}.")
+        sentences.append(f"Share of the information by the torque of each joint: {shares}.")
         best, least = int(self.window_shares.argmax()), int(self.window_shares.argmin())
-        told.append(
+        sentences.append(
             f"By time: most in the {_ordinal(best)} tenth of a run "
             f"({100.0 * self.window_shares[best]:.0f} %), least in the {_ordinal(least)} "
             f"({100.0 * self.window_shares[least]:.0f} %)."
         )
-        return told
+        return sentences
 
 
 def explain(

@@ -118,7 +118,7 @@ class ExcitationProblem:
 
     def coordinates(self, trajectories: Sequence[Excitation]) -> Float1D:
         """Return the coordinates of as many trajectories as there are motions."""
-        return np.concatenate([self.space.coordinates(one) for one in trajectories])
+        return np.concatenate([self.space.coordinates(path) for path in trajectories])
 
     def _motion(self, grid: ExcitationGrid, x: Float1D) -> MotionArrays:
         """Return all motions one after the other, each array of shape (motions N, n)."""
@@ -150,12 +150,14 @@ class ExcitationProblem:
         if self.limits is None:
             assert isinstance(self.space, NonlinearSpace)
             return [NonlinearConstraint(self._limit_values, -np.inf, 1.0)]
-        found: list[Any] = [LinearConstraint(block_diag(*[self.limits] * self.motions), -1.0, 1.0)]
+        constraints: list[Any] = [
+            LinearConstraint(block_diag(*[self.limits] * self.motions), -1.0, 1.0)
+        ]
         if self.start is not None:
             rows, right = start_rows(self.space, self.start)
             pose = np.tile(right, self.motions)
-            found.append(LinearConstraint(block_diag(*[rows] * self.motions), pose, pose))
-        return found
+            constraints.append(LinearConstraint(block_diag(*[rows] * self.motions), pose, pose))
+        return constraints
 
     def motion_constraints(self) -> list[NonlinearConstraint]:
         """Return torque limits and the further constraints on their grids, with some slack."""
@@ -232,7 +234,7 @@ class ExcitationProblem:
     ) -> tuple[Float1D, bool, str]:
         """Return where sequential quadratic programming goes from x, success and message."""
         try:
-            found = minimize(
+            result = minimize(
                 self.value,
                 self.within_limits(x),
                 args=(stage,),
@@ -244,8 +246,8 @@ class ExcitationProblem:
             )
         except PathError as error:  # a nonlinear family may leave its workspace on the way
             return x, False, str(error)
-        usable = bool(np.isfinite(found.x).all())
-        return (found.x if usable else x), bool(found.success), str(found.message)
+        usable = bool(np.isfinite(result.x).all())
+        return (result.x if usable else x), bool(result.success), str(result.message)
 
     def advance(self, x: Float1D, y: Float1D, stage: Criterion) -> tuple[Float1D, bool]:
         """Return the best point with all limits kept between x, which does, and y, and if y does.

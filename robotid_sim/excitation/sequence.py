@@ -63,7 +63,7 @@ class SharedDesign:
     constraints: tuple[MotionConstraint, ...] = ()
     start: Float1D | None = None
 
-    def known(self, trajectories: Sequence[Excitation]) -> Prior:
+    def information(self, trajectories: Sequence[Excitation]) -> Prior:
         """Return the information of the prior and the logs of trajectories."""
         planned = planned_information(
             self.nominal,
@@ -76,8 +76,10 @@ class SharedDesign:
         return self.prior + planned
 
     def log_dets(self, trajectories: Sequence[Excitation]) -> tuple[float, ...]:
-        """Return log det of what is known after each trajectory."""
-        return tuple(self.known(trajectories[: k + 1]).log_det for k in range(len(trajectories)))
+        """Return log det of the information after each trajectory."""
+        return tuple(
+            self.information(trajectories[: k + 1]).log_det for k in range(len(trajectories))
+        )
 
     def problem(self, count: int) -> ExcitationProblem:
         """Return the program of all motions together."""
@@ -184,7 +186,7 @@ def _one_after_another(
                 criterion=setting.criterion,
                 constraints=setting.constraints,
                 start=setting.start,
-                prior=setting.known([done.trajectory for done in designs]),
+                prior=setting.information([done.trajectory for done in designs]),
                 dt=setting.dt,
                 progress=lambda stage, done, k=k: progress(stage, (k + done) / count),
             )

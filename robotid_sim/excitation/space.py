@@ -10,7 +10,7 @@ values that must not exceed one.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -90,6 +90,9 @@ class NonlinearSpace(ExcitationSpace, Protocol):
 
 class ExcitationFamily(ABC):
     """A kind of motion; a frozen dataclass of its options, with at least these fields."""
+
+    check_robot: ClassVar[str] = "twolink"
+    """Catalog robot that is rich enough for it; `robotid_sim.testing` tries it there."""
 
     period: float
     """Time of one run [s]."""

@@ -50,7 +50,7 @@ def violations(
     tolerance : float
         Violation that is rounding, in the constraint's own scale.
     """
-    found = []
+    rows = []
     for constraint in constraints:
         excess, values = constraint.excess(motion), constraint.values(motion)
         lower, upper = constraint.bounds
@@ -58,7 +58,7 @@ def violations(
             when = int(excess[:, k].argmax())
             above = values[when, k] > upper[k]
             unit, scale = ("m", SCALE) if not isinstance(constraint, TorqueLimit) else ("", 1.0)
-            found.append(
+            rows.append(
                 Violation(
                     constraint.label(k),
                     float(t[when]),
@@ -67,7 +67,7 @@ def violations(
                     unit or "of the allowance",
                 )
             )
-    return found
+    return rows
 
 
 def violated_by(
@@ -84,12 +84,12 @@ def violated_by(
     quickly : bool
         Whether a coarser grid and the first constraint that is violated will do.
     """
-    run, found = run_time(trajectory), []
+    run, rows = run_time(trajectory), []
     for constraint in constraints:
         step = run / (constraint.checked_quickly if quickly else constraint.checked)
         t = np.arange(trajectory.start, run + 0.5 * step, step)
         reference = trajectory(t)
-        found += violations([constraint], t, (reference.q, reference.dq, reference.ddq))
-        if quickly and found:
+        rows += violations([constraint], t, (reference.q, reference.dq, reference.ddq))
+        if quickly and rows:
             break
-    return found
+    return rows

@@ -11,7 +11,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.errors import OptionError
 from robotid_sim.experiment.disturbance import Constant, Impulses, Sinusoidal
 from robotid_sim.experiment.feedback import Feedback
-from robotid_sim.experiment.scenario import FrictionScale, Payload, Scenario
+from robotid_sim.experiment.scenario import FrictionScale, Scenario, TipLoad
 from robotid_sim.model.robot import Robot
 from robotid_sim.registry import Registry
 
@@ -138,7 +138,7 @@ class UnknownPayload(Condition):
         mass = self.mass
         if mass is None:
             mass = 0.03 * sum(float(link.phi[0]) for link in size.nominal.links)
-        return replace(scenario, changes=(*scenario.changes, Payload(mass)))
+        return replace(scenario, changes=(*scenario.changes, TipLoad(mass)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ class SensorFeedback(Condition):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedSamples(Condition):
+class LostSamples(Condition):
     """Encoder samples that do not arrive, an observer predicts across."""
 
     random: ClassVar[bool] = True
@@ -202,7 +202,7 @@ CONDITIONS: Registry[Condition] = Registry(
     {
         "computation-delay": ComputationDelay,
         "constant": ConstantTorque,
-        "dropped-samples": DroppedSamples,
+        "dropped-samples": LostSamples,
         "feedback": SensorFeedback,
         "friction": FrictionChange,
         "impulsive": ImpulsiveTorque,

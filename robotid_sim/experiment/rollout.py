@@ -179,16 +179,16 @@ class _Record:
         """Return the log so far; None if it is too short to be one."""
         if self._done < SHORTEST_LOG:
             return None
-        kept, plant = slice(self._done), self._plant
-        q, dq, ddq, tau = (np.ascontiguousarray(self._state[kept, i]) for i in range(4))
+        recorded, plant = slice(self._done), self._plant
+        q, dq, ddq, tau = (np.ascontiguousarray(self._state[recorded, i]) for i in range(4))
         feedback, period = self._scenario.feedback, self._trajectory.period
         if self._done < self.t.size and period is not None and period > self.t[self._done - 1]:
             period = None  # a loop that ended within the first one repeats nothing
         log = Log(
-            t=self.t[kept],
+            t=self.t[recorded],
             q=q,
             tau_meas=tau,
-            tau_cmd=self._command[kept],
+            tau_cmd=self._command[recorded],
             joint_names=plant.robot.joint_names,
             joint_units=plant.robot.joint_units,
             torque_time_offset=plant.torque_time_offset,

@@ -13,7 +13,7 @@ from robotid_sim.model.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class TipLoad:
     """A load at the tip that no model knows of."""
 
     mass: float
@@ -79,7 +79,7 @@ class Scenario:
         """Return the torques from outside at times `t`, shape (N, n), or None."""
         if not self.disturbances:
             return None
-        return np.asarray(sum(one(t, dof) for one in self.disturbances))
+        return np.asarray(sum(part(t, dof) for part in self.disturbances))
 
     def start_offset(self, dof: int) -> Float1D:
         """Return the start pose minus that of the trajectory, shape (n,)."""

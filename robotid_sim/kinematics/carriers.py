@@ -49,7 +49,7 @@ def carried_point(
         If the joints cannot carry a point, or the center is out of reach.
     """
     rows = 3 if follow == "wrist" else 6
-    found = []
+    candidates = []
     bare = _bare(robot, _carriers(robot, rows, point), point)
     limits = robot.limits
     for q in configurations(robot):
@@ -61,13 +61,13 @@ def carried_point(
         if candidate is None or beyond_limits(robot, candidate.q_start) is not None:
             continue
         use = np.abs(candidate.q_start - limits.middle) / limits.half_range
-        found.append((bool(use[bare.moved].max() > WELL_INSIDE), candidate.index(), candidate))
-    if not found:
+        candidates.append((bool(use[bare.moved].max() > WELL_INSIDE), candidate.index(), candidate))
+    if not candidates:
         raise PathError(
             f"the center {center} is out of reach of '{robot.name}' within its limits; choose "
             "another 'center' or leave it to the search"
         )
-    return min(found, key=lambda entry: entry[:2])[2]
+    return min(candidates, key=lambda entry: entry[:2])[2]
 
 
 def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | None) -> CarriedPoint:

@@ -77,21 +77,21 @@ def follow(
     before = np.inf
     for refinement in range(REFINEMENTS + 1):
         phase = np.linspace(0.0, 2.0 * np.pi, (points - 1) * 2**refinement + 1)
-        wanted = poses(phase)
-        solution = solve_path(robot, wanted, q_start, demand, largest_index)
+        targets = poses(phase)
+        solution = solve_path(robot, targets, q_start, demand, largest_index)
         if solution.obstacle is not None:
             return solution
         spline = phase_spline(solution.q)
         violation = _violation(robot, spline, len(phase))
         if violation is not None:
-            return _cut(solution, wanted, *violation)
+            return _cut(solution, targets, *violation)
         off = _deviation(robot, spline, poses, phase, demand)
         if off.max() <= 1.0:
             return solution
         if off.max() > SHRINKAGE * before:
             break
         before = off.max()
-    return _cut(solution, wanted, int(off.argmax()), CORNER)
+    return _cut(solution, targets, int(off.argmax()), CORNER)
 
 
 def follow_joints(
@@ -137,13 +137,13 @@ def _deviation(
     """Return how far the tip is off its path halfway between the points, over the tolerances."""
     middle = 0.5 * (phase[1:] + phase[:-1])
     pairs = zip(poses(middle), spline(middle), strict=True)
-    error = np.array([pose_error(wanted, tip_pose(robot, q)) for wanted, q in pairs])
+    error = np.array([pose_error(target, tip_pose(robot, q)) for target, q in pairs])
     distance = np.linalg.norm(error[:, :3], axis=1) / POSITION_TOLERANCE
     angle = np.linalg.norm(error[:, 3 : demand.rows], axis=1) / ANGLE_TOLERANCE
     return np.asarray(np.maximum(distance, angle))
 
 
-def _cut(solution: PathSolution, wanted: Float, k: int, reason: str) -> PathSolution:
+def _cut(solution: PathSolution, targets: Float, k: int, reason: str) -> PathSolution:
     """Return a solution up to point k, with what is wrong there."""
-    text = f"{pose_label(wanted, k)} {reason}"
+    text = f"{pose_label(targets, k)} {reason}"
     return PathSolution(solution.q[:k], solution.singularity_index[:k], solution.poses, text)

@@ -132,8 +132,8 @@ def solve_path(
     if robot.dof > demand.rank:  # lest the path begins with a swing of the elbow
         q = _settled(robot, poses[0], q, demand)
     for k, pose in enumerate(poses):
-        q, found = inverse_kinematics(robot, pose, q, demand)
-        obstacle = beyond_limits(robot, q) if found else f"is out of reach of '{robot.name}'"
+        q, reached = inverse_kinematics(robot, pose, q, demand)
+        obstacle = beyond_limits(robot, q) if reached else f"is out of reach of '{robot.name}'"
         if obstacle is None:
             path[k], index[k] = q, singularity_index(robot, q, demand)
             if index[k] > largest_index:
@@ -143,7 +143,7 @@ def solve_path(
                 )
         if obstacle is not None:
             text = f"{pose_label(poses, k)} {obstacle}"
-            return PathSolution(path[:k], index[:k], len(poses), text, within_reach=found)
+            return PathSolution(path[:k], index[:k], len(poses), text, within_reach=reached)
     return PathSolution(path, index, len(poses))
 
 
@@ -170,8 +170,8 @@ def beyond_limits(robot: Robot, q: Float1D) -> str | None:
 def _settled(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
     """Return joint positions for a pose with the null space at rest near the middle of ranges."""
     for _ in range(SETTLING):
-        q, found = inverse_kinematics(robot, pose, q, demand)
-        if not found:
+        q, reached = inverse_kinematics(robot, pose, q, demand)
+        if not reached:
             return q
         J = tip_jacobian(robot, q)[: demand.rows]
         back = SETTLING_RATE * (robot.limits.middle - q)

@@ -271,8 +271,8 @@ def rates(
                 _tip_rates(geometry, O, Z, DQ[k], none, out)
             for a in range(rows):
                 bias = out[2 + a // 3, a % 3] if order == 1 else 0.0
-                wanted = A if order == 1 else V
-                b[a] = (wanted[k, a] if a < 3 else 0.0) - bias
+                motion = A if order == 1 else V
+                b[a] = (motion[k, a] if a < 3 else 0.0) - bias
             _jacobian(geometry, moved, O, Z, J)
             if not _solve(J, b):
                 return DQ, DDQ, k

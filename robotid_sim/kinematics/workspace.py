@@ -102,7 +102,7 @@ def starts(
 
 def _start_near(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
     """Return joint positions at a pose, whole turns taken back; `q` itself if none is found."""
-    solved, found = inverse_kinematics(robot, pose, q, demand)
+    solved, reached = inverse_kinematics(robot, pose, q, demand)
     turns = np.round((solved - robot.limits.middle) / (2.0 * np.pi))
     turns[np.array(robot.prismatic)] = 0.0
-    return solved - 2.0 * np.pi * turns if found else q
+    return solved - 2.0 * np.pi * turns if reached else q

@@ -1,6 +1,8 @@
 """What happens to samples on the way into the file: some are lost, some are nonsense."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +26,8 @@ class DroppedSamples(Sensor):
     number lost is noted in the provenance. Apply it last.
     """
 
+    check_options: ClassVar[Mapping[str, Any]] = {"probability": 0.2}
+
     probability: float = 0.01
     """Probability that a sample is lost; the first one never is."""
 
@@ -36,8 +40,8 @@ class DroppedSamples(Sensor):
         lost[0] = False
         held = np.maximum.accumulate(np.where(lost, 0, np.arange(log.t.size)))
         names = ("q", "tau_meas", "dq", "current")
-        kept = {n: getattr(log, n)[held] for n in names if getattr(log, n) is not None}
-        return applied(self, log, {"lost": int(lost.sum())}, **kept)
+        channels = {n: getattr(log, n)[held] for n in names if getattr(log, n) is not None}
+        return applied(self, log, {"lost": int(lost.sum())}, **channels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,8 @@ class Outliers(Sensor):
 
     Their number is noted in the provenance. Least squares gives each of them its full weight.
     """
+
+    check_options: ClassVar[Mapping[str, Any]] = {"probability": 0.1, "position": 3.0}
 
     probability: float = 1e-3
     """Probability that a value is an outlier."""

@@ -27,6 +27,9 @@ PerJoint = float | tuple[float, ...]
 class Sensor(ABC):
     """One imperfection of the measurement; a frozen dataclass of its parameters."""
 
+    check_options: ClassVar[Mapping[str, Any]] = {}
+    """Options with which `robotid_sim.testing` sees it act on a short log."""
+
     random: ClassVar[bool] = True
     """Whether it draws anything."""
 

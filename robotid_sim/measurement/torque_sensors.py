@@ -194,6 +194,8 @@ class TorqueDelay(Sensor):
     repeat the first one.
     """
 
+    check_options: ClassVar[Mapping[str, Any]] = {"delay": 2.5e-3}
+
     random: ClassVar[bool] = False
 
     delay: float = 0.0

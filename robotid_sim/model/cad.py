@@ -18,7 +18,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.fixed_links import fixed_links
-from robotid_sim.model.geometry import Shape
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.primitives import MAKERS
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid, read_mesh, union
@@ -55,7 +55,11 @@ class CadInertia:
 
 
 def link_solid(
-    shapes: Sequence[Shape], owner: str, *, convex_hull: bool = False, collision: bool = False
+    shapes: Sequence[GeometryShape],
+    owner: str,
+    *,
+    convex_hull: bool = False,
+    collision: bool = False,
 ) -> tuple[Solid, tuple[str, ...]]:
     """Return the union of shapes in the frame of their body, and the meshes taken by their hull.
 
@@ -64,7 +68,7 @@ def link_solid(
 
     Parameters
     ----------
-    shapes : sequence of Shape
+    shapes : sequence of GeometryShape
         Shapes of one body.
     owner : str
         What they belong to, for messages.
@@ -99,7 +103,7 @@ def link_solid(
     return union(solids), tuple(hulls)
 
 
-def vertices(shape: Shape) -> Float2D | None:
+def vertices(shape: GeometryShape) -> Float2D | None:
     """Return the corners of a shape in the frame of its body, shape (N, 3).
 
     None if the mesh is missing or unreadable, or its reader is not installed.
@@ -188,7 +192,7 @@ def inertia_from_geometry(
     return CadInertia(replace(robot.with_parameters(full), document=document), tuple(links))
 
 
-def _shape_solid(shape: Shape) -> Solid:
+def _shape_solid(shape: GeometryShape) -> Solid:
     """Return a shape in its own frame."""
     if shape.mesh is None:
         return MAKERS[shape.kind](*shape.size)
@@ -199,7 +203,7 @@ def _shape_solid(shape: Shape) -> Solid:
 def _with_inertials(
     document: UrdfDocument,
     base: dict[str, Float1D],
-    fixed: list[tuple[str, Float2D, tuple[Shape, ...]]],
+    fixed: list[tuple[str, Float2D, tuple[GeometryShape, ...]]],
 ) -> bytes:
     """Return the text of a URDF with other inertials of the links that do not move."""
     root = parse_xml(document.xml, document.path)

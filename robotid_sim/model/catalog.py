@@ -32,8 +32,8 @@ def catalog_folder() -> Path:
 def catalog() -> dict[str, Path]:
     """Return the URDF of every catalog robot by name."""
     folder = catalog_folder()
-    found = (folder / p.name / f"{p.name}.urdf" for p in sorted(folder.iterdir()) if p.is_dir())
-    return {path.stem: path for path in found if path.is_file()}
+    urdfs = (folder / p.name / f"{p.name}.urdf" for p in sorted(folder.iterdir()) if p.is_dir())
+    return {path.stem: path for path in urdfs if path.is_file()}
 
 
 def find_urdf(robot: str | Path) -> Path:
@@ -44,12 +44,12 @@ def find_urdf(robot: str | Path) -> Path:
     UnknownNameError
         If it is neither a catalog name nor an existing file.
     """
-    known = catalog()
-    if str(robot) in known:
-        return known[str(robot)]
+    robots = catalog()
+    if str(robot) in robots:
+        return robots[str(robot)]
     path = Path(robot)
     if not path.is_file():
-        names = ", ".join(known)
+        names = ", ".join(robots)
         raise UnknownNameError(
             f"no robot '{robot}': neither a file nor in the catalog ({names}); "
             "give a catalog name or the path of a URDF"
@@ -127,8 +127,8 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
     content = _read_published(robot)
     name = name or content["default"]
     if name not in content["sets"]:
-        known = ", ".join(published_sets(robot))
-        raise UnknownNameError(f"no published set '{name}' of robot '{robot}'; known: {known}")
+        names = ", ".join(published_sets(robot))
+        raise UnknownNameError(f"no published set '{name}' of robot '{robot}'; known: {names}")
     chosen, tip = content["sets"][name], content["tip"]
     arm = load_robot(robot, tip=tip)
     frames, bodies, drives = [], [], []

@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import Shape
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.urdf import MOVABLE, UrdfDocument, UrdfJoint
 
 
@@ -30,7 +30,7 @@ class Body:
         Names of the links fused to it through fixed joints only.
     locked : tuple of str
         Names of the links fused to it behind at least one joint locked at zero.
-    shapes : tuple of Shape
+    shapes : tuple of GeometryShape
         Shapes of all of them, placed in the frame of the body.
     """
 
@@ -40,7 +40,7 @@ class Body:
     phi_locked: Float1D
     fixed: tuple[str, ...]
     locked: tuple[str, ...]
-    shapes: tuple[Shape, ...]
+    shapes: tuple[GeometryShape, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,11 +122,11 @@ def _place(document: UrdfDocument, moving: set[str]) -> dict[str, _Placed]:
 def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) -> Body:
     members = {name: p for name, p in placed.items() if p.body == joint.name}
     phi, phi_locked = np.zeros(10), np.zeros(10)
-    shapes: list[Shape] = []
+    shapes: list[GeometryShape] = []
     for name, place in members.items():
         link = document.links[name]
-        own = name == joint.child
-        share = link.phi if own else inertia.transformed(link.phi, place.T_body_link)
+        is_child = name == joint.child
+        share = link.phi if is_child else inertia.transformed(link.phi, place.T_body_link)
         phi += share
         phi_locked += share if place.behind_locked else 0.0
         for shape in link.shapes:
@@ -145,8 +145,8 @@ def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) 
 
 def _known(document: UrdfDocument, link: str) -> str:
     if link not in document.links:
-        known = ", ".join(document.links)
-        raise UnknownNameError(f"{document.path}: no link '{link}'; links: {known}")
+        names = ", ".join(document.links)
+        raise UnknownNameError(f"{document.path}: no link '{link}'; links: {names}")
     return link
 
 

@@ -99,11 +99,11 @@ def _engine(mass: float, reason: str | None, margin: float, central: Float2D) ->
 def _com_inside(link: Link, com: Float1D) -> bool | None:
     """Return whether the COM lies in the hull of the geometry: collision shapes, else visuals."""
     shapes = [s for s in link.shapes if s.collision] or list(link.shapes)
-    found = [vertices(shape) for shape in shapes]
-    known = [points for points in found if points is not None]
-    if not known or len(known) < len(found):
+    clouds = [vertices(shape) for shape in shapes]
+    readable = [points for points in clouds if points is not None]
+    if not readable or len(readable) < len(clouds):
         return None
-    return in_hull(np.vstack(known), com)
+    return in_hull(np.vstack(readable), com)
 
 
 def in_hull(points: Float2D, x: Float1D) -> bool | None:

@@ -62,7 +62,7 @@ def with_own_document(robot: Robot) -> Robot:
 
 
 def _text_of(root: etree._Element) -> bytes:
-    text: bytes = etree.tostring(root.getroottree(), xml_declaration=True, encoding="utf-8")
+    text: bytes = etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8")
     return text
 
 
@@ -171,15 +171,15 @@ def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
     dynamics.set("damping", _number(joint.friction.Fv))
     dynamics.set("friction", _number(joint.friction.Fc))
     given = {} if robot.document is None else robot.document.joints[joint.name].limits
-    wanted = {"velocity": joint.velocity}
+    values = {"velocity": joint.velocity}
     if element.get("type") != "continuous":
-        wanted |= {"lower": joint.lower, "upper": joint.upper}
+        values |= {"lower": joint.lower, "upper": joint.upper}
     if np.isfinite(joint.effort):
-        wanted["effort"] = joint.effort
+        values["effort"] = joint.effort
     elif given.get("effort") != 0.0:
-        wanted["effort"] = 0.0  # no limit
+        values["effort"] = 0.0  # no limit
     limit = _child(element, "limit")
-    for key, value in wanted.items():
+    for key, value in values.items():
         if given.get(key) != value:
             limit.set(key, _number(value))
 
@@ -190,8 +190,8 @@ def _write_extension(root: etree._Element, robot: Robot) -> None:
     element.set("base", robot.base)
     element.set("tip", robot.tip)
     for joint in robot.joints:
-        found = [e for e in element.findall("joint") if e.get("name") == joint.name]
-        entry = found[0] if found else etree.SubElement(element, "joint", name=joint.name)
+        matching = [e for e in element.findall("joint") if e.get("name") == joint.name]
+        entry = matching[0] if matching else etree.SubElement(element, "joint", name=joint.name)
         entry.set("Ia", _number(joint.rotor_inertia))
         entry.set("Fo", _number(joint.friction.Fo))
         entry.set("eps", _number(joint.friction.eps))

@@ -38,15 +38,8 @@ def rpy_from_rotation(rotation: Float2D) -> Float1D:
     return np.array([roll, pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
 
 
-def rotation_about(axis: Float1D, angle: float) -> Float2D:
-    """Return the rotation by `angle` [rad] about a unit axis (Rodrigues)."""
-    x, y, z = axis
-    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * skew @ skew)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class GeometryShape:
     """One visual or collision shape of a movable body."""
 
     kind: str

@@ -15,7 +15,7 @@ from robotid_sim.arrays import Float2D
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import Shape
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import write_side_car
 
@@ -110,7 +110,7 @@ def _write_body(
 
 
 def _write_geom(
-    body: etree._Element, assets: etree._Element, shape: Shape, path: Path, notes: list[str]
+    body: etree._Element, assets: etree._Element, shape: GeometryShape, path: Path, notes: list[str]
 ) -> None:
     values = _placed(shape.T_body_shape)
     match shape.kind:
@@ -134,7 +134,9 @@ def _write_geom(
     etree.SubElement(body, "geom", **values)
 
 
-def _mesh_asset(assets: etree._Element, shape: Shape, path: Path, notes: list[str]) -> str | None:
+def _mesh_asset(
+    assets: etree._Element, shape: GeometryShape, path: Path, notes: list[str]
+) -> str | None:
     """Return the asset of a mesh, added if it is new; None if MuJoCo cannot read the file."""
     file = shape.mesh
     if file is None or not file.is_file() or file.suffix.lower() not in READABLE_MESHES:

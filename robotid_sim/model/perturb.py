@@ -6,8 +6,11 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
+SCALE = 0.2
+"""Relative size of the errors, if none is asked for."""
 
-def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = 0.2) -> Robot:
+
+def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = SCALE) -> Robot:
     """Return `robot` with randomly wrong parameters that are still physically consistent.
 
     Each body's pseudo-inertia is scaled by ``U(1-scale, 1+scale)``, its COM shifted by ``U(-scale,

@@ -14,7 +14,7 @@ from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import Chain, select_chain
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.geometry import Shape
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.joint import Joint, Limits, joint_from_urdf, pack_geometry
 from robotid_sim.model.settings import check_overrides, read_settings
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
@@ -33,7 +33,7 @@ class Link:
     """URDF links fused to it through fixed joints."""
     locked: tuple[str, ...] = ()
     """URDF links fused to it behind joints locked at zero."""
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[GeometryShape, ...] = ()
 
     def __post_init__(self) -> None:
         phi = readonly(self.phi, shape=(10,), name=f"phi of link '{self.name}'")
@@ -132,17 +132,17 @@ class Robot:
             overrides.setdefault(name, {}).update(values)
         for name in overrides:  # those of joints off the chain wait for another --tip
             if name not in document.joints:
-                known = ", ".join(document.joints)
-                raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {known}")
+                names = ", ".join(document.joints)
+                raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {names}")
         notes = _chain_notes(chain)
         by_assumption: dict[str, list[str]] = {}
-        made: list[Joint] = []
+        movable: list[Joint] = []
         for body in chain.bodies:
             override = overrides.get(body.joint.name, {})
             joint, assumed = joint_from_urdf(
                 document, body.joint, body.T_parent_joint, override, urdf_friction=urdf_friction
             )
-            made.append(joint)
+            movable.append(joint)
             for text in assumed:
                 by_assumption.setdefault(text, []).append(joint.name)
         notes += [f"{text}: {', '.join(of)}" for text, of in by_assumption.items()]
@@ -151,7 +151,7 @@ class Robot:
             links=tuple(
                 Link(b.joint.child, b.phi, b.fixed, b.locked, b.shapes) for b in chain.bodies
             ),
-            joints=tuple(made),
+            joints=tuple(movable),
             gravity=np.asarray(gravity, dtype=float),
             T_last_tip=chain.T_last_tip,
             base=chain.base,

@@ -72,8 +72,8 @@ def read_settings(urdf: Path) -> RobotSettings:
             raise OptionError(f"{path}: unknown key '{key}'; known: {', '.join(_KEYS)}")
     for key, kind in _TYPES.items():
         if not isinstance(content.get(key, kind()), kind):
-            wanted = "a table" if kind is dict else "a text"
-            raise OptionError(f"{path}: '{key}' must be {wanted}, not {content[key]!r}")
+            expected = "a table" if kind is dict else "a text"
+            raise OptionError(f"{path}: '{key}' must be {expected}, not {content[key]!r}")
     for key, text in content.get("provenance", {}).items():
         if str(text).partition(":")[0] not in STATUSES:
             raise OptionError(f"{path}: provenance '{key}' starts with none of {STATUSES}")
@@ -95,9 +95,9 @@ def check_overrides(joints: Mapping[str, Any], where: str) -> dict[str, dict[str
             raise OptionError(f"{where}: joints.{joint} is not a table of values")
         for key, value in values.items():
             if key not in JOINT_KEYS:
-                known = ", ".join(JOINT_KEYS)
+                names = ", ".join(JOINT_KEYS)
                 raise OptionError(
-                    f"{where}: unknown key '{key}' of joint '{joint}'; known: {known}"
+                    f"{where}: unknown key '{key}' of joint '{joint}'; known: {names}"
                 )
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")

@@ -17,7 +17,7 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import UrdfError
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import Shape, rotation_from_rpy, transform
+from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 
 V = TypeVar("V")
 
@@ -36,8 +36,7 @@ class UrdfLink:
     name: str
     line: int
     phi: Float1D
-    has_inertial: bool
-    shapes: tuple[Shape, ...]
+    shapes: tuple[GeometryShape, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,8 +158,8 @@ def resolve_mesh(filename: str, urdf: Path) -> Path:
     candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
     ros = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
     candidates += [r if r.name == package else r / package for r in ros]
-    found = [c / rest for c in candidates if (c / rest).is_file()]
-    return found[0] if found else folder / package / rest
+    existing = [c / rest for c in candidates if (c / rest).is_file()]
+    return existing[0] if existing else folder / package / rest
 
 
 def _line(element: etree._Element) -> int:
@@ -241,7 +240,7 @@ class _Reader:
         shapes += [
             s for e in element.findall("collision") if (s := self.shape(e, owner, collision=True))
         ]
-        return UrdfLink(name, _line(element), phi, inertial is not None, tuple(shapes))
+        return UrdfLink(name, _line(element), phi, tuple(shapes))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:
         mass_element, tensor = element.find("mass"), element.find("inertia")
@@ -258,7 +257,9 @@ class _Reader:
         in_com_frame = inertia.pack(mass, np.zeros(3), about_com)
         return inertia.transformed(in_com_frame, self.origin(element, owner))
 
-    def shape(self, element: etree._Element, owner: str, *, collision: bool) -> Shape | None:
+    def shape(
+        self, element: etree._Element, owner: str, *, collision: bool
+    ) -> GeometryShape | None:
         geometry = element.find("geometry")
         if geometry is None or len(geometry) == 0:
             self.fail(element, f"{owner}: <{element.tag}> has no geometry")
@@ -281,7 +282,7 @@ class _Reader:
             case _:
                 return None
         placed, rgba = self.origin(element, owner), self.color(element, owner)
-        return Shape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
+        return GeometryShape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
 
     def color(self, element: etree._Element, owner: str) -> tuple[float, float, float, float]:
         """Return the colour of a shape, by its own material or by the name of a shared one."""
@@ -334,8 +335,8 @@ class _Reader:
         element = parent.find(tag)
         if element is None:
             return {}
-        found = [key for key in keys if element.get(key) is not None]
-        return {key: self.number(element, key, owner, None) for key in found}
+        given = [key for key in keys if element.get(key) is not None]
+        return {key: self.number(element, key, owner, None) for key in given}
 
     def extension(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
         for element in root.findall(f"{EXTENSION}/joint"):
@@ -344,8 +345,8 @@ class _Reader:
                 self.fail(element, f"<{EXTENSION}> names the unknown joint '{name}'")
             for key in element.attrib:
                 if key not in ("name", *EXTENSION_KEYS):
-                    known = ", ".join(EXTENSION_KEYS)
-                    self.fail(element, f"<{EXTENSION}> joint '{name}': unknown '{key}'; {known}")
+                    names = ", ".join(EXTENSION_KEYS)
+                    self.fail(element, f"<{EXTENSION}> joint '{name}': unknown '{key}'; {names}")
             keys = [key for key in EXTENSION_KEYS if element.get(key) is not None]
             owner = f"joint '{name}'"
             joints[name].dynamics.update({k: self.number(element, k, owner, None) for k in keys})

@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.optim import checks
 
-Bounds = Literal["clip", "reflect", "absorb", "none"]
+WallRule = Literal["clip", "reflect", "absorb", "none"]
 """What happens to a point outside the box, coordinate by coordinate.
 
 ``clip`` puts it on the wall and leaves its velocity; ``absorb`` also stops it there; ``reflect``
@@ -18,7 +18,7 @@ mirrors it and its velocity at the walls; ``none`` lets it go: the cost is then 
 """
 
 Walls = Literal["clip", "reflect", "none"]
-"""The `Bounds` of algorithms without velocities."""
+"""The `WallRule` of algorithms without velocities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +57,10 @@ class Box:
             self, "width", readonly(width, shape=(None,), name="the width of the box")
         )
         if self.first is not None:
-            known = readonly(self.first, shape=(None, lower.size), name="the first points")
-            if ((known < lower) | (known > upper)).any():
+            first = readonly(self.first, shape=(None, lower.size), name="the first points")
+            if ((first < lower) | (first > upper)).any():
                 raise OptionError("the first points of a search must lie in its box")
-            object.__setattr__(self, "first", known)
+            object.__setattr__(self, "first", first)
 
     @property
     def dim(self) -> int:
@@ -94,8 +94,8 @@ def check_region(region: float) -> None:
 
 
 def check_bounds(bounds: str) -> None:
-    """Refuse an unknown name of `Bounds`."""
-    checks.one_of("bounds", bounds, get_args(Bounds))
+    """Refuse an unknown name of `WallRule`."""
+    checks.one_of("bounds", bounds, get_args(WallRule))
 
 
 def check_walls(bounds: str) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Bounds, put_inside
-from robotid_sim.optim.forms import Form, check_form
+from robotid_sim.optim.bounds import WallRule, put_inside
+from robotid_sim.optim.forms import EquationForm, check_form
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import Swarm, check_swarm
@@ -54,11 +54,11 @@ class BeetleSwarm(Optimizer):
     """Share of the swarm's velocity in a step, lambda; the rest is the beetle's own step."""
     step: float = 0.05
     """Length of the beetle's own step, delta, in velocities; whiskers are half of it apart."""
-    form: Form = "corrected"
+    form: EquationForm = "corrected"
     """How equation (12) is read."""
     velocity_limit: float = 0.2
     """Largest velocity, share of the box per iteration; not in the paper."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the beetles start in; the paper's is small."""
@@ -79,9 +79,9 @@ class BeetleSwarm(Optimizer):
 
     def _next(self, f: Float1D) -> Float2D:
         swarm = self._swarm
-        own = own_steps(swarm, f, self.step, self.form)
+        steps = own_steps(swarm, f, self.step, self.form)
         swarm.accelerate(self.w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # eq. (11)
-        swarm.move(self.mix * swarm.v + (1.0 - self.mix) * own)  # [1] eq. (10)
+        swarm.move(self.mix * swarm.v + (1.0 - self.mix) * steps)  # [1] eq. (10)
         return with_whiskers(swarm, self.step)
 
 
@@ -109,7 +109,7 @@ def with_whiskers(swarm: Swarm, step: float) -> Float2D:
     return put_inside(X, swarm.box, swarm.bounds)
 
 
-def own_steps(swarm: Swarm, f: Float1D, step: float, form: Form) -> Float2D:
+def own_steps(swarm: Swarm, f: Float1D, step: float, form: EquationForm) -> Float2D:
     """Let the beetles remember; return the steps xi that their whiskers lead them to.
 
     Parameters

@@ -6,7 +6,7 @@ from math import sqrt
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Bounds
+from robotid_sim.optim.bounds import WallRule
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import Swarm, check_swarm
@@ -44,7 +44,7 @@ class ConstrictionSwarm(Optimizer):
     """Speed of convergence, from 0 to 1; 1 is the slowest."""
     velocity_limit: float = 0.5
     """Largest velocity, share of the box per iteration; [2]_ recommends half the box."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""

@@ -10,7 +10,7 @@ from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
 from robotid_sim.optim.optimizer import Optimizer
 
-Base = Literal["rand", "best"]
+BaseVector = Literal["rand", "best"]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class DifferentialEvolution(Optimizer):
     """Weight of the difference."""
     CR: float = 0.9
     """Probability that a coordinate is taken from the mutant."""
-    base: Base = "rand"
+    base: BaseVector = "rand"
     """The point that the difference is added to."""
     bounds: Walls = "reflect"
     """What happens at the walls of the box."""
@@ -53,7 +53,7 @@ class DifferentialEvolution(Optimizer):
         checks.whole("population", self.population, 4)
         checks.positive("F", self.F)
         checks.between("CR", self.CR, 0.0, 1.0)
-        checks.one_of("base", self.base, get_args(Base))
+        checks.one_of("base", self.base, get_args(BaseVector))
         check_walls(self.bounds)
         check_region(self.region)
 
@@ -86,13 +86,13 @@ def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
     The member is number 0 of the circle that starts at it; the others are drawn from 1 on, each
     stepping over the ones drawn before.
     """
-    one = rng.integers(1, count, size=count)
+    first = rng.integers(1, count, size=count)
     two = rng.integers(1, count - 1, size=count)
     three = rng.integers(1, count - 2, size=count)
-    two += two >= one
-    low, high = np.minimum(one, two), np.maximum(one, two)
+    two += two >= first
+    low, high = np.minimum(first, two), np.maximum(first, two)
     three += three >= low
     three += three >= high
     itself = np.arange(count)
-    b, r, s = ((itself + k) % count for k in (one, two, three))
+    b, r, s = ((itself + k) % count for k in (first, two, three))
     return b, r, s

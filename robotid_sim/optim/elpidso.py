@@ -7,8 +7,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Bounds, put_inside
-from robotid_sim.optim.forms import Form, check_form
+from robotid_sim.optim.bounds import WallRule, put_inside
+from robotid_sim.optim.forms import EquationForm, check_form
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.schedules import linear
 from robotid_sim.optim.stability import RandomMap, pid_map
@@ -85,11 +85,11 @@ class PidSwarm(Optimizer):
     """Standard deviation of the mutation at the start, share of the box."""
     sigma_end: float = 0.1
     """Standard deviation of the mutation at the end of the budget, share of the box."""
-    form: Form = "corrected"
+    form: EquationForm = "corrected"
     """How Algorithm 1 is read."""
     velocity_limit: float = 0.2
     """Largest velocity, share of the box per iteration."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""
@@ -154,9 +154,9 @@ class PidSwarm(Optimizer):
         if not stuck.size:
             return
         rng, dim = self.rng, self.box.dim
-        one, two = rng.integers(self.population, size=(2, stuck.size, dim))
+        first, second = rng.integers(self.population, size=(2, stuck.size, dim))
         f = self._swarm.best_f
-        elite = np.where(f[one] < f[two], one, two)
+        elite = np.where(f[first] < f[second], first, second)
         taught = rng.random((stuck.size, dim)) < learning_probability(self.population)[stuck, None]
         taught[np.arange(stuck.size), rng.integers(dim, size=stuck.size)] |= ~taught.any(axis=1)
         self._teacher[stuck] = np.where(taught, elite, stuck[:, None])

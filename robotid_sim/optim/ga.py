@@ -72,9 +72,9 @@ class GeneticAlgorithm(Optimizer):
     def _next(self, f: Float1D) -> Float2D:
         old, new = np.argsort(self._f, kind="stable"), np.argsort(f, kind="stable")
         elite = old[: self.elite]
-        kept = new[: self.population - elite.size]
-        self._x = np.concatenate([self._x[elite], self._children[kept]])
-        self._f = np.concatenate([self._f[elite], f[kept]])
+        children = new[: self.population - elite.size]
+        self._x = np.concatenate([self._x[elite], self._children[children]])
+        self._f = np.concatenate([self._f[elite], f[children]])
         self._children = self._breed()
         return self._children
 

@@ -59,10 +59,10 @@ class GreyWolf(Optimizer):
         return self._x
 
     def _next(self, f: Float1D) -> Float2D:
-        known = np.concatenate([self._leaders, self._x])
+        pack = np.concatenate([self._leaders, self._x])
         costs = np.concatenate([self._leaders_f, f])
         best = np.argsort(costs, kind="stable")[:LEADERS]
-        self._leaders, self._leaders_f = known[best], costs[best]
+        self._leaders, self._leaders_f = pack[best], costs[best]
         a = linear(self.a_start, 0.0, self.progress)
         A, C = self.rng.random((2, LEADERS, *self._x.shape))
         A = a * (2.0 * A - 1.0)

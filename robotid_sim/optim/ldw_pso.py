@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.optim.bounds import Bounds
+from robotid_sim.optim.bounds import WallRule
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.schedules import linear
 from robotid_sim.optim.stability import RandomMap, swarm_map
@@ -41,7 +41,7 @@ class LinearInertiaSwarm(Optimizer):
     """Largest pull to the best point of all."""
     velocity_limit: float = 0.2
     """Largest velocity, share of the box per iteration."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""

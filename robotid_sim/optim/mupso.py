@@ -7,8 +7,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Bounds
-from robotid_sim.optim.forms import Form, check_form
+from robotid_sim.optim.bounds import WallRule
+from robotid_sim.optim.forms import EquationForm, check_form
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.schedules import geometric
 from robotid_sim.optim.stability import RandomMap, swarm_map
@@ -72,11 +72,11 @@ class MutatingSwarm(Optimizer):
     """Abandonment threshold E, in units of the cost."""
     patience: int = 10
     """Abandonment limit Q, in iterations."""
-    form: Form = "corrected"
+    form: EquationForm = "corrected"
     """How equations (6) and (7) are read."""
     velocity_limit: float = 0.2
     """Largest velocity, share of the box per iteration; not in the paper, needed for w > 1."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""

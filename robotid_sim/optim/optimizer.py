@@ -56,7 +56,7 @@ class Optimizer(ABC):
         Parameters
         ----------
         lower, upper : array_like, shape (d,)
-            Bounds of the search; copied.
+            WallRule of the search; copied.
         rng : numpy.random.Generator
             Source of randomness.
         max_evals : int

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.optim.bounds import Bounds
+from robotid_sim.optim.bounds import WallRule
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import Swarm, check_swarm
@@ -43,7 +43,7 @@ class ParticleSwarm(Optimizer):
     """Largest pull to the best point of all."""
     velocity_limit: float = 0.5
     """Largest velocity, share of the box per iteration."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Bounds, Box
-from robotid_sim.optim.forms import Form, check_form
+from robotid_sim.optim.bounds import Box, WallRule
+from robotid_sim.optim.forms import EquationForm, check_form
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.schedules import linear
 from robotid_sim.optim.stability import RandomMap, swarm_map
@@ -18,7 +18,7 @@ from robotid_sim.optim.swarm import Swarm, check_swarm
 QUARTER = pi / 2.0
 """Largest angle of a qubit [rad]."""
 
-Reading = Literal["expect", "bits"]
+QubitReading = Literal["expect", "bits"]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -70,11 +70,11 @@ class QubitSwarm(Optimizer):
     """Largest pull to the particle's own best angles."""
     c2: float = 2.0
     """Largest pull to the best angles of all."""
-    reading: Reading = "expect"
+    reading: QubitReading = "expect"
     """How measurements become real numbers."""
     bits: int = 12
     """Qubits a coordinate in the reading ``bits``."""
-    form: Form = "corrected"
+    form: EquationForm = "corrected"
     """How equation (28) is read."""
     patience: int = 20
     """Iterations without a better point before the swarm is pushed."""
@@ -82,14 +82,14 @@ class QubitSwarm(Optimizer):
     """Standard deviation of the push [rad per iteration]."""
     velocity_limit: float = 0.1
     """Largest velocity [rad per iteration]."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens to angles outside [0, pi/2]; ``none`` is harmless, as the cosine is periodic."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""
 
     def __post_init__(self) -> None:
         check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
-        checks.one_of("reading", self.reading, get_args(Reading))
+        checks.one_of("reading", self.reading, get_args(QubitReading))
         check_form(self.form)
         checks.between("bits", self.bits, 1, 52)
         checks.whole("patience", self.patience, 1)

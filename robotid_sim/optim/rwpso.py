@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Bounds
-from robotid_sim.optim.forms import Form, check_form
+from robotid_sim.optim.bounds import WallRule
+from robotid_sim.optim.forms import EquationForm, check_form
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import Swarm, check_swarm
@@ -49,11 +49,11 @@ class RandomWeightSwarm(Optimizer):
     """Largest pull to the particle's own best point."""
     c2: float = 1.5
     """Largest pull to the best point of all."""
-    form: Form = "corrected"
+    form: EquationForm = "corrected"
     """How equation (15) is read."""
     velocity_limit: float = 0.2
     """Largest velocity, share of the box per iteration; not in the paper."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Bounds, put_inside
+from robotid_sim.optim.bounds import WallRule, put_inside
 from robotid_sim.optim.bso import beetle_map, check_beetles, own_steps, with_whiskers
-from robotid_sim.optim.forms import Form
+from robotid_sim.optim.forms import EquationForm
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap
 from robotid_sim.optim.swarm import Swarm, check_swarm
@@ -75,11 +75,11 @@ class AnnealedBeetleSwarm(Optimizer):
     """Initial temperature, in units of the cost."""
     cooling: float = 0.93
     """Factor of the temperature from one iteration to the next, kappa."""
-    form: Form = "corrected"
+    form: EquationForm = "corrected"
     """How equations (12), (14) and (16) are read."""
     velocity_limit: float = 0.2
     """Largest velocity, share of the box per iteration; not in the paper."""
-    bounds: Bounds = "absorb"
+    bounds: WallRule = "absorb"
     """What happens at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the beetles start in; the paper's is small."""

@@ -19,7 +19,7 @@ TANG = "Tang, Yan, An, Wang, Zhang (2023), Machines 11(2), 316, doi:10.3390/mach
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Setting:
+class PublishedSetting:
     """A published configuration of an optimizer: the options that are printed, and no others."""
 
     method: str
@@ -46,7 +46,7 @@ class Setting:
         return OPTIMIZERS.build(self.method, **{**self.options, **changes})
 
 
-def setting(name: str) -> Setting:
+def setting(name: str) -> PublishedSetting:
     """Return a published configuration by name.
 
     Raises
@@ -59,9 +59,9 @@ def setting(name: str) -> Setting:
     return SETTINGS[name]
 
 
-SETTINGS: Mapping[str, Setting] = MappingProxyType(
+SETTINGS: Mapping[str, PublishedSetting] = MappingProxyType(
     {
-        "fazilat-2025-pso": Setting(
+        "fazilat-2025-pso": PublishedSetting(
             method="pso",
             paper=FAZILAT,
             place="section 3, eq. (17)-(19)",
@@ -69,7 +69,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 120, "w": 0.99, "c1": 2.5, "c2": 1.5},
             missing="smallest inertia of eq. (18), velocity limit, bounds",
         ),
-        "fazilat-2025-qpso": Setting(
+        "fazilat-2025-qpso": PublishedSetting(
             method="qpso-qubit",
             paper=FAZILAT,
             place="section 3, eq. (28), Algorithm 2",
@@ -77,7 +77,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 120, "w_start": 0.99, "w_end": 0.99, "c1": 2.5, "c2": 1.5},
             missing="reading of measurements, smallest inertia, perturbation, velocity limit",
         ),
-        "umar-2021-mupso": Setting(
+        "umar-2021-mupso": PublishedSetting(
             method="mupso",
             paper=UMAR,
             place="section 2, eq. (1)-(8)",
@@ -93,14 +93,14 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
                 "patience": 10,
             },
         ),
-        "umar-2021-spso": Setting(
+        "umar-2021-spso": PublishedSetting(
             method="pso",
             paper=UMAR,
             place="Table 2",
             max_evals=50 * 30,
             options={"population": 50, "w": 0.72, "c1": 1.45, "c2": 1.45},
         ),
-        "umar-2021-woa": Setting(
+        "umar-2021-woa": PublishedSetting(
             method="woa",
             paper=UMAR,
             place="Table 2",
@@ -108,7 +108,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 50, "a_start": 2.0},
             missing="bounds",
         ),
-        "umar-2021-gwo": Setting(
+        "umar-2021-gwo": PublishedSetting(
             method="gwo",
             paper=UMAR,
             place="Table 2",
@@ -116,7 +116,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 50, "a_start": 2.0},
             missing="bounds",
         ),
-        "umar-2021-goa": Setting(
+        "umar-2021-goa": PublishedSetting(
             method="goa",
             paper=UMAR,
             place="Table 2",
@@ -124,7 +124,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 50, "c_max": 1.0, "c_min": 4e-5},
             missing="intensity, length, bounds",
         ),
-        "umar-2021-de": Setting(
+        "umar-2021-de": PublishedSetting(
             method="de",
             paper=UMAR,
             place="Table 2",
@@ -132,7 +132,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 50, "F": 0.85, "CR": 1.0},
             missing="base of the mutant, bounds",
         ),
-        "kou-2022-sedsabso": Setting(
+        "kou-2022-sedsabso": PublishedSetting(
             method="sedsabso",
             paper=KOU,
             place="section 5.2, eq. (10)-(16)",
@@ -152,7 +152,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             },
             missing="size of the small initial region, velocity limit, bounds",
         ),
-        "kou-2022-bso": Setting(
+        "kou-2022-bso": PublishedSetting(
             method="bso",
             paper=KOU,
             place="section 5.2, eq. (10)-(13)",
@@ -160,7 +160,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 50, "w": 0.8, "c1": 2.0, "c2": 2.0, "mix": 0.9, "step": 0.05},
             missing="size of the small initial region, velocity limit, bounds",
         ),
-        "kou-2022-ldwpso": Setting(
+        "kou-2022-ldwpso": PublishedSetting(
             method="ldw-pso",
             paper=KOU,
             place="section 5.2",
@@ -168,7 +168,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 50, "c1": 2.0, "c2": 2.0},
             missing="inertia weights, size of the small initial region, velocity limit, bounds",
         ),
-        "yan-2015-elpidso": Setting(
+        "yan-2015-elpidso": PublishedSetting(
             method="elpidso",
             paper=YAN,
             place="eq. (21), (25)-(28), Algorithm 1",
@@ -185,7 +185,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             },
             missing="gains of eq. (22)-(24), velocity limit, bounds",
         ),
-        "yan-2015-spso": Setting(
+        "yan-2015-spso": PublishedSetting(
             method="ldw-pso",
             paper=YAN,
             place="eq. (4)-(5); Table 2 is an image",
@@ -193,7 +193,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 20},
             missing="all coefficients",
         ),
-        "yan-2015-ga": Setting(
+        "yan-2015-ga": PublishedSetting(
             method="ga",
             paper=YAN,
             place="Table 2 is an image",
@@ -201,14 +201,14 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             options={"population": 20},
             missing="operators and all coefficients",
         ),
-        "tang-2023-pso": Setting(
+        "tang-2023-pso": PublishedSetting(
             method="pso",
             paper=TANG,
             place="section 5, eq. (13)-(14)",
             max_evals=200 * 200,
             options={"population": 200, "w": 1.3, "c1": 1.5, "c2": 3.0},
         ),
-        "tang-2023-rwpso": Setting(
+        "tang-2023-rwpso": PublishedSetting(
             method="rwpso",
             paper=TANG,
             place="section 5, eq. (13)-(15)",

@@ -93,11 +93,6 @@ class Stability:
         return bool(self.order2[-1] < 1.0)
 
     @property
-    def unstable_share(self) -> float:
-        """Share of the run that is spent outside the order-2 region."""
-        return float(np.mean(self.order2 >= 1.0))
-
-    @property
     def flags(self) -> tuple[str, ...]:
         """What to warn of, in words; empty for a swarm that is stable throughout."""
         return tuple(
@@ -175,8 +170,8 @@ def spectral_radius(matrix: ArrayLike) -> float:
 
 def _pulls(c1: float, c2: float, matrix: Float2D) -> tuple[Coefficient, Coefficient]:
     """Return the two uniform coefficients, of mean c/2 and variance c^2/12."""
-    one, two = (Coefficient(c / 2.0, c**2 / 12.0, matrix) for c in (c1, c2))
-    return one, two
+    first, second = (Coefficient(c / 2.0, c**2 / 12.0, matrix) for c in (c1, c2))
+    return first, second
 
 
 def _matrix(rows: Sequence[Sequence[float]]) -> Float2D:

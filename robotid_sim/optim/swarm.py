@@ -32,7 +32,7 @@ class Swarm:
     velocity_limit : float
         Largest velocity, as a share of the box per iteration; infinite for none.
     bounds : str
-        What happens at the walls, a name of `robotid_sim.optim.bounds.Bounds`.
+        What happens at the walls, a name of `robotid_sim.optim.bounds.WallRule`.
 
     Attributes
     ----------

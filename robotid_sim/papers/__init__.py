@@ -1,13 +1,12 @@
 """Published systems, reproduced: one package a paper."""
 
-from robotid_sim.errors import UnknownNameError
-from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.irb120 import MutatingSwarmPaper
-from robotid_sim.papers.irb140 import QuantumSwarms
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.rocr6 import Rocr6WlsRwpso
-from robotid_sim.papers.rs010n import AnnealedBeetlePaper
-from robotid_sim.papers.twolink import TwoLinkElpidso
+from robotid_sim.errors import PluginError, UnknownNameError
+from robotid_sim.papers.irb120.paper import MutatingSwarmPaper
+from robotid_sim.papers.irb140.paper import QuantumSwarms
+from robotid_sim.papers.paper import Paper
+from robotid_sim.papers.rocr6.paper import Rocr6WlsRwpso
+from robotid_sim.papers.rs010n.paper import AnnealedBeetlePaper
+from robotid_sim.papers.twolink.paper import TwoLinkElpidso
 
 PAPERS: dict[str, Paper] = {
     "twolink-elpidso": TwoLinkElpidso(),
@@ -17,6 +16,20 @@ PAPERS: dict[str, Paper] = {
     "irb140-qpso": QuantumSwarms(),
 }
 """The papers by name."""
+
+
+def register_paper(paper: Paper) -> Paper:
+    """Add a paper of the user's own, whose ``claims.toml`` stands beside its module.
+
+    Raises
+    ------
+    PluginError
+        If there is a paper of that name.
+    """
+    if paper.name in PAPERS:
+        raise PluginError(f"paper '{paper.name}' would shadow one that exists; choose another name")
+    PAPERS[paper.name] = paper
+    return paper
 
 
 def find_paper(name: str) -> Paper:
@@ -38,6 +51,3 @@ def describe_papers() -> list[dict[str, str]]:
         {"name": name, "summary": paper.summary, "source": paper.citation}
         for name, paper in PAPERS.items()
     ]
-
-
-__all__ = ["PAPERS", "Claim", "Lab", "Paper", "Reproduction", "describe_papers", "find_paper"]

@@ -1,14 +1,24 @@
 """What every reproduction of a paper has in common."""
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from robotid_sim.campaign.trials import Trial, run_trials
+from robotid_sim.campaign import Trial, run_trials
+from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim
+from robotid_sim.papers.sheet import (
+    ClaimSheet,
+    Measured,
+    RunsNeeded,
+    filled,
+    judge,
+    read_sheet,
+)
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section, Table
 
@@ -58,12 +68,12 @@ class Reproduction:
 
     paper: "Paper"
     finding: str
-    """What was found, in a short paragraph for someone with the paper beside them."""
+    """The result, in a short paragraph for someone with the paper beside them."""
     claims: tuple[Claim, ...]
     sections: tuple[Section, ...]
     """In the order of the paper; the title of a table or figure names the paper's."""
-    files: tuple[tuple[str, Table], ...] = ()
-    """Tables written as CSV, as they are on the page: stem of the file, and the table."""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    """Tables that are written as CSV, by the stem of their file; most are on the page."""
     quick: bool = False
 
     @property
@@ -76,16 +86,33 @@ class Paper(ABC):
     """A published system that the testbench runs.
 
     A subclass knows the paper's settings and data, cuts the work into trials, and makes tables,
-    figures and claims of their results.
+    figures and measurements of their results. What the paper is and claims stands in a
+    ``claims.toml`` beside it.
     """
 
     name: ClassVar[str]
     """Kebab-case: robot and method."""
-    title: ClassVar[str]
-    citation: ClassVar[str]
-    """Authors, year, title, journal, DOI."""
-    summary: ClassVar[str]
-    """One line for `robotid list papers`."""
+
+    @cached_property
+    def sheet(self) -> ClaimSheet:
+        """What the paper is, claims, and does not say."""
+        module = sys.modules[type(self).__module__]
+        return read_sheet(Path(str(module.__file__)).with_name("claims.toml"))
+
+    @property
+    def title(self) -> str:
+        """Robot and method, as the page has it."""
+        return self.sheet.title
+
+    @property
+    def citation(self) -> str:
+        """Authors, year, title, journal, DOI."""
+        return self.sheet.citation
+
+    @property
+    def summary(self) -> str:
+        """One line for `robotid list papers`."""
+        return self.sheet.summary
 
     def require(self) -> None:  # noqa: B027 - most papers need nothing more
         """Raise if an optional package that the reproduction needs is missing.
@@ -99,3 +126,39 @@ class Paper(ABC):
     @abstractmethod
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run what is not finished, and return tables, figures and claims."""
+
+    def reproduction(
+        self,
+        lab: Lab,
+        measurements: Mapping[str, Measured],
+        facts: Mapping[str, Any],
+        charts: Sequence[Chart],
+        tables: Sequence[Table],
+    ) -> Reproduction:
+        """Return what came out, with the claims judged.
+
+        Parameters
+        ----------
+        lab : Lab
+            Whose effort decides which claims are judged.
+        measurements : mapping of str to Measured
+            By claim.
+        facts : mapping of str to Any
+            What fills the texts of the page.
+        charts, tables : sequence
+            By their names they find their places; other tables are written only.
+        """
+        satisfied: dict[RunsNeeded, bool] = {
+            "any": True,
+            "full": not lab.quick,
+            "runs": lab.judged(),
+        }
+        complete = self.sheet.tables(facts, tables)
+        return Reproduction(
+            paper=self,
+            finding=filled(self.sheet.finding, facts),
+            claims=judge(self.sheet.claim, measurements, satisfied),
+            sections=self.sheet.sections(facts, charts, complete),
+            tables=complete,
+            quick=lab.quick,
+        )

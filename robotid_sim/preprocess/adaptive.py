@@ -121,20 +121,20 @@ class Adaptive(Preprocessor):
 
     def _smoother(self, log: Log) -> tuple[RtsSmoother, Float1D]:
         """Return the tuned smoother and the encoder noise of every joint."""
-        found = [likelihood_corner(z, log) for z in log.q.T]
-        noise = np.array([std for _, std in found])
+        by_joint = [likelihood_corner(z, log) for z in log.q.T]
+        noise = np.array([std for _, std in by_joint])
         if self.smoother.corners is not None:
             return self.smoother, noise
-        corners = tuple(self.smoother.corner_factor * corner for corner, _ in found)
+        corners = tuple(self.smoother.corner_factor * corner for corner, _ in by_joint)
         return replace(self.smoother, corners=corners), noise
 
     def _delay(self, log: Log, motion: Motion, robot: Robot) -> tuple[float, str]:
         if self.delay is not None:
             return self.delay, f"torque delay given as {self.delay:g} s"
-        found = estimate_delay(log, motion, robot)
-        if found.significant:
-            return found.value, f"torque delay of {found.message} taken off"
-        return 0.0, f"torque delay of {found.message} is not significant"
+        estimate = estimate_delay(log, motion, robot)
+        if estimate.significant:
+            return estimate.value, f"torque delay of {estimate.message} taken off"
+        return 0.0, f"torque delay of {estimate.message} is not significant"
 
     def _method(
         self, log: Log, motion: Motion, noise: Float1D, robot: Robot

@@ -102,13 +102,13 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
     for _ in range(3):
         sigma = row_fit.noise(low.rows(delay))
         cost = partial(_cost, row_fit, low, sigma, row_fit.basis(sigma))
-        found = minimize_scalar(
+        result = minimize_scalar(
             cost,
             bounds=(-LONGEST, LONGEST),
             method="bounded",
             options={"xatol": 1e-4 * log.dt},
         )
-        delay = float(found.x)
+        delay = float(result.x)
     std = _standard_deviation(row_fit, low, sigma, delay)
     return Delay(delay, std, log.dt)
 

@@ -116,7 +116,7 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
     motion of a robot has next to none. Of neighbours that are all far off, the farthest counts; it
     is repaired before the next search.
     """
-    found, x = np.zeros(q.shape, dtype=bool), np.array(q)
+    outliers, x = np.zeros(q.shape, dtype=bool), np.array(q)
     floor = POSITION_FLOOR * q.std(axis=0)
     for _ in range(PASSES):
         off = np.zeros(q.shape)
@@ -129,9 +129,9 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
         fresh = (size > limit) & (size == peaks)
         if not fresh.any():
             break
-        found |= fresh
+        outliers |= fresh
         x = np.where(fresh, x - off, x)
-    return found
+    return outliers
 
 
 def _bridged(log: Log, bad: Bool2D) -> Log:

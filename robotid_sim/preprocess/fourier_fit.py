@@ -113,12 +113,12 @@ def likely_orders(z: Float2D, most: int) -> Int1D:
     orders = np.arange(1, most + 1)
     rss = np.maximum(left[2 : most + 2], samples * rounding)
     bic = samples * np.log(rss / samples) + (2.0 * orders[:, None] + 1.0) * np.log(samples)
-    found = orders[np.argmin(bic, axis=0)]
+    order = orders[np.argmin(bic, axis=0)]
     # The power of white noise is its variance times chi-squared of 2 degrees of freedom.
     variance = np.median(power[most + 1 :], axis=0) / chi2.median(2)
     variance = np.maximum(variance, rounding)
     return np.array(
-        [_doubled(int(h), power[:, j] / variance[j], most) for j, h in enumerate(found)]
+        [_doubled(int(h), power[:, j] / variance[j], most) for j, h in enumerate(order)]
     )
 
 

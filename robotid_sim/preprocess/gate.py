@@ -52,8 +52,8 @@ class GatedRowFilter(RowFilter):
 
 def ungated(row_filter: RowFilter) -> RowFilter:
     """Return a row filter without its gate."""
-    own = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
-    return RowFilter(**own)
+    options = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
+    return RowFilter(**options)
 
 
 def gated(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
@@ -66,5 +66,5 @@ def gated(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
         return row_filter
     if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
         cut = cut & row_filter.gate
-    own = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
-    return GatedRowFilter(**own, gate=cut)
+    options = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
+    return GatedRowFilter(**options, gate=cut)

@@ -21,8 +21,8 @@ from robotid_sim.preprocess.torque_filters import (
     rts_torque,
 )
 
-Form = Literal["compensated", "literal", "smoother"]
-Prediction = Literal["nominal", "identified"]
+KalmanForm = Literal["compensated", "literal", "smoother"]
+TorquePrediction = Literal["nominal", "identified"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,8 +47,8 @@ class KalmanTorque(Preprocessor):
        doi:10.3390/machines11020316, eq. 25-31.
     """
 
-    form: Form = "compensated"
-    prediction: Prediction = "nominal"
+    form: KalmanForm = "compensated"
+    prediction: TorquePrediction = "nominal"
     """Model behind u: ``nominal``, or ``identified``, a first fit of the log itself."""
     gains: tuple[float, ...] | None = None
     """Kalman gain of every joint, if not by innovation likelihood."""

@@ -56,8 +56,8 @@ class PeriodAveraging(Preprocessor):
         stop = first + periods.samples + 2 * edge
         if first < 0 or stop > log.t.size:
             raise LogError(f"{USER}: a period of {log.period:g} s is too short for the rows' edges")
-        one = self.rows.filter_for(mean, motion.dq, slice(first, stop))
-        return replace(motion, row_filter=one)
+        row_filter = self.rows.filter_for(mean, motion.dq, slice(first, stop))
+        return replace(motion, row_filter=row_filter)
 
     def tuned(self, log: Log, robot: Robot) -> Self:
         """Return the preprocessor with its smoother tuned to the mean of `log`."""

@@ -28,13 +28,13 @@ LEADS = {
 
 
 def reproduction_report(
-    found: Reproduction, command: str, seed: int, versions: Mapping[str, str]
+    reproduction: Reproduction, command: str, seed: int, versions: Mapping[str, str]
 ) -> Page:
     """Return the page of a paper: finding, claims by verdict, tables and figures, how to repeat it.
 
     Parameters
     ----------
-    found : Reproduction
+    reproduction : Reproduction
         What came out.
     command : str
         The command that is running.
@@ -43,63 +43,64 @@ def reproduction_report(
     versions : mapping of str to str
         Packages that decide the numbers.
     """
-    paper = found.paper
+    paper = reproduction.paper
     quick = " This is a quick run: few repetitions, statistics are not judged."
     return Page(
         title=paper.title,
-        finding=found.finding + (quick if found.quick else ""),
-        passed=found.passed,
-        facts=_counts(found.claims),
+        finding=reproduction.finding + (quick if reproduction.quick else ""),
+        passed=reproduction.passed,
+        facts=_counts(reproduction.claims),
         sections=(
-            *_by_verdict([("", claim) for claim in found.claims]),
-            *found.sections,
+            *_by_verdict([("", claim) for claim in reproduction.claims]),
+            *reproduction.sections,
             _reproduce(command, seed, versions, paper.citation),
         ),
     )
 
 
 def overview_report(
-    found: Sequence[Reproduction], command: str, versions: Mapping[str, str]
+    reproductions: Sequence[Reproduction], command: str, versions: Mapping[str, str]
 ) -> Page:
     """Return the page over all papers: what holds, what does not, and why.
 
     Every paper's own page is expected as ``<paper>/report.html`` beside it.
     """
-    claims = [(one.paper.name, claim) for one in found for claim in one.claims]
+    claims = [(each.paper.name, claim) for each in reproductions for claim in each.claims]
     every = [claim for _, claim in claims]
     held, partly, lost, open_ = (_count(every, verdict) for verdict in HEADINGS)
     rest = f"; {open_} need more runs than these quick ones" if open_ else ""
     return Page(
         title="Papers reproduced",
-        finding=f"Of {len(claims)} claims of {len(found)} papers, {held} are reproduced, "
+        finding=f"Of {len(claims)} claims of {len(reproductions)} papers, {held} are reproduced, "
         f"{partly} hold under conditions and {lost} do not hold{rest}.",
-        passed=all(one.passed for one in found),
+        passed=all(each.passed for each in reproductions),
         facts=_counts(every),
         sections=(
-            _papers(found),
-            *(_paper(one) for one in found),
+            _papers(reproductions),
+            *(_paper(each) for each in reproductions),
             *_by_verdict(claims),
             _reproduce(command, None, versions, ""),
         ),
     )
 
 
-def _papers(found: Sequence[Reproduction]) -> Section:
+def _papers(reproductions: Sequence[Reproduction]) -> Section:
     rows = []
-    for one in found:
-        counts = (str(_count(one.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
-        rows.append((one.paper.name, one.paper.citation, *counts, _bands(one.claims)))
+    for each in reproductions:
+        counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
+        rows.append((each.paper.name, each.paper.citation, *counts, _bands(each.claims)))
     columns = ("paper", "source", *VERDICTS, NOT_JUDGED, "bands met")
     table = Table(columns=columns, rows=tuple(rows), text_columns=2)
     return Section(title="The papers", tables=(table,))
 
 
-def _paper(found: Reproduction) -> Section:
-    page = PageLink("All claims, tables and figures", f"{found.paper.name}/report.html")
-    return Section(title=found.paper.title, text=found.finding, links=(page,))
+def _paper(reproduction: Reproduction) -> Section:
+    paper = reproduction.paper
+    page = PageLink("All claims, tables and figures", f"{paper.name}/report.html")
+    return Section(title=paper.title, text=reproduction.finding, links=(page,))
 
 
-def write_tables(found: Reproduction, folder: Path) -> None:
+def write_tables(reproduction: Reproduction, folder: Path) -> None:
     """Write the tables of a reproduction as CSV.
 
     Raises
@@ -108,7 +109,7 @@ def write_tables(found: Reproduction, folder: Path) -> None:
         If a file cannot be written.
     """
     make_folder(folder)
-    for stem, table in found.files:
+    for stem, table in reproduction.tables.items():
         write_text(folder / f"{stem}.csv", csv_table(table))
 
 
@@ -141,10 +142,10 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     several = any(paper for paper, _ in claims)
     rows = []
     for paper, claim in claims:
-        lead = (paper, claim.claim, claim.reason) if several else (claim.claim, claim.reason)
+        lead = (paper, claim.claim, _why(claim)) if several else (claim.claim, _why(claim))
         published, ours, interval, band, met = claim_cells(claim)
-        own = ours if interval == "-" else f"{ours} ({interval})"
-        rows.append((*lead, published, own, band if met == "-" else f"{band}: {met}"))
+        value = ours if interval == "-" else f"{ours} ({interval})"
+        rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))
     columns = ("claim", "why", "published", "ours (95 %)", "band: met")
     return Table(
         columns=("paper", *columns) if several else columns,
@@ -153,25 +154,34 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     )
 
 
+def _why(claim: Claim) -> str:
+    """Return the reason of a verdict, after the conditions under which the claim holds."""
+    if claim.shown_verdict != "conditional":
+        return claim.reason
+    return f"Condition: {'; '.join(claim.standing_conditions)}. {claim.reason}"
+
+
 def claim_cells(claim: Claim) -> tuple[str, ...]:
     """Return published and own value, interval, band and whether that is met, as texts."""
     unit = f" {claim.unit}" if claim.unit else ""
 
-    def value(one: float | str | None) -> str:
-        return one if isinstance(one, str) else number(one) + (unit if one is not None else "")
+    def text(value: float | str | None) -> str:
+        if isinstance(value, str):
+            return value
+        return number(value) + (unit if value is not None else "")
 
     # The interval of a handful of runs says nothing but that they are few.
-    known = claim.interval if claim.judged else None
-    interval = "-" if known is None else " … ".join(number(v) for v in known)
+    ends = claim.interval if claim.judged else None
+    interval = "-" if ends is None else " … ".join(number(end) for end in ends)
     met = claim.missed or claim.outcome or "-"
-    return value(claim.published), value(claim.ours), interval, band_text(claim), met
+    return text(claim.published), text(claim.ours), interval, band_text(claim), met
 
 
 def band_text(claim: Claim) -> str:
     """Return the band of a claim in words."""
     if claim.band is None:
         return "-"
-    lower, upper = claim.band
+    lower, upper = claim.band.lower, claim.band.upper
     if lower is None:
         return f"≤ {number(upper)}"
     if upper is None:

@@ -15,8 +15,17 @@ from robotid_sim.excitation.optimal import GradientSearch
 from robotid_sim.excitation.swarm_design import Handling, SwarmSearch
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.measurement.presets import preset
+from robotid_sim.model.perturb import SCALE
 from robotid_sim.plugins import load_plugins
+from robotid_sim.study.nominal import MISMATCH
 from robotid_sim.validation.closed_loop import Comparison
+
+_COMPARISON = Comparison()
+"""Whose names are the defaults of section `control`."""
+
+
+def _default_tasks() -> dict[str, dict[str, Any]]:
+    return {name: {} for name in _COMPARISON.tasks}
 
 
 class _Section(BaseModel):
@@ -70,9 +79,9 @@ class NominalConfig(_Section):
 
     file: Path | None = None
     """A URDF; default is the plant, perturbed."""
-    scale: float = Field(default=0.2, ge=0.0, lt=1.0)
+    scale: float = Field(default=SCALE, ge=0.0, lt=1.0)
     """Relative size of the perturbation."""
-    mismatch: tuple[float, float] = (0.05, 0.30)
+    mismatch: tuple[float, float] = MISMATCH
     """Band of the relative RMS torque mismatch that every joint shall have."""
 
 
@@ -198,17 +207,15 @@ class ControlConfig(_Section):
 
     enabled: bool = True
     """Run it; if false its part of the result is empty and the verdict is without it."""
-    controllers: tuple[str, ...] = Field(default=("sliding-mode",), min_length=1)
+    controllers: tuple[str, ...] = Field(default=tuple(_COMPARISON.controllers), min_length=1)
     """Controllers that run with every model; the first one decides the verdict."""
-    baselines: tuple[str, ...] = ("computed-torque", "gravity-pd")
+    baselines: tuple[str, ...] = tuple(_COMPARISON.baselines)
     """Controllers that run with the identified model only, on the first fast path."""
     models: tuple[str, ...] = ()
     """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
-    tasks: dict[str, dict[str, Any]] = Field(
-        default_factory=lambda: dict(_DEFAULT_TASKS), min_length=1
-    )
+    tasks: dict[str, dict[str, Any]] = Field(default_factory=_default_tasks, min_length=1)
     """Tasks by name with their options."""
-    scenarios: tuple[str, ...] = Field(default=("undisturbed", "sinusoidal"), min_length=1)
+    scenarios: tuple[str, ...] = Field(default=tuple(_COMPARISON.scenarios), min_length=1)
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""
     conditions: dict[str, dict[str, float]] = Field(default_factory=dict)
     """Options by condition."""
@@ -241,7 +248,6 @@ class VerdictLimits(_Section):
     """Largest torque error of the identified model over the nominal one's, along the laps."""
 
 
-_DEFAULT_TASKS: dict[str, dict[str, Any]] = {"circle": {}, "joint-step": {}}
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
 
 

@@ -9,8 +9,11 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import default_path
 from robotid_sim.model.export import with_own_document
-from robotid_sim.model.perturb import perturb
+from robotid_sim.model.perturb import SCALE, perturb
 from robotid_sim.model.robot import Robot
+
+MISMATCH = (0.05, 0.30)
+"""Band of the relative RMS torque mismatch that every joint shall have."""
 
 DRAWS = 500
 """Perturbations tried before the best one is taken."""
@@ -25,8 +28,8 @@ def perturbed_nominal(
     plant: Robot,
     rng: np.random.Generator,
     *,
-    scale: float = 0.2,
-    mismatch: tuple[float, float] = (0.05, 0.30),
+    scale: float = SCALE,
+    mismatch: tuple[float, float] = MISMATCH,
 ) -> Robot:
     """Return the plant with parameters that are wrong by some 20 %.
 

@@ -13,7 +13,7 @@ from robotid_sim.kinematics.inverse import singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.placement import place
-from robotid_sim.tasks.shapes import CIRCLE, PlaneName, Shape
+from robotid_sim.tasks.shapes import CIRCLE, PlaneName, PlaneShape
 from robotid_sim.trajectory.reference import Reference
 
 JOINT_SWING = 0.25
@@ -122,7 +122,7 @@ def joint_space_path(robot: Robot, task: str, points: Float2D) -> JointPath:
 
 def shape_path(
     robot: Robot,
-    shape: Shape,
+    shape: PlaneShape,
     *,
     center: tuple[float, float, float] | None = None,
     plane: PlaneName | None = None,
@@ -140,7 +140,7 @@ def shape_path(
     ----------
     robot : Robot
         Kinematics and limits.
-    shape : Shape
+    shape : PlaneShape
         What to draw.
     center : tuple of float, optional
         Center in the root frame [m]; by default it is searched.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -31,6 +32,8 @@ class PathFile(Task):
     a large singularity index, from random configurations. Without a column ``t`` the speed is that
     of laps; with one it is the file's, but the motion starts and ends at rest.
     """
+
+    needs_file: ClassVar[bool] = True
 
     path: str = ""
     """The file; there is none by default."""

@@ -12,7 +12,7 @@ from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.inverse import WHOLE_POSE, Demand, PathSolution
 from robotid_sim.kinematics.workspace import by_condition, motion_axes, reach, starts, tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.tasks.shapes import PLANES, PlaneName, Shape
+from robotid_sim.tasks.shapes import PLANES, PlaneName, PlaneShape
 
 LARGEST_INDEX = 100.0
 """Largest singularity index along a path that is placed by us."""
@@ -62,7 +62,7 @@ def best_of(
 
 def place(
     robot: Robot,
-    shape: Shape,
+    shape: PlaneShape,
     center: tuple[float, float, float] | None,
     plane: PlaneName | None,
     size: float | None,
@@ -101,30 +101,30 @@ def place(
 
 def _nowhere(
     robot: Robot,
-    shape: Shape,
+    shape: PlaneShape,
     demand: Demand,
     plane: PlaneName | None,
     size: float | None,
     best: tuple[Attempt, PathSolution] | None,
 ) -> str:
-    wanted = shape.name
-    wanted += "" if size is None else f" of {shape.size_name} {size:g} m"
-    wanted += "" if plane is None else f" in the plane {plane}"
+    name = shape.name
+    name += "" if size is None else f" of {shape.size_name} {size:g} m"
+    name += "" if plane is None else f" in the plane {plane}"
     if best is None:
         return (
-            f"'{robot.name}' reaches no {wanted}: its tip moves along a single curve; leave size "
+            f"'{robot.name}' reaches no {name}: its tip moves along a single curve; leave size "
             "and place to the study, which then lets the joints swing"
         )
     held = " with its orientation held," if demand == WHOLE_POSE else ""
     return (
-        f"'{robot.name}' reaches no {wanted}{held} within its limits and with a singularity index "
+        f"'{robot.name}' reaches no {name}{held} within its limits and with a singularity index "
         f"below {LARGEST_INDEX:g} (at best, {best[0].label}: {best[1].obstacle}); choose a smaller "
         f"{shape.size_name} or leave it to the study"
     )
 
 
 def _around_configurations(
-    robot: Robot, shape: Shape, demand: Demand, plane: PlaneName | None, sizes: list[float]
+    robot: Robot, shape: PlaneShape, demand: Demand, plane: PlaneName | None, sizes: list[float]
 ) -> Iterator[Attempt]:
     planes = _planes(robot, shape, demand, plane)
     for q in by_condition(robot, demand):
@@ -135,7 +135,7 @@ def _around_configurations(
 
 def _around_center(
     robot: Robot,
-    shape: Shape,
+    shape: PlaneShape,
     demand: Demand,
     center: Float1D,
     plane: PlaneName | None,
@@ -148,7 +148,9 @@ def _around_center(
                 yield _attempt(shape, middle, axes, size, q)
 
 
-def _planes(robot: Robot, shape: Shape, demand: Demand, plane: PlaneName | None) -> list[Float2D]:
+def _planes(
+    robot: Robot, shape: PlaneShape, demand: Demand, plane: PlaneName | None
+) -> list[Float2D]:
     if plane is not None:
         return [np.eye(3)[list(PLANES[plane])]]
     if demand.rank == 2:
@@ -156,7 +158,7 @@ def _planes(robot: Robot, shape: Shape, demand: Demand, plane: PlaneName | None)
     return [np.eye(3)[list(PLANES[name])] for name in shape.planes]
 
 
-def _attempt(shape: Shape, middle: Float2D, axes: Float2D, size: float, q: Float1D) -> Attempt:
+def _attempt(shape: PlaneShape, middle: Float2D, axes: Float2D, size: float, q: Float1D) -> Attempt:
     def poses(phase: Float1D) -> Float2D:
         along = np.repeat(middle[None], len(phase), axis=0)
         along[:, :3, 3] += size * shape.offsets(phase) @ axes

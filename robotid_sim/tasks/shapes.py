@@ -29,7 +29,7 @@ LOWER = (0.6, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PlaneShape:
     """A closed curve in a plane, and what the joints do where no tip can draw it."""
 
     name: str
@@ -91,9 +91,9 @@ def _alternating(offsets: Callable[[Float1D], Float2D]) -> Callable[[Float1D, in
 FLAT_FIRST: tuple[PlaneName, ...] = ("xy", "yz", "xz")
 UPRIGHT_FIRST: tuple[PlaneName, ...] = ("xz", "yz", "xy")
 
-CIRCLE = Shape("circle", "radius", "joint-ellipse", FLAT_FIRST, _circle, _ellipse_swing)
-LINE = Shape("line", "half length", "joint-line", FLAT_FIRST, _line, _line_swing)
-FIGURE_EIGHT = Shape(
+CIRCLE = PlaneShape("circle", "radius", "joint-ellipse", FLAT_FIRST, _circle, _ellipse_swing)
+LINE = PlaneShape("line", "half length", "joint-line", FLAT_FIRST, _line, _line_swing)
+FIGURE_EIGHT = PlaneShape(
     "figure-eight",
     "half width",
     "joint-figure-eight",
@@ -101,7 +101,7 @@ FIGURE_EIGHT = Shape(
     _figure_eight,
     _alternating(_figure_eight),
 )
-PICK_AND_PLACE = Shape(
+PICK_AND_PLACE = PlaneShape(
     "pick-and-place",
     "half width",
     "joint-pick-and-place",

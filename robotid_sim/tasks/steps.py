@@ -98,9 +98,9 @@ def _offset(robot: Robot, held: Float1D, shift: Float1D, demand: Demand) -> Floa
     for direction in (shift, -shift):
         pose = tip_pose(robot, held)
         pose[:3, 3] += direction
-        q, found = inverse_kinematics(robot, pose, held, demand)
-        reason = (beyond_limits(robot, q) or "") if found else reason
-        if found and not reason:
+        q, reached = inverse_kinematics(robot, pose, held, demand)
+        reason = (beyond_limits(robot, q) or "") if reached else reason
+        if reached and not reason:
             return q - held
     x, y, z = np.round(shift, 4) + 0.0  # no negative zero
     raise PathError(

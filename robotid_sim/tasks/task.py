@@ -15,7 +15,7 @@ from robotid_sim.tasks.shapes import (
     PICK_AND_PLACE,
     PLANES,
     PlaneName,
-    Shape,
+    PlaneShape,
 )
 from robotid_sim.trajectory.reference import Trajectory
 
@@ -73,6 +73,9 @@ class TaskRun:
 class Task(ABC):
     """Something to do, whatever the robot; a frozen dataclass of its options."""
 
+    needs_file: ClassVar[bool] = False
+    """Whether its path comes from a file, the option ``path``."""
+
     is_step: ClassVar[bool] = False
     """Whether the robot starts away from a pose that it shall hold."""
 
@@ -94,7 +97,7 @@ def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
 class ShapeTask(Task):
     """A shape that the tip draws in a plane; see `robotid_sim.tasks.path.shape_path`."""
 
-    shape: ClassVar[Shape]
+    shape: ClassVar[PlaneShape]
 
     center: tuple[float, float, float] | None = None
     """Center in the root frame [m]; None for one that is searched."""
@@ -109,8 +112,8 @@ class ShapeTask(Task):
             center = readonly(self.center, shape=(3,), name=f"center of the {name}")
             object.__setattr__(self, "center", tuple(float(value) for value in center))
         if self.plane is not None and self.plane not in PLANES:
-            known = ", ".join(PLANES)
-            raise OptionError(f"{name} in the unknown plane '{self.plane}'; planes: {known}")
+            planes = ", ".join(PLANES)
+            raise OptionError(f"{name} in the unknown plane '{self.plane}'; planes: {planes}")
         if self.size is not None:
             size = float(readonly(self.size, shape=(), name=f"size of the {name}"))
             if not size > 0.0:
@@ -136,25 +139,25 @@ class ShapeTask(Task):
 class Circle(ShapeTask):
     """Circle of the tip, its orientation held."""
 
-    shape: ClassVar[Shape] = CIRCLE
+    shape: ClassVar[PlaneShape] = CIRCLE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line(ShapeTask):
     """Straight line of the tip along the diagonal of a plane, there and back."""
 
-    shape: ClassVar[Shape] = LINE
+    shape: ClassVar[PlaneShape] = LINE
 
 
 @dataclass(frozen=True, kw_only=True)
 class FigureEight(ShapeTask):
     """Figure-eight of the tip, the lemniscate of Gerono."""
 
-    shape: ClassVar[Shape] = FIGURE_EIGHT
+    shape: ClassVar[PlaneShape] = FIGURE_EIGHT
 
 
 @dataclass(frozen=True, kw_only=True)
 class PickAndPlace(ShapeTask):
     """Up, across and down between two points of rest, with rounded corners, and back."""
 
-    shape: ClassVar[Shape] = PICK_AND_PLACE
+    shape: ClassVar[PlaneShape] = PICK_AND_PLACE

@@ -130,9 +130,9 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
 
 def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:
     """Return what the columns are, and where, in the order of joints or of POSE."""
-    known = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE)}; and t"
+    allowed = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE)}; and t"
     if not names or all(_is_number(name) for name in names):
-        raise FileFormatError(f"{file}: has no header line; name the columns in it: {known}")
+        raise FileFormatError(f"{file}: has no header line; name the columns in it: {allowed}")
     for k, name in enumerate(names):
         if name in names[:k]:
             raise FileFormatError(f"{file}: column '{name}' is there twice; remove one")
@@ -141,17 +141,19 @@ def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[C
         ("joints", tuple(joint_names)),
         ("pose" if asked & set(POSE[3:]) else "position", POSE),
     ]
-    for columns, wanted in kinds:
-        needed = POSITION if columns == "position" else wanted
-        if asked and asked <= set(wanted):
+    for columns, expected in kinds:
+        needed = POSITION if columns == "position" else expected
+        if asked and asked <= set(expected):
             for name in needed:
                 if name not in asked:
                     raise FileFormatError(f"{file}: column '{name}' is missing; add it")
             return columns, [names.index(name) for name in needed]
     stranger = next((n for n in names if n not in {*joint_names, *POSE, "t"}), None)
     if stranger is None:
-        raise FileFormatError(f"{file}: columns are {','.join(names)}; give {known}, not a mixture")
-    raise FileFormatError(f"{file}: unknown column '{stranger}'; columns are {known}")
+        raise FileFormatError(
+            f"{file}: columns are {','.join(names)}; give {allowed}, not a mixture"
+        )
+    raise FileFormatError(f"{file}: unknown column '{stranger}'; columns are {allowed}")
 
 
 def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:

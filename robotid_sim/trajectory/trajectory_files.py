@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from robotid_sim.errors import FileFormatError, RobotIdError
-from robotid_sim.files import read_json, write_json
+from robotid_sim.files import read_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
@@ -15,11 +15,6 @@ from robotid_sim.trajectory.rest_to_rest import BASES, RestToRest
 
 FAMILY_NAMES = ("fourier", "cartesian-fourier", "homed", *BASES)
 """What the key ``family`` of a file may say."""
-
-
-def save_trajectory(trajectory: Excitation, path: str | Path) -> None:
-    """Write a trajectory as JSON; all bits are kept."""
-    write_json(path, "trajectory", SCHEMA_VERSION, trajectory.content())
 
 
 def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
@@ -68,5 +63,5 @@ def _of_content(content: Mapping[str, Any]) -> Excitation:
         return HomedTrajectory(motion=_of_content(values.pop("motion")), **values)
     if family in BASES:
         return RestToRest.of_content(family, values)
-    known = ", ".join(sorted(FAMILY_NAMES))
-    raise FileFormatError(f"unknown trajectory family '{family}'; known: {known}")
+    names = ", ".join(sorted(FAMILY_NAMES))
+    raise FileFormatError(f"unknown trajectory family '{family}'; known: {names}")

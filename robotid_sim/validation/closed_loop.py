@@ -13,7 +13,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import ControllerFactory
-from robotid_sim.control.gains import LoopGains
+from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
 from robotid_sim.control.gravity_pd import GravityPd
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.errors import OptionError, SimulationDiverged
@@ -47,9 +47,6 @@ TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
 """Names of the models that every comparison has."""
 
 UNDISTURBED = "undisturbed"
-
-DISTURBANCE = 0.4
-"""Disturbance bound of the gains over the peak torque of the path; see `LoopGains`."""
 
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
@@ -86,9 +83,9 @@ class Comparison:
     """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
     slow_lap: float | None = RunPlan.slow_lap
     """Time of the slow lap of every path [s]; None for the fast lap only."""
-    bandwidth: float = 50.0
+    bandwidth: float = BANDWIDTH
     """Smallest bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
-    error: float = 0.01
+    error: float = ERROR
     """Tracking error to keep under the disturbance [rad or m]."""
     trace_samples: int = TRACE_SAMPLES
     """Most samples of a run that its trace holds."""
@@ -270,7 +267,6 @@ def _gains(
         nominal,
         _joined([task.trajectory for task in fast], rate),
         rate=rate,
-        disturbance=DISTURBANCE,
         error=comparison.error,
         bandwidth=comparison.bandwidth,
     )

@@ -102,13 +102,13 @@ def compare_torque_filters(
     return scores
 
 
-def _same(one: Motion, two: Motion) -> bool:
+def _same(first: Motion, second: Motion) -> bool:
     """Return whether two motions give the same rows."""
     arrays = all(
-        np.array_equal(getattr(one, name), getattr(two, name))
+        np.array_equal(getattr(first, name), getattr(second, name))
         for name in ("t", "q", "dq", "ddq", "tau")
     )
-    return arrays and one.row_filter == two.row_filter
+    return arrays and first.row_filter == second.row_filter
 
 
 def _with_torque(problem: LinearProblem, motion: Motion, tau: Float2D) -> LinearProblem:

@@ -11,7 +11,7 @@ import trimesh
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
-from robotid_sim.model.geometry import Shape, transform
+from robotid_sim.model.geometry import GeometryShape, transform
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import primitive_meshes
@@ -33,7 +33,7 @@ PRIMITIVES: dict[str, Callable[..., trimesh.Trimesh]] = {
     "sphere": primitive_meshes.sphere,
     "capsule": primitive_meshes.capsule,
 }
-"""Meshes by the kind of a `Shape`, called with its sizes."""
+"""Meshes by the kind of a `GeometryShape`, called with its sizes."""
 
 _log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ def _rail(joint: Joint, body: int, thick: float) -> VisualPart:
     return VisualPart(body, frame, rail, rgba=SHELLS[(body + 1) % 2])
 
 
-def _shape_parts(body: int, shapes: tuple[Shape, ...], *, files: bool) -> list[VisualPart]:
+def _shape_parts(body: int, shapes: tuple[GeometryShape, ...], *, files: bool) -> list[VisualPart]:
     """Return parts of the visual shapes that can be drawn, else of the collision shapes."""
     for collision in (False, True):
         parts = [_part(body, s, files=files) for s in shapes if s.collision is collision]
@@ -188,7 +188,7 @@ def _shape_parts(body: int, shapes: tuple[Shape, ...], *, files: bool) -> list[V
     return []
 
 
-def _part(body: int, shape: Shape, *, files: bool) -> VisualPart | None:
+def _part(body: int, shape: GeometryShape, *, files: bool) -> VisualPart | None:
     uncolored = shape.rgba == PLAIN or shape.collision
     color = SHELLS[(body + 1) % 2] if uncolored else shape.rgba
     if shape.mesh is None:

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from lxml import html
 
-from robotid_sim.campaign.trials import Trial
-from robotid_sim.chart import Chart, Curve, Panel
+from robotid_sim.campaign import Trial
+from robotid_sim.chart import Curve, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
-from robotid_sim.papers.claims import Claim, interval_of_mean
+from robotid_sim.papers.charts import drawing
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.section import Section, Table
+from robotid_sim.papers.sheet import ClaimSheet, measured
+from robotid_sim.papers.statistics import interval_of_mean
+from robotid_sim.section import Table
 
 
 def draw(seed: int, run: int, calls: str) -> dict[str, float]:
@@ -26,54 +28,48 @@ def draw(seed: int, run: int, calls: str) -> dict[str, float]:
 class Dice(Paper):
     """A paper that claims the mean of some draws."""
 
-    title = "Draws of a number"
-    citation = "Nobody (2026), Nowhere"
-    summary = "draws"
+    sheet = None
 
     def __init__(self, name: str, calls, upper: float) -> None:
-        self.name, self.calls, self.upper = name, str(calls), upper
+        self.name, self.calls = name, str(calls)
+        self.sheet = ClaimSheet(
+            title="Draws of a number",
+            citation="Nobody (2026), Nowhere",
+            summary="draws",
+            finding="The mean is near {center}.",
+            notes=("how often is not printed",),
+            section=({"title": "Draws", "charts": ("fig-1",), "tables": ("table-1",)},),
+            figure=({"name": "fig-1", "title": "Figure 1", "caption": "Draws."},),
+            table=({"name": "table-1", "columns": ("run", "value")},),
+            claim=(
+                {
+                    "name": "mean",
+                    "claim": "The mean is 7.16.",
+                    "published": 7.16,
+                    "band": f"6.5 to {upper}",
+                    "judged": "runs",
+                    "reason": "drawn around {center}",
+                },
+                {
+                    "name": "spread",
+                    "claim": "The spread is tiny.",
+                    "holds": "a number",
+                    "reason": "it is not",
+                },
+            ),
+        )
 
     def reproduce(self, lab: Lab) -> Reproduction:
         runs = lab.runs_of(6, 2)
         parameters = [{"seed": lab.seed, "run": k, "calls": self.calls} for k in range(runs)]
         trials = [Trial(f"run-{p['run']}", f"{__name__}:draw", p) for p in parameters]
         values = [result["value"] for result in lab.run("draws", trials)]
-        table = Table(("run", "value"), tuple((str(k), repr(v)) for k, v in enumerate(values)))
+        table = Table((), tuple((str(k), repr(v)) for k, v in enumerate(values)), name="table-1")
         line = Curve(np.arange(runs), np.array(values), "draws", "identified")
-        chart = Chart(
-            name="fig-1",
-            title="Figure 1",
-            caption="Draws.",
-            panels=(Panel(marks=(line,), x_label="run [-]", y_label="value [-]"),),
-        )
-        mean = Claim(
-            name="mean",
-            claim="The mean is 7.16.",
-            published=7.16,
-            ours=float(np.mean(values)),
-            interval=interval_of_mean(values),
-            band=(6.5, self.upper),
-            judged=lab.judged(),
-            verdict="reproduced",
-            reason="drawn around 7",
-        )
-        lost = Claim(
-            name="spread",
-            claim="The spread is tiny.",
-            published=None,
-            ours="0.1",
-            verdict="not-reproducible",
-            reason="it is not",
-        )
-        section = Section(title="Draws", charts=(chart,), tables=(table,))
-        return Reproduction(
-            paper=self,
-            finding="The mean is near 7.",
-            claims=(mean, lost),
-            sections=(section,),
-            files=(("table-1", table),),
-            quick=lab.quick,
-        )
+        chart = drawing("fig-1", Panel(marks=(line,), x_label="run [-]", y_label="value [-]"))
+        mean = measured(float(np.mean(values)), interval_of_mean(values), center=7)
+        measurements = {"mean": mean, "spread": measured("0.1")}
+        return self.reproduction(lab, measurements, {"center": 7}, [chart], [table])
 
 
 @pytest.fixture
@@ -105,7 +101,7 @@ def test_everything_is_written_and_finished_runs_are_not_repeated(robotid, paper
     assert (out / "tables" / "table-1.csv").read_text().splitlines()[0] == "run,value"
     assert {"fig-1.svg", "fig-1.png", "fig-1.csv"} <= {p.name for p in (out / "figures").iterdir()}
     assert calls(papers) == 6
-    next((out / "trials").glob("run-3.*.json")).unlink()
+    next((out / "trials").rglob("output.pkl")).unlink()
     assert robotid(*words).out == done.out
     assert calls(papers) == 7
     assert robotid(*words, "--seed", 1).code == 0
@@ -117,7 +113,13 @@ def test_the_page_puts_verdicts_first(robotid, papers) -> None:
     assert robotid("reproduce", "dice-good", "--out", out, "--workers", 1).code == 0
     tree = html.fromstring((out / "report.html").read_bytes())
     headings = [h.text for h in tree.cssselect("h2")]
-    assert headings == ["What holds", "What does not hold", "Draws", "Reproduce"]
+    assert headings == [
+        "What holds",
+        "What does not hold",
+        "Draws",
+        "What the paper does not say",
+        "Reproduce",
+    ]
     first = [cell.text_content() for cell in tree.cssselect("#what-holds tbody td")]
     assert first[:3] == ["The mean is 7.16.", "drawn around 7", "7.16"]
     assert first[4:] == ["6.5 … 9.5: met"]
@@ -151,8 +153,8 @@ def test_all_papers_end_in_one_page(robotid, papers) -> None:
     assert links == ["dice-good/report.html", "dice-bad/report.html"]
     assert all((out / link).is_file() for link in links)
     rows = tree.cssselect("#what-does-not-hold tbody tr")
-    assert [row[0].text_content() for row in rows] == ["dice-good", "dice-bad"]
-    assert "Of 4 claims of 2 papers, 2 are reproduced" in tree.cssselect(".finding")[0].text
+    assert [row[0].text_content() for row in rows] == ["dice-good", "dice-bad", "dice-bad"]
+    assert "Of 4 claims of 2 papers, 1 are reproduced" in tree.cssselect(".finding")[0].text
 
 
 def test_the_folder_of_another_paper_is_refused(robotid, papers) -> None:

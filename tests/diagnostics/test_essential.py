@@ -34,16 +34,16 @@ def test_it_drops_some_and_keeps_the_rest(problem, essential):
     names = problem.basis.names
     assert 0 < len(essential.dropped) < len(names)
     assert set(essential.dropped) | set(essential.estimate.names) == set(names)
-    assert essential.estimate.names == tuple(names[k] for k in essential.kept)
+    assert essential.estimate.names == tuple(names[k] for k in essential.essential)
     assert essential.spread[1] < essential.spread[0]
     assert essential.p_value >= 0.05
 
 
 def test_the_estimate_is_the_fit_of_those_kept(problem, essential):
-    wanted = fit(restricted(problem, essential.kept))
+    wanted = fit(restricted(problem, essential.essential))
     np.testing.assert_array_equal(essential.estimate.beta, wanted.beta)
-    np.testing.assert_array_equal(essential.beta[list(essential.kept)], wanted.beta)
-    assert np.count_nonzero(essential.beta) == len(essential.kept)
+    np.testing.assert_array_equal(essential.beta[list(essential.essential)], wanted.beta)
+    assert np.count_nonzero(essential.beta) == len(essential.essential)
 
 
 def test_the_residual_does_not_grow(problem, essential):
@@ -88,7 +88,7 @@ def test_all_stay_where_all_are_seen_alike(exact, arm):
 
 def test_it_tells_in_words(essential):
     first, second, *_ = essential.sentences()
-    assert f"{len(essential.kept)} of" in first
+    assert f"{len(essential.essential)} of" in first
     assert essential.dropped[0] in second
 
 

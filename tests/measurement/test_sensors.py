@@ -13,13 +13,6 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import PROVENANCE, measure, settled
 from robotid_sim.measurement.torque_sensors import MotorCurrent, TorqueDelay, TorqueNoise
 
-ACTIVE = {
-    "dropped-samples": {"probability": 0.2},
-    "outliers": {"probability": 0.1, "position": 3.0},
-    "torque-delay": {"delay": 2.5e-3},
-}
-"""Options that make a sensor do something to a short log, if its defaults do not."""
-
 CHANNELS = ("t", "q", "tau_meas", "dq", "tau_cmd", "current")
 
 
@@ -29,7 +22,7 @@ def bits(log):
 
 
 def build(name):
-    return SENSORS.build(name, **ACTIVE.get(name, {}))
+    return SENSORS.build(name, **SENSORS[name].check_options)
 
 
 def long_log(samples=20_000):
@@ -42,35 +35,6 @@ def long_log(samples=20_000):
 
 @pytest.mark.parametrize("name", SENSORS)
 class TestContract:
-    def test_it_changes_the_measurement_and_nothing_else(self, log, name):
-        before = bits(log)
-        out = build(name)(log, np.random.default_rng(0))
-        assert bits(log) == before
-        assert bits(out) != before
-        assert out.q.shape == out.tau_meas.shape == log.q.shape
-        assert out.truth is log.truth
-        for kept in ("joint_names", "joint_units", "torque_time_offset", "period", "seed"):
-            assert getattr(out, kept) == getattr(log, kept)
-        np.testing.assert_array_equal(out.t, log.t)
-
-    def test_same_seed_gives_the_same_bits(self, log, name):
-        sensor = build(name)
-        one, two, other = (sensor(log, np.random.default_rng(seed)) for seed in (3, 3, 4))
-        assert bits(one) == bits(two)
-        assert (bits(one) != bits(other)) == sensor.random
-        assert one.provenance == two.provenance
-
-    def test_global_random_state_is_untouched(self, log, name):
-        # NumPy's legacy state is what must not change.
-        # The global generator is named only to show that nobody touches it.
-        before = np.random.get_state()[1].copy()  # noqa: NPY002
-        build(name)(log, np.random.default_rng(0))
-        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
-    def test_unknown_options_are_refused(self, name):
-        with pytest.raises(OptionError, match="has no option 'colour'"):
-            SENSORS.build(name, colour=1.0)
-
     def test_provenance_names_it_with_its_options_as_a_file_would_give_them_back(self, log, name):
         sensor = build(name)
         out = measure(log, (sensor, sensor), np.random.default_rng(0))

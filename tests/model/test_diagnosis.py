@@ -18,7 +18,7 @@ from robotid_sim.model.diagnosis import (
     repair_report,
     summary,
 )
-from robotid_sim.model.geometry import Shape, transform
+from robotid_sim.model.geometry import GeometryShape, transform
 from robotid_sim.model.robot import Link
 
 BOX = np.diag([0.01, 0.02, 0.025])
@@ -29,9 +29,9 @@ def body(mass=2.0, com=(0.0, 0.0, 0.1), central=BOX, shapes=()) -> Link:
     return Link("body", inertia.pack(mass, np.array(com), central), shapes=shapes)
 
 
-def box_shape(x: float) -> Shape:
+def box_shape(x: float) -> GeometryShape:
     """A cube of 0.2 m about (x, 0, 0.1)."""
-    return Shape("box", (0.2, 0.2, 0.2), transform(np.eye(3), np.array([x, 0.0, 0.1])))
+    return GeometryShape("box", (0.2, 0.2, 0.2), transform(np.eye(3), np.array([x, 0.0, 0.1])))
 
 
 def test_a_good_body_has_nothing_to_say() -> None:
@@ -110,7 +110,7 @@ def test_com_on_the_surface_is_inside_and_flat_points_have_no_hull() -> None:
 
 
 def test_missing_mesh_leaves_the_hull_unknown(tmp_path) -> None:
-    mesh = Shape("mesh", (1.0, 1.0, 1.0), np.eye(4), mesh=tmp_path / "none.stl")
+    mesh = GeometryShape("mesh", (1.0, 1.0, 1.0), np.eye(4), mesh=tmp_path / "none.stl")
     assert diagnose_body(body(shapes=(mesh,))).com_inside is None
 
 

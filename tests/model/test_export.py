@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from lxml import etree
 from robots import urdf_path
+from scipy.spatial.transform import Rotation
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError
 from robotid_sim.model import parameters
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.geometry import rotation_about, transform
+from robotid_sim.model.geometry import transform
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Link, Robot
@@ -154,7 +155,7 @@ def test_source_may_be_overwritten(tmp_path: Path) -> None:
 
 def built_robot() -> Robot:
     """Return a robot that never was a file: a turned hinge, then a slide, and a tool."""
-    T = transform(rotation_about(np.array([0.6, 0.0, 0.8]), 0.7), np.array([0.1, 0.2, 0.3]))
+    T = transform(Rotation.from_rotvec([0.42, 0.0, 0.56]).as_matrix(), np.array([0.1, 0.2, 0.3]))
     body = np.array([2.0, 0.2, 0.1, 0.0, 0.5, 0.0, 0.6, 0.01, 0.0, 0.7])
     common = {"lower": -1.0, "upper": 2.0, "velocity": 3.0, "acceleration": 30.0}
     hinge = Joint("hinge", T, np.array([0.0, 0.6, 0.8]), False, **common)

@@ -4,10 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
 
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import (
-    rotation_about,
     rotation_from_rpy,
     rpy_from_rotation,
     transform,
@@ -18,7 +18,9 @@ ROUNDING = 1e-13  # a few roundings of numbers of order one
 
 def random_rotation(rng: np.random.Generator) -> np.ndarray:
     axis = rng.normal(size=3)
-    return rotation_about(axis / np.linalg.norm(axis), rng.uniform(-np.pi, np.pi))
+    return Rotation.from_rotvec(
+        rng.uniform(-np.pi, np.pi) * axis / np.linalg.norm(axis)
+    ).as_matrix()
 
 
 def random_body(rng: np.random.Generator) -> np.ndarray:

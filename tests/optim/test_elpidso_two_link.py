@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.optim.minimize import minimize
-from robotid_sim.papers.twolink.criterion import Criterion
+from robotid_sim.papers.twolink.criterion import TorqueCriterion
 from robotid_sim.papers.twolink.model import FITTED, LOWER, UPPER
 from robotid_sim.papers.twolink.motion import integrate
 
@@ -18,7 +18,7 @@ RATIO = 1e-3
 
 def median_cost(rho, seeds, method, **options):
     """Return the median cost that a swarm of the paper's size reaches on exact data."""
-    cost = Criterion.of_run(integrate([rho])[0]).excess
+    cost = TorqueCriterion.of_run(integrate([rho])[0]).excess
     options = {"population": 20, **options}
     return np.median(
         [

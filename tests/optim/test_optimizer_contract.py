@@ -84,12 +84,6 @@ class TestContract:
         assert bits(one) == bits(two)
         assert bits(one) != bits(other)
 
-    def test_global_random_state_is_untouched(self, name):
-        # The global generator is named only to show that nobody touches it.
-        before = np.random.get_state()[1].copy()  # noqa: NPY002
-        search(name)
-        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
     def test_arrays_and_hyper_parameters_stay_as_they_were(self, name):
         lower, upper = LOWER.copy(), UPPER.copy()
         optimizer = OPTIMIZERS.build(name)

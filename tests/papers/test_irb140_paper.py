@@ -8,8 +8,8 @@ import pytest
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.irb140 import network
+from robotid_sim.papers.irb140.campaign import CLAMPS, EQUAL_SHARES, EQUAL_STEPS
 from robotid_sim.papers.irb140.published import parameter_vector
-from robotid_sim.papers.irb140.results import CLAMPS, EQUAL_SHARES, EQUAL_STEPS
 from robotid_sim.papers.irb140.swarms import (
     METHODS,
     QUBIT_CLAMP,
@@ -59,9 +59,9 @@ def test_printed_settings_fly_away() -> None:
 def test_a_clamp_is_a_share_of_what_the_particles_fly_in() -> None:
     assert clamped(METHODS["pso"], 0.1).options["velocity_limit"] == 0.1
     assert clamped(METHODS["qubit"], 0.1).options["velocity_limit"] == pytest.approx(0.05 * np.pi)
-    own, same = search("qubit", "relative", 0.5, 1, 0), clamped(METHODS["qubit"], QUBIT_CLAMP)
+    default, same = search("qubit", "relative", 0.5, 1, 0), clamped(METHODS["qubit"], QUBIT_CLAMP)
     assert same.options["velocity_limit"] == pytest.approx(0.1)
-    assert search("qubit", "relative", 0.5, 1, 0, clamp=0.4)["cost"] != own["cost"]
+    assert search("qubit", "relative", 0.5, 1, 0, clamp=0.4)["cost"] != default["cost"]
 
 
 def test_equal_steps_are_equal_in_the_middle_of_the_box() -> None:
@@ -114,4 +114,4 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     assert claims["network-whole-workspace"].ours > 0.61
     again = find_paper("irb140-qpso").reproduce(lab)
     assert again.claims == found.claims
-    assert {stem for stem, _ in found.files} >= {"table-3-parameters", "table-4-tracking", "clamps"}
+    assert set(found.tables) >= {"table-3-parameters", "table-4-tracking", "clamps"}

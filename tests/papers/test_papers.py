@@ -8,7 +8,7 @@ import pytest
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.model.catalog import catalog
 from robotid_sim.papers import PAPERS, describe_papers, find_paper
-from robotid_sim.papers.claims import Claim
+from robotid_sim.papers.claims import Claim, ClaimRange
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 
 NAMES = (
@@ -47,11 +47,9 @@ def test_effort_is_what_was_asked_for_else_the_papers_else_the_quick_one(tmp_pat
     ("interval", "outcome"), [(None, "missed"), ((0.5, 2.5), "undecided"), ((0.5, 0.9), "missed")]
 )
 def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome) -> None:
-    content = {"name": "n", "claim": "c", "published": None, "verdict": "conditional"}
-    met, out = (
-        Claim(**content, ours=ours, interval=interval, band=(2.0, 3.0), reason="r")
-        for ours in (2.5, 0.7)
-    )
+    band = ClaimRange.parse("2 to 3")
+    content = {"name": "n", "claim": "c", "published": None, "band": band, "holds": {"ours": band}}
+    met, out = (Claim(**content, ours=ours, interval=interval, reason="r") for ours in (2.5, 0.7))
     assert out.outcome == outcome
     shared = {"paper": find_paper("irb140-qpso"), "finding": "f", "sections": ()}
     assert Reproduction(**shared, claims=(met,)).passed

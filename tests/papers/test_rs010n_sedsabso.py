@@ -11,13 +11,14 @@ from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.model.catalog import published_parameters
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import Claim
+from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rs010n import excitation, model, trials
-from robotid_sim.papers.rs010n.campaign import Results, Searches
+from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n.measurements import _excitation, _order_with_clamp
 from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
 from robotid_sim.papers.rs010n.tables import table_5
 from robotid_sim.papers.rs010n.trials import FREE
-from robotid_sim.papers.rs010n.verdicts import _order_with_clamp, _worth
 
 PRINT = 0.005  # half a unit of the last printed digit
 
@@ -68,7 +69,7 @@ def test_coulomb_column_is_the_sign_of_the_velocity() -> None:
 
 
 def test_printed_errors_and_what_robots_can_have() -> None:
-    sets = {one.name: one for one in published_sets()}
+    sets = {column.name: column for column in published_sets()}
     found = {name: (sets[name].mean_error, sets[name].largest_error) for name in model.PRINTED}
     assert found["SEDSABSO"] == pytest.approx((0.1445, 0.39), abs=1e-4)
     assert found["BSO"] == pytest.approx((0.2312, 1.02), abs=1e-4)
@@ -113,27 +114,33 @@ def test_genetic_algorithm_keeps_table_3() -> None:
     assert (np.abs(np.degrees(ddq)) <= np.array([45.0, 40.0, 75.0])).all()
 
 
-def test_a_search_is_worth_its_effort_only_beside_as_many_draws() -> None:
-    assert _worth(4.0, 8.0, 5.0) == "reproduced"
-    assert _worth(6.0, 8.0, 5.0) == "conditional"
-    assert _worth(9.0, 8.0, 5.0) == "not-reproducible"
+def judged(values) -> dict[str, Claim]:
+    """Return the claims of some measurements."""
+    sheet = PAPERS["rs010n-sedsabso"].sheet
+    printed = {claim.name: claim for claim in sheet.claim}
+    return {name: printed[name].judge(value, judged=True) for name, value in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("genetic", "verdict"), [(4.0, "reproduced"), (6.0, "conditional"), (9.0, "not-reproducible")]
+)
+def test_a_search_is_worth_its_effort_only_beside_as_many_draws(genetic, verdict) -> None:
+    run = {"unit": genetic, "SI": 100.0, "limit_use": 1.0}
+    grid = RunGrid.of([(("excitation", "unit"), run)])
+    few, many = ({"unit": unit, "draws": 10} for unit in (8.0, 5.0))
+    claims = judged(_excitation(BeetleResults(10, few, many, grid, {})))
+    assert claims["excitation-against-random"].verdict == verdict
+    assert claims["excitation"].verdict == "conditional"
 
 
 def clamped(**fitness: np.ndarray) -> dict[str, Claim]:
     """Return the claims on the order with clamp, for given fitness of the runs."""
-    searches = {
-        (trials.CLAMPED, name): Searches(
-            fitness=values,
-            beta=np.zeros((values.size, 21)),
-            seconds=np.ones(values.size),
-            evaluations=30_000,
-            at=np.ones(1),
-            curve=np.ones(1),
-        )
+    rows = [
+        ((trials.CLAMPED, name), {"fitness": value, "evaluations": 30_000})
         for name, values in fitness.items()
-    }
-    results = Results(10, {}, {}, {}, searches, {})
-    return {claim.name: claim for claim in _order_with_clamp(results, judged=True)}
+        for value in values
+    ]
+    return judged(_order_with_clamp(BeetleResults(10, {}, {}, RunGrid.of(rows), {})))
 
 
 def test_order_with_clamp_follows_from_means_and_their_intervals() -> None:
@@ -158,7 +165,7 @@ def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -
     assert claims["engine"].ours < 1e-9
     assert claims["order-without-clamp"].ours < 1.0
     assert claims["order-with-clamp"].shown_verdict == "not judged"
-    tables = dict(found.files)
+    tables = found.tables
     assert len(tables["table-5"].rows) == 21
     rows = tables["table-4-no-velocity-clamp"].rows
     assert [row[0] for row in rows][-2:] == ["L1 optimum (LP)", "least squares"]
@@ -167,8 +174,7 @@ def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -
 
 
 def test_table_5_names_its_parameters_with_units() -> None:
-    best = SimpleNamespace(best=model.theoretical())
-    found = SimpleNamespace(searches={(FREE, method): best for method in model.PRINTED})
-    table = table_5(found, model.theoretical())
+    run = {"fitness": 0.0, "beta": model.theoretical().tolist()}
+    grid = RunGrid.of([((FREE, method), run) for method in model.PRINTED])
+    table = table_5(SimpleNamespace(grid=grid), model.theoretical())
     assert [row[1:3] for row in table.rows] == [(row.label, row.unit) for row in model.TABLE_5]
-    assert all(len(row) == len(table.columns) for row in table.rows)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import Criterion, mean_squared_error, relative_error
+from robotid_sim.papers.twolink.criterion import TorqueCriterion, mean_squared_error, relative_error
+from robotid_sim.papers.twolink.measurements import identity_errors
 from robotid_sim.papers.twolink.motion import drive_in_engine, integrate
 from robotid_sim.papers.twolink.trials import best_at, differentiated, search
-from robotid_sim.papers.twolink.verdicts import identity_errors
 
 
 def test_parameters_are_those_the_paper_prints() -> None:
@@ -47,25 +47,25 @@ def test_hanging_motion_is_small_and_excites_badly() -> None:
 
 def test_least_squares_is_exact_on_exact_data() -> None:
     for run in integrate(model.FITTED):
-        found = Criterion.of_run(run)
+        found = TorqueCriterion.of_run(run)
         np.testing.assert_allclose(found.least_squares, model.TRUE, atol=1e-12)
         assert found.floor < 1e-28
 
 
 def test_criterion_is_the_mean_squared_error() -> None:
     run = integrate([1.0])[0]
-    goal = Criterion.of_run(run)
+    goal = TorqueCriterion.of_run(run)
     x = np.array([5.0, 2.0, 4.0, 1.0])
     direct = mean_squared_error(run, x)
     assert goal.floor + goal.excess(x[None])[0] == pytest.approx(direct, rel=1e-10)
-    again = Criterion.from_content(goal.content())
+    again = TorqueCriterion.from_content(goal.content())
     assert again.excess(x[None])[0] == goal.excess(x[None])[0]
 
 
 def test_bounded_least_squares_stays_in_the_box_and_is_no_better() -> None:
     run = integrate([1.0])[0]
     W = run.regressor()
-    goal = Criterion.of(W, W @ np.array([6.7, 3.4, 3.0, -0.1]), run.t.size)
+    goal = TorqueCriterion.of(W, W @ np.array([6.7, 3.4, 3.0, -0.1]), run.t.size)
     boxed = goal.in_the_box()
     assert boxed[3] == 0.0
     assert goal.excess(boxed[None])[0] > 0.0
@@ -76,7 +76,7 @@ def test_bounded_least_squares_stays_in_the_box_and_is_no_better() -> None:
 def test_engine_moves_the_arm_as_the_equations_do() -> None:
     run, exact = drive_in_engine(4.0), integrate([4.0])[0]
     assert np.abs(run.q - exact.q[: run.t.size]).max() < 2e-5  # of 3e-3 rad
-    np.testing.assert_allclose(Criterion.of_run(run).least_squares, model.TRUE, atol=1e-10)
+    np.testing.assert_allclose(TorqueCriterion.of_run(run).least_squares, model.TRUE, atol=1e-10)
 
 
 def test_true_parameters_predict_and_half_of_them_miss_half() -> None:
@@ -94,7 +94,7 @@ def test_noisy_positions_ruin_every_estimate_alike() -> None:
 
 
 def test_search_depends_on_its_stream_alone() -> None:
-    goal = Criterion.of_run(integrate([1.0])[0]).content()
+    goal = TorqueCriterion.of_run(integrate([1.0])[0]).content()
     one, same, other = (
         search("ELPIDSO", goal, 2000, 0, [name]) for name in ("run 0", "run 0", "run 1")
     )

@@ -4,45 +4,51 @@ import numpy as np
 import pytest
 
 from robotid_sim.papers import find_paper
+from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.sheet import measured
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.campaign import Campaign, Searches
-from robotid_sim.papers.twolink.criterion import Criterion
+from robotid_sim.papers.twolink.campaign import ElpidsoStudy
+from robotid_sim.papers.twolink.criterion import TorqueCriterion
+from robotid_sim.papers.twolink.measurements import count_below, leads
 from robotid_sim.papers.twolink.trials import costs_in_engine, engine_run
-from robotid_sim.papers.twolink.verdicts import best_of_four, count_below
-
-SAME_COST = Searches(
-    parameters=np.tile(model.TRUE, (8, 1)),
-    excess=np.full(8, 1e-30),
-    curves=np.ones((8, 2)),
-    evaluations=10,
-)
 
 
-def campaign(**searches: Searches) -> Campaign:
-    criteria = {1.0: Criterion(np.eye(4), model.TRUE, 0.0)}
-    return Campaign(criteria, {(1.0, name): found for name, found in searches.items()})
+def study(**excess: np.ndarray) -> ElpidsoStudy:
+    """Return a study of a trajectory in which the runs end at given costs."""
+    rows = [((1.0, name), {"excess": cost}) for name, costs in excess.items() for cost in costs]
+    return ElpidsoStudy({1.0: TorqueCriterion(np.eye(4), model.TRUE, 0.0)}, RunGrid.of(rows))
+
+
+SAME_COST = np.full(8, 1e-30)
 
 
 def test_costs_at_rounding_do_not_differ_significantly() -> None:
-    smaller = Searches(SAME_COST.parameters, np.full(8, 1e-33), SAME_COST.curves, 10)
-    found = campaign(ELPIDSO=smaller, SPSO=SAME_COST)
-    assert found.rank_sum(1.0, "SPSO") == 1.0
-    assert found.rank_sum(1.0, "LS") == 1.0
+    tied = study(ELPIDSO=np.full(8, 1e-33), SPSO=SAME_COST)
+    assert tied.rank_sum(1.0, "SPSO") == 1.0
+    assert tied.rank_sum(1.0, "LS") == 1.0
 
 
 def test_clear_costs_differ_significantly() -> None:
-    larger = Searches(SAME_COST.parameters, np.linspace(1.0, 2.0, 8), SAME_COST.curves, 10)
-    assert campaign(ELPIDSO=SAME_COST, GA=larger).rank_sum(1.0, "GA") < 0.01
+    assert study(ELPIDSO=SAME_COST, GA=np.linspace(1.0, 2.0, 8)).rank_sum(1.0, "GA") < 0.01
 
 
-def test_being_the_best_is_judged_against_least_squares_too() -> None:
-    errors = {"LS": 2.0, "GA": 3.0, "SPSO": 2.5, "ELPIDSO": 1.0}
-    assert best_of_four(errors, 0.1) == "reproduced"
-    assert best_of_four({**errors, "LS": 1.05}, 0.1) == "conditional"
-    assert best_of_four({**errors, "LS": 0.5}, 0.1) == "conditional"
-    assert best_of_four({**errors, "SPSO": 0.95}, 0.1) == "conditional"
-    assert best_of_four({**errors, "SPSO": 0.5}, 0.1) == "not-reproducible"
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "reproduced"),
+        ({"LS": 1.00005}, "conditional"),
+        ({"LS": 0.5}, "conditional"),
+        ({"SPSO": 0.99995}, "conditional"),
+        ({"SPSO": 0.5}, "not-reproducible"),
+    ],
+)
+def test_being_the_best_is_judged_against_least_squares_too(changes, verdict) -> None:
+    sheet = find_paper("twolink-elpidso").sheet
+    (printed,) = (claim for claim in sheet.claim if claim.name == "validation-noise")
+    errors = {"LS": 2.0, "GA": 3.0, "SPSO": 2.5, "ELPIDSO": 1.0, **changes}
+    value = measured(errors["ELPIDSO"], **leads(errors), errors="", left="", mean=0.0)
+    assert printed.judge(value, judged=True).verdict == verdict
 
 
 def test_costs_below_least_squares_are_counted_but_rounding_is_not() -> None:
@@ -50,7 +56,7 @@ def test_costs_below_least_squares_are_counted_but_rounding_is_not() -> None:
 
 
 def test_costs_in_the_engine_are_those_of_the_quadratic_form() -> None:
-    criterion = Criterion.from_content(engine_run(1.0, seed=3)["noisy"])
+    criterion = TorqueCriterion.from_content(engine_run(1.0, seed=3)["noisy"])
     points = np.array([model.TRUE, criterion.least_squares, model.TRUE + 0.1])
     found = costs_in_engine(1.0, points.tolist(), seed=3)
     assert found["least_squares"] == pytest.approx(criterion.floor, rel=1e-12)
@@ -69,7 +75,7 @@ def test_quick_reproduction_keeps_the_exact_facts(tmp_path) -> None:
     assert claims["elpidso-better-than-ls"].verdict == "not-reproducible"
     assert claims["ls-worst-1e-6-rad"].ours > 30.0
     assert claims["wilcoxon"].shown_verdict == "not judged"
-    tables = dict(found.files)
+    tables = found.tables
     assert {f"table-{k}" for k in range(1, 10)} <= set(tables)
     searched = [row for row in tables["runs"].rows if row[0] == "noisy"]
     assert len(searched) == 5 * 3 * 3

@@ -62,7 +62,7 @@ controllers = ["own-law"]
 baselines = []
 scenarios = ["own-push"]
 [control.tasks.own-move]
-seconds = 11.0
+seconds = 15.0
 """
 """Every family has a part of the user's own."""
 
@@ -118,7 +118,7 @@ def with_own_parts(own, folder):
         comparison=Comparison(
             controllers={"own-law": own.OwnLaw.from_gains},
             baselines={},
-            tasks={"own-move": own.OwnMove(seconds=11.0)},
+            tasks={"own-move": own.OwnMove(seconds=15.0)},
             scenarios={"own-push": (own.OwnPush(),)},
             slow_lap=None,
         ),

@@ -7,13 +7,13 @@ import pytest
 from studies import comparison, loop_of
 
 from robotid_sim.control.controller import ModelController
-from robotid_sim.control.gains import LoopGains
+from robotid_sim.control.gains import DISTURBANCE, LoopGains
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, SimulationDiverged, UnknownNameError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
 from robotid_sim.tasks.path import fastest_lap, tracking_path
-from robotid_sim.validation.closed_loop import DISTURBANCE, Comparison
+from robotid_sim.validation.closed_loop import Comparison
 
 MODELS = ("true", "nominal", "identified")
 IDENTIFIED = 1e-3

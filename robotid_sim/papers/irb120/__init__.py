@@ -1,5 +1,1 @@
 """Umar, Shi, Khlil, Farouk (2021): excitation of an ABB IRB 120 by a mutating particle swarm."""
-
-from robotid_sim.papers.irb120.paper import MutatingSwarmPaper
-
-__all__ = ["MutatingSwarmPaper"]

@@ -1,13 +1,14 @@
 """All searches of the reproduction, and what came out of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.campaign.trials import Trial
+from robotid_sim.arrays import Float1D
+from robotid_sim.campaign import Trial
+from robotid_sim.papers.grid import RunGrid, RunRow, values_of
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.paper import Lab
 
@@ -16,11 +17,10 @@ GRADIENT_DRAWS, GRADIENT_ITERATIONS = 20, 200
 """Random motions of which a descent starts at the best, and its largest length."""
 STARTS = 3
 """Descents that share the budget of a swarm."""
-Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class SearchEffort:
     """Runs and budgets."""
 
     runs: int
@@ -35,10 +35,10 @@ class Effort:
     gradient_iterations: int
 
 
-def effort(lab: Lab) -> Effort:
+def effort(lab: Lab) -> SearchEffort:
     """Return runs and budgets; side studies have fewer runs than the paper, for time."""
     if lab.quick:
-        return Effort(
+        return SearchEffort(
             runs=lab.runs_of(model.RUNS, 2),
             iterations=8,
             side_runs=1,
@@ -48,7 +48,7 @@ def effort(lab: Lab) -> Effort:
             gradient_iterations=25,
         )
     runs = lab.runs_of(model.RUNS, 2)
-    return Effort(
+    return SearchEffort(
         runs=runs,
         iterations=model.ITERATIONS,
         side_runs=min(runs, 10),
@@ -60,70 +60,54 @@ def effort(lab: Lab) -> Effort:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Results:
-    """What the searches found: a row of results a run."""
+class MupsoResults:
+    """What the searches arrive at."""
 
-    effort: Effort
-    table_3: Mapping[str, Rows]
-    """By method; beside those of the paper ``random`` and ``gradient``."""
-    penalty: Mapping[str, Rows]
-    """By method: limits by penalty."""
-    readings: Mapping[str, Rows]
-    """By reading: MuPSO."""
-    unprinted: Mapping[str, Rows]
-    """By value of what is not printed: MuPSO."""
-    sizes: Mapping[int, Rows]
-    """By number of particles: MuPSO with more iterations."""
+    effort: SearchEffort
+    grid: RunGrid
+    """By study and row. ``table-3``: methods, with ``random`` and ``gradient`` beside those of the
+    paper; ``penalty``: methods with limits by penalty; ``reading`` and ``unprinted``: MuPSO by
+    reading, and by value of what is not printed; ``size``: MuPSO by number of particles."""
 
-    def rows_of(self, method: str) -> Rows:
+    def runs_of(self, method: str) -> Sequence[RunRow]:
         """Return the runs of a row of Table 3; ``gradients`` are the best of three each.
 
         Three descents take about as many evaluations as a swarm.
         """
         if method != "gradients":
-            return self.table_3[method]
-        single = self.table_3["gradient"]
+            return self.grid.runs(method, "table-3")
+        single = self.grid.runs("gradient", "table-3")
         firsts = range(0, max(1, len(single) - STARTS + 1), STARTS)
         groups = [single[first : first + STARTS] for first in firsts]
         return [
             {
-                "condition": values(group).min(),
-                "seconds": values(group, "seconds").sum(),
-                "evaluations": values(group, "evaluations").sum(),
+                "condition": values_of(group, "condition").min(),
+                "seconds": values_of(group, "seconds").sum(),
+                "evaluations": values_of(group, "evaluations").sum(),
             }
             for group in groups
         ]
 
+    def conditions(self, method: str | int, study: str = "table-3") -> Float1D:
+        """Return the condition number of every run, shape (R,)."""
+        return self.grid.values(method, "condition", study)
+
     @property
     def best(self) -> Float1D:
         """Coordinates of the best motion of MuPSO."""
-        best = min(self.table_3["mupso"], key=lambda row: float(row["condition"]))
-        return np.array(best["x"])
+        return np.array(self.grid.best("mupso", "condition", "table-3")["x"])
 
 
-def values(rows: Rows, name: str = "condition") -> Float1D:
-    """Return a number of every run, shape (R,)."""
-    return np.array([row[name] for row in rows], dtype=float)
-
-
-def curves(rows: Rows) -> tuple[Float1D, Float2D]:
-    """Return evaluations (C,) and the best condition number of every run after them, (R, C)."""
-    return np.array(rows[0]["curve"][0]), np.array([row["curve"][1] for row in rows])
-
-
-def run_campaign(lab: Lab) -> Results:
+def run_campaign(lab: Lab) -> MupsoResults:
     """Run what is not finished, and return all results."""
     budget = effort(lab)
     plan = list(_plan(lab.seed, budget))
-    found = lab.run("search", [trial for _, _, trial in plan])
-    gathered: dict[str, dict[Any, list[Mapping[str, Any]]]] = {}
-    for (study, key, _), result in zip(plan, found, strict=True):
-        gathered.setdefault(study, {}).setdefault(key, []).append(result)
-    studies = ("table-3", "penalty", "reading", "unprinted", "size")
-    return Results(budget, *(gathered[study] for study in studies))
+    results = lab.run("search", [trial for _, _, trial in plan])
+    keys = ((study, row) for study, row, _ in plan)
+    return MupsoResults(budget, RunGrid.of(zip(keys, results, strict=True)))
 
 
-def _plan(seed: int, budget: Effort) -> Iterator[tuple[str, Any, Trial]]:
+def _plan(seed: int, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
     """Yield study, row and trial, long trials first so that no process waits long at the end."""
     for size in reversed(model.SWARM_SIZES):
         for run in range(budget.study_runs):
@@ -145,12 +129,12 @@ def _plan(seed: int, budget: Effort) -> Iterator[tuple[str, Any, Trial]]:
                 yield study, reading, trial
     shared = {"population": model.POPULATION, "iterations": budget.iterations}
     for run in range(budget.runs):
-        own = {"seed": seed, "run": run, "draws": budget.gradient_draws}
-        own["iterations"] = budget.gradient_iterations
-        yield "table-3", "gradient", Trial(f"gradient-{run}", f"{TRIALS}:gradient", own)
+        parameters = {"seed": seed, "run": run, "draws": budget.gradient_draws}
+        parameters["iterations"] = budget.gradient_iterations
+        yield "table-3", "gradient", Trial(f"gradient-{run}", f"{TRIALS}:gradient", parameters)
     for run in range(budget.side_runs):
-        own = {"seed": seed, "run": run} | shared
-        yield "table-3", "random", Trial(f"random-{run}", f"{TRIALS}:random_search", own)
+        parameters = {"seed": seed, "run": run} | shared
+        yield "table-3", "random", Trial(f"random-{run}", f"{TRIALS}:random_search", parameters)
 
 
 def _swarm(

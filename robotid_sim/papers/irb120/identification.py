@@ -78,7 +78,7 @@ def counts(base: BaseParameters) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Identification:
+class ExactIdentification:
     """Least squares on torques without and with noise; base parameters in the paper's frames."""
 
     basis: BaseParameters
@@ -104,7 +104,9 @@ class Identification:
         return (self.beta_noisy - self.beta_true) / self.std
 
 
-def identify(problem: ExcitationProblem, x: Float1D, rng: np.random.Generator) -> Identification:
+def identify(
+    problem: ExcitationProblem, x: Float1D, rng: np.random.Generator
+) -> ExactIdentification:
     """Return the identification of section 5 along a motion, on the true base parameters."""
     arm, basis = model.arm(), rank_analysis()[JOINT_TORQUES]
     q, dq, ddq = problem.space.on_grid(SAMPLES).motion(x)
@@ -117,7 +119,7 @@ def identify(problem: ExcitationProblem, x: Float1D, rng: np.random.Generator) -
     noise_std = NOISE_SHARE * float(np.sqrt(np.mean(tau**2)))
     noise = rng.normal(scale=noise_std, size=(DRAWS, tau.size))
     exact = _linear(W, tau, basis)
-    return Identification(
+    return ExactIdentification(
         basis=basis,
         beta_true=basis.of(phi),
         beta_exact=_least_squares(exact),

@@ -70,7 +70,6 @@ OPTIMUM_A = (-0.3392, 1.1738, -0.20492)
 OPTIMUM_B = (0.3305, -0.26181, -0.9965)
 OPTIMUM_C = 2.0328
 """Published coefficients of the trajectory that was used; c is a single number."""
-OPTIMUM_CONDITION = 7.3531
 
 IDENTIFIABILITY = (20, 2, 8)
 """Parameters said to be identifiable alone, in combinations, and not at all."""
@@ -112,12 +111,10 @@ TABLE_4 = (
     ("Ixx2", 103901.0, 103901.0),
 )
 """Table 4 in its order; masses [kg], first moments [kg mm], inertia [kg mm^2]."""
-LARGEST_ERROR = max(abs(found - ideal) for _, ideal, found in TABLE_4)
-"""Largest printed error of Table 4, in kg mm^2."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PathReading:
     """What may be meant by trajectory and condition number."""
 
     family: str = "cartesian-fourier"
@@ -129,20 +126,20 @@ class Reading:
 
 MAIN_READING = "Cartesian path, unit columns"
 READINGS = {
-    MAIN_READING: Reading(),
-    "Cartesian path, SI columns": Reading(criterion="condition-number"),
-    "Cartesian path, eq. (44) with y = 1": Reading(criterion="combined-condition"),
-    "joint Fourier series, unit columns": Reading(family="fourier"),
-    "joint Fourier series, SI columns": Reading(family="fourier", criterion="condition-number"),
+    MAIN_READING: PathReading(),
+    "Cartesian path, SI columns": PathReading(criterion="condition-number"),
+    "Cartesian path, eq. (44) with y = 1": PathReading(criterion="combined-condition"),
+    "joint Fourier series, unit columns": PathReading(family="fourier"),
+    "joint Fourier series, SI columns": PathReading(family="fourier", criterion="condition-number"),
 }
 """Spaces of the path, and criteria."""
 UNPRINTED = {
-    "center 10 cm further out": Reading(center=(0.45, 0.0, 0.45)),
-    "center 15 cm higher": Reading(center=(0.35, 0.0, 0.6)),
-    "center 15 cm lower": Reading(center=(0.35, 0.0, 0.3)),
-    "2 harmonics": Reading(harmonics=2),
-    "5 harmonics": Reading(harmonics=5),
-    "20 s a run": Reading(period=20.0),
+    "center 10 cm further out": PathReading(center=(0.45, 0.0, 0.45)),
+    "center 15 cm higher": PathReading(center=(0.35, 0.0, 0.6)),
+    "center 15 cm lower": PathReading(center=(0.35, 0.0, 0.3)),
+    "2 harmonics": PathReading(harmonics=2),
+    "5 harmonics": PathReading(harmonics=5),
+    "20 s a run": PathReading(period=20.0),
 }
 """Other values of what the paper does not print, one at a time."""
 
@@ -173,9 +170,9 @@ def problem(reading: str = MAIN_READING) -> ExcitationProblem:
     return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
 
 
-def limit_use(of: ExcitationProblem, x: Float1D) -> float:
+def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
     """Return the largest share of a position, velocity or acceleration limit that is used."""
-    if isinstance(of.space, NonlinearSpace):
-        return float(of.space.limit_values(x).max())
-    assert isinstance(of.space, LinearSpace)
-    return float(np.abs(of.space.limit_matrix() @ x).max())
+    if isinstance(problem.space, NonlinearSpace):
+        return float(problem.space.limit_values(x).max())
+    assert isinstance(problem.space, LinearSpace)
+    return float(np.abs(problem.space.limit_matrix() @ x).max())

@@ -7,11 +7,12 @@ import numpy as np
 
 from robotid_sim.model import parameters
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.claims import interval_of_mean
+from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
-from robotid_sim.papers.irb120.campaign import Results, Rows, values
+from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.optimum import PublishedMotion
+from robotid_sim.papers.tables import CellColumns, printed_columns, summary_columns, table_of
 from robotid_sim.section import Table, number, percent
 
 LABELS = {
@@ -30,113 +31,92 @@ MILLIMETERS = {"m": 1.0, "kg m": 1e3, "kg m^2": 1e6}
 
 def limits() -> Table:
     """Return the joint ranges of Table 1 beside those used."""
-    return Table(
-        columns=("joint", "printed [deg]", "used [deg]"),
-        rows=model.LIMITS,
-        title="Table 1: joint ranges",
-    )
+    return Table((), model.LIMITS, name="table-1-ranges")
 
 
 def settings() -> Table:
     """Return Table 2 with what the stability analysis says of it."""
-    rows = []
-    for key, name in model.METHODS.items():
-        chosen = setting(f"umar-2021-{key}")
-        options = ", ".join(f"{k} = {v:g}" for k, v in chosen.options.items())
-        rows.append((name, options, chosen.missing, "; ".join(chosen.flags) or "-"))
-    columns = ("method", "settings", "not printed", "stability")
-    return Table(
-        columns=columns, rows=tuple(rows), title="Table 2: settings as published", text_columns=4
-    )
+    chosen = {method: setting(f"umar-2021-{method}") for method in model.METHODS}
+    columns: CellColumns = {
+        "method": model.METHODS.get,
+        "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
+        "not printed": lambda m: chosen[m].missing,
+        "stability": lambda m: "; ".join(chosen[m].flags) or "-",
+    }
+    return table_of("table-2-settings", chosen, columns, text_columns=4)
 
 
-def table_3(found: Results) -> Table:
+def table_3(results: MupsoResults) -> Table:
     """Return Table 3: condition numbers of all methods, with time and evaluations."""
-    rows = []
-    for method, label in LABELS.items():
-        runs = found.rows_of(method)
-        published = model.TABLE_3.get(method)
-        printed: tuple[str, ...] = ("-",) * 4
-        if published is not None:
-            printed = tuple(number(cell, 6) for cell in astuple(published))
-        seconds, evaluations = (values(runs, name).mean() for name in ("seconds", "evaluations"))
-        effort = (number(seconds, 3), f"{evaluations:.0f}", str(len(runs)))
-        rows.append((label, *printed, *_statistics(runs), *effort))
-    ours = ("minimum", "mean", "95 %", "SD", "CPU time a run [s]", "evaluations", "runs")
-    printed_columns = ("min, paper", "mean, paper", "SD, paper", "time, paper [s]")
-    return Table(
-        columns=("method", *printed_columns, *ours),
-        rows=tuple(rows),
-        title=f"Table 3: condition number after {model.POPULATION} x {found.effort.iterations} "
-        "evaluations",
-    )
+
+    def mean(method: str, name: str) -> float:
+        return float(values_of(results.runs_of(method), name).mean())
+
+    headings = ("min, paper", "mean, paper", "SD, paper", "time, paper [s]")
+    columns: CellColumns = {
+        "method": LABELS.get,
+        **printed_columns(headings, {m: astuple(r) for m, r in model.TABLE_3.items()}, digits=6),
+        **summary_columns(lambda m: values_of(results.runs_of(m), "condition")),
+        "CPU time a run [s]": lambda m: number(mean(m, "seconds"), 3),
+        "evaluations": lambda m: f"{mean(m, 'evaluations'):.0f}",
+        "runs": lambda m: len(results.runs_of(m)),
+    }
+    return table_of("table-3", LABELS, columns)
 
 
-def penalty(found: Results) -> Table:
+def penalty(results: MupsoResults) -> Table:
     """Return Table 3 with the limits by penalty."""
-    rows = []
-    for method, runs in found.penalty.items():
-        use = values(runs, "limit_use").max()
-        rows.append((model.METHODS[method], *_statistics(runs), percent(use)))
-    return Table(
-        columns=("method", "minimum", "mean", "95 %", "SD", "largest use of a limit"),
-        rows=tuple(rows),
-        title=f"Limits by penalty, {found.effort.side_runs} runs",
-    )
+    columns: CellColumns = {
+        "method": model.METHODS.get,
+        **summary_columns(lambda m: results.conditions(m, "penalty")),
+        "largest use of a limit": lambda m: percent(
+            results.grid.values(m, "limit_use", "penalty").max()
+        ),
+    }
+    return table_of("table-3-penalty", model.METHODS, columns)
 
 
-def readings(found: Results) -> Table:
+def readings(results: MupsoResults) -> Table:
     """Return what MuPSO reaches in every reading of trajectory and condition number."""
-    rows = []
-    for reading, runs in found.readings.items():
-        unit, raw = values(runs), values(runs, "condition_si")
-        cells = (unit.min(), unit.mean(), raw.min(), raw.mean())
-        rows.append((reading, *(number(cell, 3) for cell in cells)))
-    columns = ("what is minimized", "unit columns, min", "mean", "SI columns, min", "mean ")
-    return Table(
-        columns=columns,
-        rows=tuple(rows),
-        title=f"Condition number by reading, MuPSO, {found.effort.side_runs} runs",
+    unit, si = (
+        {name: results.grid.values(name, kind, "reading") for name in model.READINGS}
+        for kind in ("condition", "condition_si")
     )
+    columns: CellColumns = {
+        "what is minimized": str,
+        "unit columns, min": lambda name: number(unit[name].min(), 3),
+        "mean": lambda name: number(unit[name].mean(), 3),
+        "SI columns, min": lambda name: number(si[name].min(), 3),
+        "mean ": lambda name: number(si[name].mean(), 3),
+    }
+    return table_of("readings", model.READINGS, columns)
 
 
-def unprinted(found: Results) -> Table:
+def unprinted(results: MupsoResults) -> Table:
     """Return what MuPSO reaches with other values of what the paper does not print."""
-    as_used = found.readings[model.MAIN_READING]
-    rows = [("as in Table 3", *_statistics(as_used))]
-    rows += [(name, *_statistics(runs)) for name, runs in found.unprinted.items()]
-    return Table(
-        columns=("what is not printed", "minimum", "mean", "95 %", "SD"),
-        rows=tuple(rows),
-        title=f"Condition number by what is not printed, MuPSO, {found.effort.side_runs} runs",
-    )
+    choices = {"as in Table 3": results.conditions(model.MAIN_READING, "reading")}
+    choices |= {name: results.conditions(name, "unprinted") for name in model.UNPRINTED}
+    columns: CellColumns = {"what is not printed": str, **summary_columns(choices.__getitem__)}
+    return table_of("unprinted", choices, columns)
 
 
-def swarm_sizes(found: Results) -> Table:
+def swarm_sizes(results: MupsoResults) -> Table:
     """Return what is under Figure 2: best cost and time by number of particles."""
-    rows = []
-    for size in model.SWARM_SIZES:
-        runs = found.sizes[size]
-        cost, seconds = model.FIGURE_2.get(size, (None, None))
-        time = values(runs, "seconds").mean()
-        cells = (number(cost), number(seconds, 6), *_statistics(runs), number(time, 3))
-        rows.append((str(size), *cells, f"{values(runs, 'evaluations').mean():.0f}"))
-    ours = ("minimum", "mean", "95 %", "SD", "CPU time a run [s]", "evaluations")
-    return Table(
-        columns=("particles", "best, paper", "time, paper [s]", *ours),
-        rows=tuple(rows),
-        title=f"Figure 2 in numbers: MuPSO, {found.effort.study_iterations} iterations, "
-        f"{found.effort.study_runs} runs",
-    )
 
+    def mean(size: int, name: str) -> float:
+        return float(results.grid.mean(size, name, "size"))
 
-def _statistics(runs: Rows) -> tuple[str, ...]:
-    """Return minimum, mean, its interval and standard deviation."""
-    found = values(runs)
-    interval = interval_of_mean(found)
-    between = "-" if interval is None else " … ".join(number(end, 3) for end in interval)
-    spread = float(found.std(ddof=1)) if found.size > 1 else None
-    return number(found.min(), 3), number(found.mean(), 3), between, number(spread, 3)
+    costs = {size: (cost,) for size, (cost, _) in model.FIGURE_2.items()}
+    times = {size: (seconds,) for size, (_, seconds) in model.FIGURE_2.items()}
+    columns: CellColumns = {
+        "particles": str,
+        **printed_columns(("best, paper",), costs),
+        **printed_columns(("time, paper [s]",), times, digits=6),
+        **summary_columns(lambda size: results.conditions(size, "size")),
+        "CPU time a run [s]": lambda size: number(mean(size, "seconds"), 3),
+        "evaluations": lambda size: f"{mean(size, 'evaluations'):.0f}",
+    }
+    return table_of("figure-2-swarm-size", model.SWARM_SIZES, columns)
 
 
 def identifiability() -> Table:
@@ -145,59 +125,47 @@ def identifiability() -> Table:
     rows = [("claimed by the paper", f"{total} parameters", *map(str, model.IDENTIFIABILITY))]
     for name, base in lls.rank_analysis().items():
         rows.append((name, str(base.rank), *map(str, lls.counts(base))))
-    return Table(
-        columns=("what is measured", "rank", "alone", "in combinations", "without effect"),
-        rows=tuple(rows),
-        title="Identifiability of the 30 inertial parameters",
-        text_columns=1,
-    )
+    return Table((), tuple(rows), name="identifiability")
 
 
-def table_4_as_printed(found: lls.Identification) -> Table:
+def table_4_as_printed(identified: lls.ExactIdentification) -> Table:
     """Return the rows of Table 4, with eq. (49) to (53) and what joint torques tell of each."""
-    basis = found.basis
+    basis = identified.basis
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
     phi = np.linalg.solve(lls.paper_frames(), model.arm().parameters()[: len(lls.paper_frames())])
     truth = dict(zip(basis.symbols, phi, strict=False))
     rows = []
-    for symbol, ideal, identified in model.TABLE_4:
+    for symbol, ideal, estimate in model.TABLE_4:
         scale = MILLIMETERS["m" if units[symbol] == "kg" else units[symbol]]
         if symbol in basis.identifiable_alone:
             status = "alone"
-            ours = _value(found.beta_exact[basis.names.index(symbol)], 6, scale)
+            ours = _value(identified.beta_exact[basis.names.index(symbol)], 6, scale)
         else:
             status = "no effect" if symbol in basis.no_effect else "in combinations"
             ours = "-"
         unit = units[symbol].replace("kg m", "kg mm").replace("^2", "²")
-        printed = (number(ideal, 6), number(identified, 6))
+        printed = (number(ideal, 6), number(estimate, 6))
         rows.append((symbol, unit, status, *printed, _value(truth[symbol], 6, scale), ours))
-    columns = ("parameter", "unit", "shows in joint torques", "ideal, paper", "identified, paper")
-    return Table(
-        columns=(*columns, "eq. (49)-(53)", "identified here"),
-        rows=tuple(rows),
-        title="Table 4 as printed",
-        text_columns=3,
-    )
+    return Table((), tuple(rows), name="table-4-printed")
 
 
-def table_4_of_base(found: lls.Identification) -> Table:
+def table_4_of_base(identified: lls.ExactIdentification) -> Table:
     """Return Table 4 on the true base parameters, without and with noise."""
-    columns = [found.beta_true, found.beta_exact, found.beta_noisy[0], 3.0 * found.std]
-    within = (np.abs(found.scores) <= 3.0).sum(axis=0)
+    columns = [
+        identified.beta_true,
+        identified.beta_exact,
+        identified.beta_noisy[0],
+        3.0 * identified.std,
+    ]
+    within = (np.abs(identified.scores) <= 3.0).sum(axis=0)
     rows = []
-    for k, grouping in enumerate(found.basis.groupings):
-        error = f"{found.beta_exact[k] - found.beta_true[k]:.1e}"
+    for k, grouping in enumerate(identified.basis.groupings):
+        error = f"{identified.beta_exact[k] - identified.beta_true[k]:.1e}"
         true, exact, noisy, bound = (_value(column[k], 5) for column in columns)
         share = f"{within[k]}/{lls.DRAWS}"
         cells = (true, exact, error, noisy, f"± {bound}", share)
-        rows.append((grouping, found.basis.units[k].replace("^2", "²"), *cells))
-    names = ("base parameter", "unit", "true", "identified", "error", "with noise", "3 σ", "in 3 σ")
-    return Table(
-        columns=names,
-        rows=tuple(rows),
-        title="Table 4 on the 15 base parameters",
-        text_columns=2,
-    )
+        rows.append((grouping, identified.basis.units[k].replace("^2", "²"), *cells))
+    return Table((), tuple(rows), name="table-4-base")
 
 
 def _value(value: float, digits: int, scale: float = 1.0) -> str:
@@ -217,9 +185,22 @@ def published_motion(motions: Sequence[PublishedMotion]) -> Table:
         )
         for motion in motions
     )
-    columns = ("reading", "in reach, in meters", "start speed [m/s]", "largest scale in reach")
-    return Table(
-        columns=(*columns, "condition number there"),
-        rows=rows,
-        title=f"The published coefficients, {model.PERIOD:g} s a run",
+    return Table((), rows, name="published-optimum")
+
+
+def all_tables(
+    results: MupsoResults,
+    identified: lls.ExactIdentification,
+    motions: Sequence[PublishedMotion],
+) -> tuple[Table, ...]:
+    """Return all tables of the page."""
+    builders = (swarm_sizes, table_3, penalty, readings, unprinted)
+    return (
+        limits(),
+        settings(),
+        *(table(results) for table in builders),
+        published_motion(motions),
+        identifiability(),
+        table_4_of_base(identified),
+        table_4_as_printed(identified),
     )

@@ -54,7 +54,7 @@ def swarm(
     optimizer = setting(f"umar-2021-{method}").build(population=population)
     box = np.ones(problem.space.size)
     began = time.process_time()
-    found = minimize(
+    best = minimize(
         cost,
         -box,
         box,
@@ -63,14 +63,14 @@ def swarm(
         rng=named_stream(seed, PAPER, method, reading, handling, f"{population}", f"run {run}"),
     )
     seconds = time.process_time() - began
-    x = cost.meant(found.x)
+    x = cost.meant(best.x)
     assert x is not None
     mutations = optimizer.mutated_at if isinstance(optimizer, MutatingSwarm) else []
-    curve = found.history[thinned(len(found.history), CURVE_POINTS)]
-    reached = found.history[np.argmax(found.history[:, 1] <= found.fun), 0]
+    curve = best.history[thinned(len(best.history), CURVE_POINTS)]
+    reached = best.history[np.argmax(best.history[:, 1] <= best.fun), 0]
     return {
         **_described(problem, x),
-        "evaluations": found.nfev,
+        "evaluations": best.nfev,
         "seconds": seconds,
         "curve": [curve[:, 0].tolist(), np.exp(curve[:, 1]).tolist()],
         "best_at": int(reached) // population,

@@ -1,11 +1,17 @@
-"""The work of this reproduction, cut into trials, and what they found."""
+"""The work of this reproduction, cut into trials, and the grid of their results."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from robotid_sim.campaign.trials import Trial
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.campaign import Trial
+from robotid_sim.papers.grid import RunGrid, RunRow
 from robotid_sim.papers.irb140.network import NETWORKS, SAMPLES, TASK
-from robotid_sim.papers.irb140.published import RUNS
-from robotid_sim.papers.irb140.results import BOX, CASES, CLAMPS, COUNTED, Results
+from robotid_sim.papers.irb140.published import RUNS, parameter_vector
+from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.paper import Lab
 
 PACKAGE = "robotid_sim.papers.irb140"
@@ -22,33 +28,157 @@ MORE = 20
 POSES = 5000
 """Poses that the kinematics are compared in."""
 
+BOX, SMALL_BOX = 0.5, 0.1
 
-def run_campaign(lab: Lab) -> Results:
-    """Run what is not finished and return everything that was found."""
+SEARCH_CASES: tuple[tuple[str, str, float], ...] = (
+    *(
+        (method, "relative", BOX)
+        for method in (
+            "pso", "pso-literal", "pso-decreasing", "pso-constricted", "qubit", "qubit-decreasing",
+            "qubit-bits", "qubit-single", "delta-well",
+        )
+    ),
+    *(
+        (method, "relative", SMALL_BOX)
+        for method in ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing",
+                       "delta-well")
+    ),
+    *(
+        (method, "raw", BOX) for method in ("pso", "pso-decreasing", "qubit-decreasing",
+                                            "delta-well")
+    ),
+)  # fmt: skip
+"""Method, scaling and half width of the box of every search."""
+
+COUNTED = (("pso", "relative", SMALL_BOX), ("qubit", "relative", SMALL_BOX))
+"""The cases that iterations are counted on: their median needs more runs than the paper's 30."""
+
+EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
+"""Clamps of PSO and of the qubits that are the same share of their ranges."""
+
+EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
+"""Clamps with the same largest step in the middle of the box: x = cos(angle)^2 has slope 1 there,
+and the angle's range is pi / 2."""
+
+AS_SET = (PSO_CLAMP, QUBIT_CLAMP)
+"""The clamps of all other searches, PSO's and the qubits': neither shares nor steps are equal."""
+
+CLAMPS: tuple[tuple[str, float], ...] = tuple(
+    dict.fromkeys(
+        (method, pair[k])
+        for pair in (AS_SET, *EQUAL_SHARES, *EQUAL_STEPS)
+        for k, method in enumerate(("pso", "qubit"))
+    )
+)
+"""Method and clamp of every search of the sweep."""
+
+
+STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
+"""Of the joint step, in the order of Table 4."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuantumResults:
+    """Everything that tables, figures and claims are made of."""
+
+    grid: RunGrid
+    """By case and method. ``(scaling, box)``: swarms; ``("clamp", share)``: swarms in the large box
+    with another clamp; ``nominal`` and ``disturbed``: models in the loop; ``network``: networks;
+    ``torque``: estimators on torque data."""
+    curves: Mapping[str, Any]
+    """Time series of the loop, by scenario and model."""
+    joints: tuple[str, ...]
+    """Joints of the torque data."""
+    cad: Mapping[str, Any]
+    kinematics: Mapping[str, Any]
+
+    def search(
+        self, method: str, name: str, scaling: str = "relative", box: float = BOX
+    ) -> np.ndarray:
+        """Return a result of a swarm on a box, one a run."""
+        return self.grid.values(method, name, (scaling, box))
+
+    def clamped(self, method: str, clamp: float, name: str) -> np.ndarray:
+        """Return a result of a swarm with another clamp, one a run."""
+        return self.grid.values(method, name, ("clamp", clamp))
+
+    def median_estimate(self, method: str) -> Float1D:
+        """Return the 27 parameters of the run with the median final cost, relative box."""
+        order = np.argsort(self.search(method, "cost"), kind="stable")
+        return np.asarray(self.search(method, "estimate")[int(order[(len(order) - 1) // 2])])
+
+    def loop(self, scenario: str, model: str, name: str) -> np.ndarray:
+        """Return a value of a model in the closed loop, one row a run."""
+        return self.grid.values(model, name, scenario)
+
+    def step(self, scenario: str, model: str, name: str) -> Float1D:
+        """Return a metric of the joint step, one a run; NaN where it is never reached."""
+        rows = self.grid.runs(model, scenario)
+        return np.array([row["step"][name] for row in rows], dtype=float)
+
+    def torque(self, estimator: str, name: str) -> Float1D:
+        """Return a value of an estimator on torque data, one a run."""
+        return self.grid.values(estimator, name, "torque")
+
+    def network(self, name: str, network: str = TASK) -> Float1D:
+        """Return a value of a network, one a training."""
+        return self.grid.values(network, name, "network")
+
+    @property
+    def lap(self) -> float:
+        """Time of the circle [s]; short in a quick run."""
+        return float(np.round(self.curves["nominal reference"]["t"][-1]))
+
+    @property
+    def reference(self) -> Float1D:
+        """The 27 parameters of Table 2."""
+        return parameter_vector("reference")
+
+
+def run_campaign(lab: Lab) -> QuantumResults:
+    """Run what is not finished and return all results."""
     networks = {name: _networks(lab, name) for name in NETWORKS}
     loops, torques = _loops(lab), _torques(lab)
-    searches = {case: _search(lab, *case, more=case in COUNTED) for case in CASES}
-    clamps = {
-        (method, clamp): _search(lab, method, "relative", BOX, clamp=clamp)
+    searches: dict[tuple[Any, str], Trial] = {
+        ((scaling, box), method): _search(
+            lab, method, scaling, box, more=(method, scaling, box) in COUNTED
+        )
+        for method, scaling, box in SEARCH_CASES
+    }
+    searches |= {
+        (("clamp", clamp), method): _search(lab, method, "relative", BOX, clamp=clamp)
         for method, clamp in CLAMPS
     }
     cad = Trial("cad", f"{PACKAGE}.torque:cad_step")
     kinematics = _trial(lab, "kinematics", "kinematics:compare_with_urdf", poses=POSES)
     # The longest first, so that no process is left alone with one at the end.
     every = [trial for trials in networks.values() for trial in trials]
-    every += [*loops, *torques, *searches.values(), *clamps.values(), cad, kinematics]
-    found = dict(zip((one.name for one in every), lab.run("irb140", every), strict=True))
-    return Results(
-        searches={case: found[trial.name] for case, trial in searches.items()},
-        clamps={clamp: found[trial.name] for clamp, trial in clamps.items()},
-        loops=[found[trial.name] for trial in loops],
-        networks={name: [found[t.name] for t in trials] for name, trials in networks.items()},
-        torques=[found[trial.name] for trial in torques],
-        cad=found[cad.name],
-        kinematics=found[kinematics.name],
-        quick=lab.quick,
-        judged=lab.judged(),
+    every += [*loops, *torques, *searches.values(), cad, kinematics]
+    results = dict(zip((t.name for t in every), lab.run("irb140", every), strict=True))
+    driven = [results[trial.name] for trial in loops]
+    logs = [results[trial.name] for trial in torques]
+    rows: list[tuple[tuple[Any, str], RunRow]] = [
+        (key, run) for key, trial in searches.items() for run in runs_of_search(results[trial.name])
+    ]
+    rows += [((case["scenario"], case["model"]), case) for run in driven for case in run["cases"]]
+    rows += [
+        (("network", name), results[t.name]) for name, trials in networks.items() for t in trials
+    ]
+    rows += [(("torque", name), row) for log in logs for name, row in log["estimates"].items()]
+    return QuantumResults(
+        grid=RunGrid.of(rows),
+        curves={name: curve for run in driven for name, curve in run["curves"].items()},
+        joints=tuple(logs[0]["joints"]),
+        cad=results[cad.name],
+        kinematics=results[kinematics.name],
     )
+
+
+def runs_of_search(result: RunRow) -> Iterator[RunRow]:
+    """Yield the runs of what `swarms.search` returns: lists with an entry a run."""
+    lists = {name: values for name, values in result.items() if name != "evaluations"}
+    for values in zip(*lists.values(), strict=True):
+        yield {**dict(zip(lists, values, strict=True)), "evaluations": result["evaluations"]}
 
 
 def _trial(lab: Lab, name: str, function: str, **parameters: Any) -> Trial:
@@ -56,13 +186,13 @@ def _trial(lab: Lab, name: str, function: str, **parameters: Any) -> Trial:
 
 
 def _networks(lab: Lab, name: str) -> list[Trial]:
-    own = NETWORKS[name]
+    network = NETWORKS[name]
     # More trainings than for an interval of the mean would take longer than all the rest.
     runs = min(TRAININGS, lab.runs_of(TRAININGS, 1)) if name == TASK else 1
     options = {
         "network": name,
         "samples": SAMPLES // 8 if lab.quick else SAMPLES,
-        "iterations": own.quick if lab.quick else own.iterations,
+        "iterations": network.quick if lab.quick else network.iterations,
     }
     return [
         _trial(lab, f"network-{name}-{run}", "network:train", run=run, **options)
@@ -97,8 +227,8 @@ def _search(
     clamp: float | None = None,
 ) -> Trial:
     runs = lab.runs_of(RUNS, 6) * (MORE if more and not lab.quick else 1)
-    own = {"method": method, "scaling": scaling, "half_width": box, "runs": runs}
+    settings = {"method": method, "scaling": scaling, "half_width": box, "runs": runs}
     name = f"search-{method}-{scaling}-{box:g}"
     if clamp is None:
-        return _trial(lab, name, "swarms:search", **own)
-    return _trial(lab, f"{name}-clamp-{clamp:.4f}", "swarms:search", clamp=clamp, **own)
+        return _trial(lab, name, "swarms:search", **settings)
+    return _trial(lab, f"{name}-clamp-{clamp:.4f}", "swarms:search", clamp=clamp, **settings)

@@ -70,13 +70,17 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
     loop = closed_loop(cell, plant, models, rng, plan)
     cases = [_case(loop, scenario, model) for model in MODELS]
     curves = _curves(loop, scenario) if run == 0 else {}
-    return {"cases": cases, "curves": curves, "failures": [str(one) for one in loop.failures]}
+    return {
+        "cases": cases,
+        "curves": curves,
+        "failures": [str(failure) for failure in loop.failures],
+    }
 
 
 def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
     """Return what tables and claims need of one model in one scenario."""
-    run, true = (_found(loop, scenario, name, CIRCLE) for name in (model, "reference"))
-    step = _found(loop, scenario, model, STEP)
+    run, true = (_run_of(loop, scenario, name, CIRCLE) for name in (model, "reference"))
+    step = _run_of(loop, scenario, model, STEP)
     assert run.trace is not None
     assert true.trace is not None
     assert step.step is not None
@@ -103,7 +107,7 @@ def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
     }
 
 
-def _found(loop: ClosedLoop, scenario: str, model: str, task: str) -> ControlRun:
+def _run_of(loop: ClosedLoop, scenario: str, model: str, task: str) -> ControlRun:
     run = loop.find(MODELS[model], SCENARIOS[scenario], task)
     assert run is not None, (scenario, model, task)
     return run
@@ -119,14 +123,14 @@ def _curves(loop: ClosedLoop, scenario: str) -> Mapping[str, Any]:
     """Return thinned time series of the first three joints, by scenario and model."""
     curves: dict[str, Any] = {}
     for model in MODELS:
-        trace = _found(loop, scenario, model, CIRCLE).trace
+        trace = _run_of(loop, scenario, model, CIRCLE).trace
         assert trace is not None
-        kept = slice(None, None, max(1, trace.t.size // DRAWN))
+        drawn = slice(None, None, max(1, trace.t.size // DRAWN))
         curves[f"{scenario} {model}"] = {
-            "t": trace.t[kept].tolist(),
-            "tau": np.round(trace.tau[kept, :3], 6).tolist(),
-            "energy": np.round(trace.energy[kept, :3], 6).tolist(),
-            "tip": np.round(trace.tip[kept], 7).tolist(),
-            "tip_reference": np.round(trace.tip_reference[kept], 7).tolist(),
+            "t": trace.t[drawn].tolist(),
+            "tau": np.round(trace.tau[drawn, :3], 6).tolist(),
+            "energy": np.round(trace.energy[drawn, :3], 6).tolist(),
+            "tip": np.round(trace.tip[drawn], 7).tolist(),
+            "tip_reference": np.round(trace.tip_reference[drawn], 7).tolist(),
         }
     return curves

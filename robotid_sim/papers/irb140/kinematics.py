@@ -138,15 +138,15 @@ def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     robot = load_robot(ROBOT)
     rng = named_stream(seed, ROOT, "kinematics")
     q = rng.uniform(robot.limits.lower, robot.limits.upper, (poses, robot.dof))
-    own = np.array([jacobian(pose + HOME) for pose in q])
+    paper = np.array([jacobian(pose + HOME) for pose in q])
     urdf = np.array([tip_jacobian(robot, pose) for pose in q])
-    kappa, kappa_urdf = np.linalg.cond(own), np.linalg.cond(urdf)
+    kappa, kappa_urdf = np.linalg.cond(paper), np.linalg.cond(urdf)
     regular = kappa <= SINGULAR
     apart = position(q + HOME) - tip_position(robot, q)
     return {
         "poses": poses,
         "position": 1e3 * float(np.linalg.norm(apart, axis=1).max()),
-        "jacobian": float(np.abs(own - urdf).max()),
+        "jacobian": float(np.abs(paper - urdf).max()),
         "kappa": np.quantile(kappa, (0.0, 0.5, 1.0)).tolist(),
         "kappa_difference": float(np.abs(kappa / kappa_urdf - 1.0)[regular].max()),
         "singular": float(1.0 - regular.mean()),

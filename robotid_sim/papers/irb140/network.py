@@ -153,9 +153,9 @@ def _poses(
     lower, upper = region_of(half_width, robot)
     drawn = rng.uniform(lower, upper, (samples, robot.dof))
     jacobians = np.array([tip_jacobian(robot, pose) for pose in drawn])
-    kept = np.linalg.cond(jacobians) <= SINGULAR
-    q = drawn[kept]
-    return q, tip_position(robot, q), float(1.0 - kept.mean())
+    regular = np.linalg.cond(jacobians) <= SINGULAR
+    q = drawn[regular]
+    return q, tip_position(robot, q), float(1.0 - regular.mean())
 
 
 def _scaled(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
@@ -165,7 +165,7 @@ def _scaled(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
     return (values - low) / unit - largest, unit
 
 
-Parts = tuple[tuple[Float2D, Float2D], tuple[Float2D, Float2D]]
+TrainingParts = tuple[tuple[Float2D, Float2D], tuple[Float2D, Float2D]]
 
 
 def _distances(predict: Any, x: Float2D, y: Float2D, millimeters: Float1D) -> Float1D:
@@ -174,7 +174,7 @@ def _distances(predict: Any, x: Float2D, y: Float2D, millimeters: Float1D) -> Fl
 
 
 def _by_lbfgs(
-    chosen: Network, parts: Parts, millimeters: Float1D, iterations: int, state: int
+    chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
 ) -> tuple[Any, list[list[float]]]:
     """Train in chunks until the validation error rises; the last state is near the best."""
     from sklearn.neural_network import MLPRegressor
@@ -203,7 +203,7 @@ def _by_lbfgs(
 
 
 def _by_gradient_steps(
-    chosen: Network, parts: Parts, millimeters: Float1D, iterations: int, state: int
+    chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
 ) -> tuple[Any, list[list[float]]]:
     """Train by back-propagation in batches, with scikit-learn's early stopping."""
     from sklearn.neural_network import MLPRegressor

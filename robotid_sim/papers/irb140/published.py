@@ -5,12 +5,6 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.model.catalog import published_print
 
-CITATION = (
-    "Fazilat, Zioui (2025), Quantum Particle Swarm Optimization (QPSO)-Based Enhanced Dynamic "
-    "Model Parameters Identification for an Industrial Robotic Arm, Mathematics 13(16), 2631, "
-    "doi:10.3390/math13162631"
-)
-
 ROOT = "irb140-qpso"
 """Name of the paper and of its random streams."""
 
@@ -31,10 +25,6 @@ MAPE = {"QPSO": (0.43, 0.76), "PSO": (2.94, 4.66)}
 """Mean absolute percentage errors that the text states: centers of mass, inertia [%]."""
 FITNESS = {"QPSO": (1.02, 0.923), "PSO": (2.09, 0.901)}
 """Mean and standard deviation of the final fitness over 30 runs."""
-CONVERGED = {"QPSO": 32, "PSO": 47}
-"""Iterations until convergence."""
-TIME_PER_ITERATION = -7.9
-"""QPSO's time per iteration against PSO's [%]."""
 TRACKING = {
     ("nominal", "reference"): (0.577, 0.599, 1.85, 0.0899),
     ("nominal", "PSO"): (0.462, 0.499, 1.69, 0.0607),

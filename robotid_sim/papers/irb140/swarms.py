@@ -51,7 +51,7 @@ _PSO = setting("fazilat-2025-pso")
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class SwarmReading:
     """A swarm with its options, as a table names it."""
 
     label: str
@@ -59,39 +59,39 @@ class Method:
     options: Mapping[str, Any]
 
 
-METHODS: Mapping[str, Method] = MappingProxyType(
+METHODS: Mapping[str, SwarmReading] = MappingProxyType(
     {
-        "pso": Method("PSO, w .99, clamped", _PSO.method, {**_PSO.options, **_CLAMPED}),
-        "pso-literal": Method(
+        "pso": SwarmReading("PSO, w .99, clamped", _PSO.method, {**_PSO.options, **_CLAMPED}),
+        "pso-literal": SwarmReading(
             "PSO, w .99, as printed (no clamp, no walls)",
             _PSO.method,
             {**_PSO.options, "velocity_limit": float("inf"), "bounds": "none"},
         ),
-        "pso-decreasing": Method(
+        "pso-decreasing": SwarmReading(
             "PSO, w .99 to .4 (eq. 18), clamped",
             "ldw-pso",
             {**_PRINTED, "w_start": 0.99, "w_end": 0.4, **_CLAMPED},
         ),
-        "pso-constricted": Method(
+        "pso-constricted": SwarmReading(
             "PSO, w .73, c 1.5 (Clerc, Kennedy)", "pso", {"population": PARTICLES}
         ),
-        "qubit": Method("QPSO, qubits, expectation, w .99", _QUBIT.method, _QUBIT.options),
-        "qubit-decreasing": Method(
+        "qubit": SwarmReading("QPSO, qubits, expectation, w .99", _QUBIT.method, _QUBIT.options),
+        "qubit-decreasing": SwarmReading(
             "QPSO, qubits, expectation, w .99 to .4",
             _QUBIT.method,
             {**_QUBIT.options, "w_end": 0.4},
         ),
-        "qubit-bits": Method(
+        "qubit-bits": SwarmReading(
             "QPSO, 12 measured qubits a parameter",
             _QUBIT.method,
             {**_QUBIT.options, "reading": "bits"},
         ),
-        "qubit-single": Method(
+        "qubit-single": SwarmReading(
             "QPSO, one measured qubit a parameter (literal)",
             _QUBIT.method,
             {**_QUBIT.options, "reading": "bits", "bits": 1},
         ),
-        "delta-well": Method(
+        "delta-well": SwarmReading(
             "QPSO, delta well (Sun et al.)", "qpso-delta", {"population": PARTICLES}
         ),
     }
@@ -140,14 +140,14 @@ class ParameterDistance:
         return np.asarray(((X - self.target) ** 2).sum(axis=1) + factor * (outside**2).sum(axis=1))
 
 
-def clamped(method: Method, share: float) -> Method:
+def clamped(method: SwarmReading, share: float) -> SwarmReading:
     """Return a method whose steps are at most a share of the range that its particles fly in.
 
     The range is the box, or for qubits the quarter turn of their angle.
     """
     unit = QUARTER if method.optimizer == _QUBIT.method else 1.0
     options = {**method.options, "velocity_limit": share * unit}
-    return Method(method.label, method.optimizer, options)
+    return SwarmReading(method.label, method.optimizer, options)
 
 
 def search(
@@ -186,20 +186,20 @@ def search(
     names = [ROOT, method, scaling, f"{half_width:g}"]
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
     streams = (named_stream(seed, *names, f"run {run}") for run in range(runs))
-    found = [_run(chosen, scaling, half_width, rng) for rng in streams]
-    keys = [key for key in found[0] if key != "evaluations"]
-    collected: dict[str, Any] = {key: [one[key] for one in found] for key in keys}
-    return {**collected, "evaluations": found[0]["evaluations"]}
+    rows = [_run(chosen, scaling, half_width, rng) for rng in streams]
+    keys = [key for key in rows[0] if key != "evaluations"]
+    collected: dict[str, Any] = {key: [row[key] for row in rows] for key in keys}
+    return {**collected, "evaluations": rows[0]["evaluations"]}
 
 
 def _run(
-    method: Method, scaling: Scaling, half_width: float, rng: np.random.Generator
+    method: SwarmReading, scaling: Scaling, half_width: float, rng: np.random.Generator
 ) -> dict[str, Any]:
     reference = parameter_vector("reference")
     cost = ParameterDistance(reference, half_width, scaling, ITERATIONS)
     optimizer = OPTIMIZERS.build(method.optimizer, **method.options)
     began = time.process_time()  # other processes do not count
-    found = minimize(
+    best = minimize(
         cost,
         cost.lower,
         cost.upper,
@@ -208,11 +208,11 @@ def _run(
         rng=rng,
     )
     seconds = time.process_time() - began
-    curve = found.history[:, 1]
-    estimate = found.x * reference if scaling == "relative" else found.x
+    curve = best.history[:, 1]
+    estimate = best.x * reference if scaling == "relative" else best.x
     com, inertia = mape(estimate, reference)
     return {
-        "cost": found.fun,
+        "cost": best.fun,
         "mape_com": com,
         "mape_inertia": inertia,
         "converged": int(np.argmax(curve - curve[-1] <= CLOSE * (curve[0] - curve[-1]))) + 1,
@@ -221,5 +221,5 @@ def _run(
         "seconds": seconds,
         "estimate": estimate.tolist(),
         "curve": curve.tolist(),
-        "evaluations": found.nfev,
+        "evaluations": best.nfev,
     }

@@ -1,10 +1,21 @@
 """Tables 1 to 4 of the paper, with our columns beside the printed ones."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from robotid_sim.papers.irb140.campaign import (
+    AS_SET,
+    EQUAL_SHARES,
+    EQUAL_STEPS,
+    SEARCH_CASES,
+    STEP_KEYS,
+    QuantumResults,
+)
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
+from robotid_sim.papers.irb140.measurements import pair_ratio
 from robotid_sim.papers.irb140.network import NETWORKS
 from robotid_sim.papers.irb140.published import (
     COM,
@@ -18,43 +29,32 @@ from robotid_sim.papers.irb140.published import (
     mape,
     parameter_vector,
 )
-from robotid_sim.papers.irb140.results import (
-    AS_SET,
-    BOX,
-    CASES,
-    EQUAL_SHARES,
-    EQUAL_STEPS,
-    STEP_KEYS,
-    Results,
-)
-from robotid_sim.papers.irb140.search_verdicts import pair_ratio
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.irb140.torque import CLASSICAL, SEARCHES
+from robotid_sim.papers.tables import CellColumns, table_of
 from robotid_sim.section import Table, number
 
+SearchCase = tuple[str, str, float]
+"""Swarm, scaling and half width of the box."""
 
-def table_2(results: Results) -> Table:
+
+def table_2(results: QuantumResults) -> Table:
     """Return Table 2 beside what uniform density makes of our meshes."""
     rows = []
     reference = results.reference.reshape(len(LINKS), -1)
     masses = (35.0, 25.0, 18.0)
     for k, link in enumerate(LINKS):
-        ours = results.cad["links"][link]
-        rows.append((f"m{k + 1}", "kg", number(masses[k]), number(ours["mass"])))
-        values = (*ours["com"], *ours["inertia"])
+        solid = results.cad["links"][link]
+        rows.append((f"m{k + 1}", "kg", number(masses[k]), number(solid["mass"])))
+        values = (*solid["com"], *solid["inertia"])
         units = ("m",) * 3 + ("kg m²",) * 6
         parts = zip((*COM, *INERTIA), units, reference[k], values, strict=True)
-        for name, unit, printed, own in parts:
-            rows.append((f"{name}{k + 1}", unit, number(printed), number(round(own, 9) + 0.0)))
-    return Table(
-        columns=("parameter", "unit", "Table 2", "our meshes, uniform density"),
-        rows=tuple(rows),
-        title="Table 2: CAD mass properties",
-        text_columns=2,
-    )
+        for name, unit, printed, ours in parts:
+            rows.append((f"{name}{k + 1}", unit, number(printed), number(round(ours, 9) + 0.0)))
+    return Table((), tuple(rows), name="table-2-cad")
 
 
-def table_3(results: Results) -> Table:
+def table_3(results: QuantumResults) -> Table:
     """Return Table 3: reference, printed estimates, and our median runs."""
     columns = {
         "QPSO, printed": parameter_vector("QPSO"),
@@ -70,111 +70,80 @@ def table_3(results: Results) -> Table:
     for label, k in (("MAPE, centers of mass", 0), ("MAPE, inertia", 1)):
         errors = (number(mape(values, results.reference)[k]) for values in columns.values())
         rows.append((label, "%", "0", *errors))
-    return Table(
-        columns=("parameter", "unit", "reference", *columns),
-        rows=tuple(rows),
-        title="Table 3: reference and estimates; of ours, the run with the median cost",
-        text_columns=2,
-    )
+    return Table((), tuple(rows), name="table-3-parameters")
 
 
-def search_table(results: Results) -> Table:
+def search_table(results: QuantumResults) -> Table:
     """Return all readings of the two swarms on both scalings and boxes."""
+
+    def of(case: SearchCase, name: str, average: Callable[[Any], Any], digits: int) -> str:
+        return number(float(average(results.search(case[0], name, *case[1:]))), digits)
+
+    columns: CellColumns = {
+        "swarm": lambda case: METHODS[case[0]].label,
+        "p over reference or raw": lambda case: case[1],
+        "box": lambda case: f"± {100.0 * case[2]:g} %",
+        "mean cost": lambda case: of(case, "cost", np.mean, 3),
+        "std": lambda case: of(case, "cost", np.std, 2),
+        "MAPE of centers of mass [%]": lambda case: of(case, "mape_com", np.mean, 3),
+        "MAPE of inertia [%]": lambda case: of(case, "mape_inertia", np.mean, 3),
+        "iterations to 1 %": lambda case: of(case, "converged", np.median, 3),
+        "last gain at": lambda case: of(case, "last_gain", np.median, 3),
+        "farthest from the middle [boxes]": lambda case: of(case, "reach", np.max, 2),
+        "evaluations": lambda case: results.grid.runs(case[0], case[1:])[0]["evaluations"],
+        "processor time an iteration [us]": lambda case: number(
+            1e6 * float(np.median(results.search(case[0], "seconds", *case[1:]))) / 150.0, 3
+        ),
+    }
+    table = table_of("searches", SEARCH_CASES, columns, text_columns=3)
     rows = []
-    for method, scaling, box in CASES:
-        found = results.search(method, scaling, box)
-        rows.append(
-            (
-                METHODS[method].label,
-                scaling,
-                f"± {100.0 * box:g} %",
-                number(float(np.mean(found["cost"])), 3),
-                number(float(np.std(found["cost"])), 2),
-                number(float(np.mean(found["mape_com"])), 3),
-                number(float(np.mean(found["mape_inertia"])), 3),
-                number(float(np.median(found["converged"])), 3),
-                number(float(np.median(found["last_gain"])), 3),
-                number(float(np.max(found["reach"])), 2),
-                str(found["evaluations"]),
-                number(1e6 * float(np.median(found["seconds"])) / 150.0, 3),
-            )
-        )
     for name, (com, moment) in MAPE.items():
         mean, std = FITNESS[name]
         lead = (f"{name}, printed", "-", "-", number(mean), number(std), number(com))
         rows.append((*lead, number(moment), *("-",) * 5))
-    columns = ("swarm", "p over reference or raw", "box", "mean cost", "std")
-    errors = ("MAPE of centers of mass [%]", "MAPE of inertia [%]", "iterations to 1 %")
-    more = (
-        "last gain at",
-        "farthest from the middle [boxes]",
-        "evaluations",
-        "processor time an iteration [us]",
-    )
-    return Table(
-        columns=(*columns, *errors, *more),
-        rows=tuple(rows),
-        title="The search of eq. (20), all readings",
-        text_columns=3,
-    )
+    return replace(table, rows=(*table.rows, *rows))
 
 
-def clamp_table(results: Results) -> Table:
+def clamp_table(results: QuantumResults) -> Table:
     """Return both swarms by their clamps, and what PSO's values are over QPSO's."""
     kinds = {"as in all other searches": (AS_SET,), "equal shares of the ranges": EQUAL_SHARES,
              "equal steps in the middle of the box": EQUAL_STEPS}  # fmt: skip
     rows = []
     for kind, pairs in kinds.items():
         for pair in pairs:
-            found = [results.clamps[m, c] for m, c in zip(("pso", "qubit"), pair, strict=True)]
+            swarms = list(zip(("pso", "qubit"), pair, strict=True))
             cells = [number(clamp, 3) for clamp in pair]
-            cells += [number(float(np.mean(one["mape_com"])), 3) for one in found]
+            cells += [number(float(results.clamped(*s, "mape_com").mean()), 3) for s in swarms]
             for key in ("mape_com", "mape_inertia", "cost", "converged"):
                 value, interval = pair_ratio(results, pair, key)
                 spread = "" if interval is None else f" ({interval[0]:.2f} … {interval[1]:.2f})"
                 cells.append(f"{value:.2f}{spread}")
-            cells += [number(float(np.median(one["converged"])), 3) for one in found]
+            cells += [number(float(np.median(results.clamped(*s, "converged"))), 3) for s in swarms]
             rows.append((kind, *cells))
-    swarms = ("PSO", "QPSO")
-    ratios = ("MAPE", "MAPE of inertia", "cost", "iterations")
-    return Table(
-        columns=(
-            "clamps",
-            *(f"{swarm}'s clamp" for swarm in swarms),
-            *(f"{swarm}'s MAPE [%]" for swarm in swarms),
-            *(f"ratio: {what} (95 %)" for what in ratios),
-            *(f"{swarm}'s iterations" for swarm in swarms),
-        ),
-        rows=tuple(rows),
-        title=f"Clamps as shares of the ranges, w = .99, box of ± {100.0 * BOX:g} %; MAPE of the "
-        "centers of mass; ratios: PSO's over QPSO's",
-    )
+    return Table((), tuple(rows), name="clamps")
 
 
-def kinematics_table(results: Results) -> Table:
+def kinematics_table(results: QuantumResults) -> Table:
     """Return how far the paper's kinematics are from the URDF's."""
-    found = results.kinematics
-    least, median, most = found["kappa"]
+    compared = results.kinematics
+    least, median, most = compared["kappa"]
     rows = (
-        ("closed-form position: largest distance from the URDF's", "mm", found["position"]),
+        ("closed-form position: largest distance from the URDF's", "mm", compared["position"]),
         ("Jacobian of eq. (4)-(6): largest difference of an entry", "m or rad a rad",
-         found["jacobian"]),
+         compared["jacobian"]),
         ("kappa(J): smallest", "-", least),
         ("kappa(J): median", "-", median),
         ("kappa(J): largest", "-", most),
         ("kappa(J): largest relative difference from the URDF's, up to 1000", "-",
-         found["kappa_difference"]),
-        ("poses with kappa(J) above 1000", "%", 100.0 * found["singular"]),
+         compared["kappa_difference"]),
+        ("poses with kappa(J) above 1000", "%", 100.0 * compared["singular"]),
     )  # fmt: skip
     return Table(
-        columns=("what", "unit", "value"),
-        rows=tuple((what, unit, number(value, 3)) for what, unit, value in rows),
-        title=f"The paper's kinematics against the URDF's, {found['poses']} random poses",
-        text_columns=2,
+        (), tuple((what, unit, number(value, 3)) for what, unit, value in rows), name="kinematics"
     )
 
 
-def table_4(results: Results) -> Table:
+def table_4(results: QuantumResults) -> Table:
     """Return Table 4 beside the joint step of our loop."""
     rows = []
     for scenario in SCENARIOS:
@@ -182,22 +151,17 @@ def table_4(results: Results) -> Table:
             cells = []
             for k, key in enumerate(STEP_KEYS):
                 values = results.step(scenario, model, key)
-                known = values[np.isfinite(values)]
+                reached = values[np.isfinite(values)]
                 factor = 100.0 if k >= 2 else 1.0
-                own = number(factor * float(known.mean()), 3) if known.size else "never"
-                cells += [number(TRACKING[scenario, model][k]), own]
+                ours = number(factor * float(reached.mean()), 3) if reached.size else "never"
+                cells += [number(TRACKING[scenario, model][k]), ours]
             rows.append((scenario, model, *cells))
     names = ("rise time [s]", "settling time [s]", "overshoot [%]", "steady-state error [%]")
-    columns = [f"{name}, {who}" for name in names for who in ("printed", "ours")]
-    return Table(
-        columns=("scenario", "model", *columns),
-        rows=tuple(rows),
-        title="Table 4: step-like start (ours: a joint step; the paper does not define it)",
-        text_columns=2,
-    )
+    [f"{name}, {who}" for name in names for who in ("printed", "ours")]
+    return Table((), tuple(rows), name="table-4-tracking")
 
 
-def loop_table(results: Results) -> Table:
+def loop_table(results: QuantumResults) -> Table:
     """Return torque and energy of the circle by model, means over the runs."""
     rows = []
     for scenario in SCENARIOS:
@@ -222,49 +186,36 @@ def loop_table(results: Results) -> Table:
                 )
             )
     joints = ("joint 1", "joint 2", "joint 3")
-    torque = (
+    (
         f"torque difference to the reference's, {when}, {j} [mN m]"
         for when in ("whole lap", f"after {SETTLED:g} s")
         for j in joints
     )
     error = (f"RMS error, {j} [mrad]" for j in joints)
-    columns = ("energy of joint 2, absolute [J]", "signed [J]", "torque rate of joint 2 [N m/s]")
-    return Table(
-        columns=("scenario", "model", *torque, *columns, *error),
-        rows=tuple(rows),
-        title=f"The circle of {results.lap:.0f} s under sliding-mode control, means over the runs "
-        "(nominal: one)",
-        text_columns=2,
-    )
+    return Table((), tuple(rows), name="closed-loop")
 
 
-def network_table(results: Results) -> Table:
+def network_table(results: QuantumResults) -> Table:
     """Return the errors of all networks."""
     rows = [("printed", "-", "-", *(number(v) for v in NETWORK), "-", "-", "40000", "1")]
-    for name, runs in results.networks.items():
-        own, found = NETWORKS[name], runs[0]
-        cells = (np.mean([run[key] for run in runs]) for key in ("train", "validation", "worst"))
+    for name, network in NETWORKS.items():
+        first = results.grid.runs(name, "network")[0]
+        errors = [results.network(key, name) for key in ("train", "validation", "worst")]
         rows.append(
             (
-                own.label,
-                own.region,
-                f"{found['curve'][-1][0]:.0f}",
-                *(number(float(v), 3) for v in cells),
-                f"{100.0 * found['excluded']:.2g} %",
-                str(found["samples"]),
-                str(len(runs)),
+                network.label,
+                network.region,
+                f"{first['curve'][-1][0]:.0f}",
+                *(number(float(error.mean()), 3) for error in errors),
+                f"{100.0 * first['excluded']:.2g} %",
+                str(first["samples"]),
+                str(errors[0].size),
             )
         )
-    columns = ("network", "region", "iterations or epochs", "training [mm]", "validation [mm]")
-    return Table(
-        columns=(*columns, "worst [mm]", "poses left out", "samples", "runs"),
-        rows=tuple(rows),
-        title="Position error of the network (mean distance; means over the runs)",
-        text_columns=2,
-    )
+    return Table((), tuple(rows), name="network")
 
 
-def torque_table(results: Results) -> Table:
+def torque_table(results: QuantumResults) -> Table:
     """Return classical estimators and swarms on torque data."""
     rows = []
     for name in (*CLASSICAL, *SEARCHES):
@@ -280,23 +231,12 @@ def torque_table(results: Results) -> Table:
                 number(1e3 * float(np.median(results.torque(name, "seconds"))), 3),
             )
         )
-    joints = (f"residual {name} [N m]" for name in results.torques[0]["joints"])
-    columns = ("method", "cost over its minimum", "parameter error / std of WLS")
-    return Table(
-        columns=(*columns, *joints, "evaluations", "time [ms]"),
-        rows=tuple(rows),
-        title="The same swarms on torques from the engine, medians over the logs",
-    )
+    (f"residual {name} [N m]" for name in results.joints)
+    return Table((), tuple(rows), name="torque-data")
 
 
-def csv_tables(results: Results) -> Iterator[tuple[str, Table]]:
-    """Yield the stem of a file and its table."""
-    yield "table-2-cad", table_2(results)
-    yield "table-3-parameters", table_3(results)
-    yield "searches", search_table(results)
-    yield "clamps", clamp_table(results)
-    yield "kinematics", kinematics_table(results)
-    yield "table-4-tracking", table_4(results)
-    yield "closed-loop", loop_table(results)
-    yield "network", network_table(results)
-    yield "torque-data", torque_table(results)
+def all_tables(results: QuantumResults) -> tuple[Table, ...]:
+    """Return all tables of the page."""
+    builders = (table_2, table_3, table_4, search_table, clamp_table, kinematics_table, loop_table,
+                network_table, torque_table)  # fmt: skip
+    return tuple(table(results) for table in builders)

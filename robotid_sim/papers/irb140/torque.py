@@ -48,18 +48,20 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
         standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
         ``seconds``; ``base_parameters``; ``torque`` (RMS per joint [N m]); ``joints``.
     """
-    own = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
-    config = StudyConfig(seed=own, robot=RobotConfig(tip=TIP), control=ControlConfig(enabled=False))
+    log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
+    config = StudyConfig(
+        seed=log_seed, robot=RobotConfig(tip=TIP), control=ControlConfig(enabled=False)
+    )
     plant = build_robot(ROBOT, config.robot)
     setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
     nominal, basis, streams = setup.nominal, setup.basis, setup.streams
     designs = design(nominal, basis, setup.excitation, streams("design"))
     log = simulate(setup.cell, designs.trajectories[0], streams("measure"))
-    found = identify(log, nominal, basis, setup.fit, streams("identify"))
-    true = found.basis.of(plant.parameters())
-    estimates = {one.estimator: one for one in found.estimates}
+    identification = identify(log, nominal, basis, setup.fit, streams("identify"))
+    true = identification.basis.of(plant.parameters())
+    estimates = {estimate.estimator: estimate for estimate in identification.estimates}
     std = estimates["wls"].std
-    problem = found.problem
+    problem = identification.problem
     for name in SEARCHES:
         method = METHODS[name]
         estimator = ESTIMATORS.build(
@@ -72,8 +74,8 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
         rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
         estimates[name] = estimator.fit(problem, rng)
     return {
-        "estimates": {name: _row(one, true, std) for name, one in estimates.items()},
-        "base_parameters": len(found.basis.names),
+        "estimates": {name: _row(estimate, true, std) for name, estimate in estimates.items()},
+        "base_parameters": len(identification.basis.names),
         "torque": rms(problem.by_joint(problem.y)).tolist(),
         "joints": list(plant.joint_names),
     }
@@ -100,8 +102,8 @@ def visible_directions() -> tuple[int, int]:
     width = parameters.N_INERTIAL
     columns = []
     for k in range(len(LINKS)):
-        own = parameters.inertial_slice(k)
-        mass, com, central = inertia.unpack(published.phi[own])
+        link = parameters.inertial_slice(k)
+        mass, com, central = inertia.unpack(published.phi[link])
         start = np.concatenate([com, central[np.triu_indices(3)]])
         for step in np.eye(start.size):
             ends = (_packed(mass, start + sign * 0.5 * step) for sign in (1.0, -1.0))
@@ -128,10 +130,10 @@ def cad_step() -> dict[str, Any]:
         By link: ``volume`` [l], ``mass`` [kg], ``com`` [m], ``inertia`` about the center of mass
         (Ixx, Ixy, Ixz, Iyy, Iyz, Izz [kg m^2]); ``density`` [kg/m^3].
     """
-    made = inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS)
+    solids = inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS)
     frames = published_parameters(ROBOT).frames
     rows = {}
-    by_name = {link.name: link for link in made.links}
+    by_name = {link.name: link for link in solids.links}
     for name, frame in zip(LINKS, frames, strict=True):
         link = by_name[name]
         mass, com, central = inertia.unpack(inertia.transformed(link.phi, np.linalg.inv(frame)))
@@ -141,7 +143,7 @@ def cad_step() -> dict[str, Any]:
             "com": com.tolist(),
             "inertia": central[np.triu_indices(3)].tolist(),
         }
-    volume = sum(link.volume for link in made.links)
+    volume = sum(link.volume for link in solids.links)
     return {
         "links": rows,
         "density": TOTAL_MASS / volume,

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.campaign.trials import Trial
+from robotid_sim.arrays import Float2D
+from robotid_sim.campaign import Trial
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
 
@@ -22,27 +23,34 @@ ITERATIONS, QUICK_ITERATIONS = 200, 30
 """Of the design for six joints."""
 
 
+THREE, SIX = "joints 1-3", "six joints"
+"""Cases of the grid: the searches with the truth of Table 2, and the experiment in the engine."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Results:
+class RwpsoResults:
     """Everything that tables, figures and claims are made of."""
 
     arm: FirstThree
     designs: Mapping[int, Mapping[str, Any]]
     """What `excitation.design` returns, for 3 and 6 joints."""
-    searched: Sequence[Mapping[str, Any]]
-    """What `searches.search_run` returns, run by run."""
+    grid: RunGrid
+    """By case and method: `THREE` with what `searches.search_run` returns of a method, `SIX` with
+    what `cell.experiment` returns of an estimator."""
+    deviations: Float2D
+    """Standard deviations of Table 2's parameters by WLS, run by run, shape (R, 21)."""
     cell: Sequence[Mapping[str, Any]]
     """What `cell.experiment` returns, run by run; curves with the first."""
     ranks: Mapping[str, int]
     """Numbers of base parameters."""
 
-    def of_search(self, method: str, key: str) -> Float2D:
-        """Return a result of the searches on joints 1 to 3 for all runs, shape (R, ...)."""
-        return np.array([run["methods"][method][key] for run in self.searched])
+    def three(self, method: str, name: str) -> Float2D:
+        """Return a result of a search on joints 1 to 3 for all runs, shape (R, ...)."""
+        return self.grid.values(method, name, THREE)
 
-    def of_cell(self, method: str, key: str) -> Float2D:
-        """Return a result of the estimators on six joints for all runs, shape (R, ...)."""
-        return np.array([run["estimates"][method][key] for run in self.cell])
+    def six(self, method: str, name: str) -> Float2D:
+        """Return a result of an estimator on six joints for all runs, shape (R, ...)."""
+        return self.grid.values(method, name, SIX)
 
     def filter_errors(self, name: str, where: str) -> Float2D:
         """Return the errors of a filtered torque for all runs, shape (R, 6) [N m]."""
@@ -50,18 +58,18 @@ class Results:
 
     def parameter_errors(self, method: str) -> Float2D:
         """Return the errors of Table 2's parameters over their deviation by WLS, (R, 21)."""
-        std = np.array([run["std"] for run in self.searched])
-        return np.asarray((self.of_search(method, "parameters") - self.arm.true) / std)
+        errors = self.three(method, "parameters") - self.arm.true
+        return np.asarray(errors / self.deviations)
 
-    def unseen_gains(self, method: str) -> Float2D:
-        """Return the gain of WLS-RWPSO in noise-free RMS on unseen motion, shape (R, 3) [%]."""
-        ours, other = (self.of_search(m, "unseen_rms") for m in ("WLS-RWPSO", method))
+    def gains(self, method: str, name: str = "measured_rms", case: str = SIX) -> Float2D:
+        """Return the gain of WLS-RWPSO in RMS over a method on unseen motion, (R, joints) [%]."""
+        ours, other = (self.grid.values(m, name, case) for m in ("WLS-RWPSO", method))
         return np.asarray(100.0 * (1.0 - ours / other))
 
-    def gains(self, method: str) -> Float2D:
-        """Return the gain of WLS-RWPSO over a method on the verification trajectory, (R, 6) [%]."""
-        ours, other = (self.of_cell(m, "measured_rms") for m in ("WLS-RWPSO", method))
-        return np.asarray(100.0 * (1.0 - ours / other))
+    def above(self, method: str, reference: str) -> float:
+        """Return the mean training RMS of a method over that of another, less one [%]."""
+        means = (self.grid.mean(m, "fitness", THREE) for m in (method, reference))
+        return float(100.0 * (np.divide(*means) - 1.0))
 
 
 def base_ranks() -> dict[str, int]:
@@ -75,19 +83,22 @@ def base_ranks() -> dict[str, int]:
     }
 
 
-def run_campaign(lab: Lab) -> Results:
+def run_campaign(lab: Lab) -> RwpsoResults:
     """Run what is not finished of all trials and return their results."""
     designs = _designs(lab)
-    quick_runs = (QUICK_RUNS, QUICK_CELL_RUNS)
-    counts = [lab.runs_of(n, q) for n, q in zip((RUNS, CELL_RUNS), quick_runs, strict=True)]
-    searches = _trials("search", "searches:search_run", designs[3], counts[0], lab.seed)
-    cell = _trials("cell", "cell:experiment", designs[6], counts[1], lab.seed)
-    found = lab.run("search and experiment", [*cell, *searches])
-    return Results(
+    runs, cell_runs = lab.runs_of(RUNS, QUICK_RUNS), lab.runs_of(CELL_RUNS, QUICK_CELL_RUNS)
+    searches = _trials("search", "searches:search_run", designs[3], runs, lab.seed)
+    experiments = _trials("cell", "cell:experiment", designs[6], cell_runs, lab.seed)
+    results = lab.run("search and experiment", [*experiments, *searches])
+    cell, searched = results[: len(experiments)], results[len(experiments) :]
+    rows = [((THREE, m), row) for run in searched for m, row in run["methods"].items()]
+    rows += [((SIX, m), row) for run in cell for m, row in run["estimates"].items()]
+    return RwpsoResults(
         arm=FirstThree.from_catalog(),
         designs=designs,
-        searched=found[len(cell) :],
-        cell=found[: len(cell)],
+        grid=RunGrid.of(rows),
+        deviations=np.array([run["std"] for run in searched]),
+        cell=cell,
         ranks=base_ranks(),
     )
 
@@ -114,8 +125,3 @@ def _trials(
         Trial(f"{name}-run-{k}", f"{FUNCTIONS}.{function}", {**paths, "seed": seed, "run": k})
         for k in range(runs)
     ]
-
-
-def above(found: Float1D, reference: Float1D) -> float:
-    """Return the mean of numbers over the mean of others, less one [%]."""
-    return float(100.0 * (np.mean(found) / np.mean(reference) - 1.0))

@@ -10,7 +10,8 @@ from robotid_sim.chart import thinned
 from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.engine.plant import Plant, substeps_for
+from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.substeps import substeps_for
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.experiment.rollout import rollout
@@ -195,20 +196,20 @@ def _curves(
     estimates: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return what Figures 2, 6 and 8 show, thinned."""
-    found: dict[str, Any] = {}
+    curves: dict[str, Any] = {}
     shown = thinned(problems[0].samples, SHOWN)
     for what, problem in zip(("excitation", "verification"), problems, strict=True):
-        found[what] = {"measured": problem.by_joint(problem.y)[shown].T.tolist()}
+        curves[what] = {"measured": problem.by_joint(problem.y)[shown].T.tolist()}
         for name in METHODS:
             predicted = problem.by_joint(problem.W @ np.array(estimates[name]["parameters"]))
-            found[what][name] = predicted[shown].T.tolist()
+            curves[what][name] = predicted[shown].T.tolist()
     log = logs[0]
     assert log.truth is not None
     window = (log.t >= 0.0) & (log.t < 2.0)
     part = thinned(int(window.sum()), SHOWN)
-    found["filters"] = {
+    curves["filters"] = {
         "t": log.t[window][part].tolist(),
         "true": log.truth.tau[window][part].T.tolist(),
         **{name: tau[window][part].T.tolist() for name, tau in filtered[0].items()},
     }
-    return found
+    return curves

@@ -52,7 +52,7 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
     """
     robot = FirstThree.from_catalog().robot if joints == 3 else nominal_six(seed)
     stream = f"{joints} joints"
-    found = optimal_design(
+    best = optimal_design(
         robot,
         base_parameters(robot, FRICTION),
         named_stream(seed, ROBOT, "design", stream),
@@ -64,10 +64,10 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
     )
     unseen = random_feasible(robot, named_stream(seed, ROBOT, "unseen", stream), OPTIONS)
     return {
-        "excitation": found.trajectory.content(),
+        "excitation": best.trajectory.content(),
         "verification": unseen.content(),
-        "condition_of_best_draw": float(np.exp(found.value_before)),
-        "condition": float(np.exp(found.value_after)),
+        "condition_of_best_draw": float(np.exp(best.value_before)),
+        "condition": float(np.exp(best.value_after)),
     }
 
 

@@ -34,7 +34,7 @@ SETTLED = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class BoxedSwarm:
     """A swarm in a box about a least-squares estimate."""
 
     setting: str
@@ -50,24 +50,26 @@ class Method:
 
 
 METHODS = {
-    "LS-PSO": Method("tang-2023-pso", CLAMP, start="LS"),
-    "WLS-PSO": Method("tang-2023-pso", CLAMP),
-    "WLS-RWPSO": Method("tang-2023-rwpso", CLAMP),
-    "WLS-RWPSO, eq. (15) as printed": Method("tang-2023-rwpso", {**CLAMP, "form": "literal"}),
-    "WLS-PSO without clamp and walls": Method("tang-2023-pso", FREE),
-    "WLS-PSO, w = 0.7, c = 1.5": Method("tang-2023-pso", {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}),
-    "WLS-PSO that knows WLS": Method("tang-2023-pso", CLAMP, knows_start=True),
-    "WLS-RWPSO that knows WLS": Method("tang-2023-rwpso", CLAMP, knows_start=True),
-    "WLS-PSO that knows WLS, weighted": Method(
+    "LS-PSO": BoxedSwarm("tang-2023-pso", CLAMP, start="LS"),
+    "WLS-PSO": BoxedSwarm("tang-2023-pso", CLAMP),
+    "WLS-RWPSO": BoxedSwarm("tang-2023-rwpso", CLAMP),
+    "WLS-RWPSO, eq. (15) as printed": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "form": "literal"}),
+    "WLS-PSO without clamp and walls": BoxedSwarm("tang-2023-pso", FREE),
+    "WLS-PSO, w = 0.7, c = 1.5": BoxedSwarm(
+        "tang-2023-pso", {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}
+    ),
+    "WLS-PSO that knows WLS": BoxedSwarm("tang-2023-pso", CLAMP, knows_start=True),
+    "WLS-RWPSO that knows WLS": BoxedSwarm("tang-2023-rwpso", CLAMP, knows_start=True),
+    "WLS-PSO that knows WLS, weighted": BoxedSwarm(
         "tang-2023-pso", CLAMP, knows_start=True, weighted=True
     ),
-    "WLS-RWPSO that knows WLS, weighted": Method(
+    "WLS-RWPSO that knows WLS, weighted": BoxedSwarm(
         "tang-2023-rwpso", CLAMP, knows_start=True, weighted=True
     ),
-    "WLS-PSO, limit 0.05": Method("tang-2023-pso", {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-PSO, limit 0.2": Method("tang-2023-pso", {**CLAMP, "velocity_limit": 0.2}),
-    "WLS-RWPSO, limit 0.05": Method("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-RWPSO, limit 0.2": Method("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.2}),
+    "WLS-PSO, limit 0.05": BoxedSwarm("tang-2023-pso", {**CLAMP, "velocity_limit": 0.05}),
+    "WLS-PSO, limit 0.2": BoxedSwarm("tang-2023-pso", {**CLAMP, "velocity_limit": 0.2}),
+    "WLS-RWPSO, limit 0.05": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.05}),
+    "WLS-RWPSO, limit 0.2": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.2}),
 }
 """The searches, those of the paper first."""
 
@@ -101,7 +103,7 @@ def search_run(
     plain = SquaredFitness.of(reduction, np.ones(problem.dof))
     weighted = SquaredFitness.of(reduction, 1.0 / starts["WLS"].noise_std)
     unseen = stacked(arm, trajectory_of(verification))
-    found: dict[str, Any] = {
+    methods: dict[str, Any] = {
         name: _scored(start.beta, plain, arm, unseen, rows) for name, start in starts.items()
     }
     for name, method in METHODS.items():
@@ -109,11 +111,11 @@ def search_run(
         fitness, center = weighted if method.weighted else plain, starts[method.start].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
-        kept = {"curve": curve.tolist(), "generations": settled_after(curve)}
+        progress = {"curve": curve.tolist(), "generations": settled_after(curve)}
         scores = _scored(best, plain, arm, unseen, rows)
-        found[name] = {**scores, **kept, "gain_over_start": gain}
+        methods[name] = {**scores, **progress, "gain_over_start": gain}
     std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
-    return {"methods": found, "std": std.tolist(), "condition": float(np.linalg.cond(problem.W))}
+    return {"methods": methods, "std": std.tolist(), "condition": float(np.linalg.cond(problem.W))}
 
 
 def noisy_problem(
@@ -134,13 +136,17 @@ def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:
 
 
 def search(
-    method: Method, center: Float1D, fitness: SquaredFitness, rows: int, rng: np.random.Generator
+    method: BoxedSwarm,
+    center: Float1D,
+    fitness: SquaredFitness,
+    rows: int,
+    rng: np.random.Generator,
 ) -> tuple[Float1D, Float1D]:
     """Return the best point of a search and the best fitness of every generation.
 
     Parameters
     ----------
-    method : Method
+    method : BoxedSwarm
         The swarm.
     center : ndarray, shape (b,)
         Center of the box, of which every side is 10 % of the parameter's size to both sides.
@@ -152,7 +158,7 @@ def search(
         Source of randomness.
     """
     chosen, half = setting(method.setting), BOX * np.abs(center)
-    found = minimize(
+    result = minimize(
         fitness,
         center - half,
         center + half,
@@ -161,7 +167,7 @@ def search(
         rng=rng,
         first=center[None] if method.knows_start else None,
     )
-    return found.x, np.sqrt(found.history[:, 1] / rows)
+    return result.x, np.sqrt(result.history[:, 1] / rows)
 
 
 def settled_after(curve: Float1D) -> int:

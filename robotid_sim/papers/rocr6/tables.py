@@ -1,15 +1,17 @@
 """Tables 1 to 3 of the paper beside our numbers, and those behind the verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.papers.rocr6.campaign import Results, above
+from robotid_sim.papers.rocr6.campaign import RwpsoResults
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
 from robotid_sim.papers.rocr6.cell import TORQUE_NOISE
 from robotid_sim.papers.rocr6.model import TABLE_1, TABLE_2, TABLE_3
 from robotid_sim.papers.rocr6.searches import METHODS
+from robotid_sim.papers.statistics import deviation
+from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import Table, number
 
 PAPER_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO")
@@ -24,90 +26,76 @@ def geometry() -> Table:
         (str(k + 1), alpha, f"{a:g}", f"{d:g}", offset)
         for k, (alpha, a, d, offset) in enumerate(TABLE_1)
     )
-    columns = ("link", "α_(i-1) [rad]", "a_(i-1) [m]", "d_i [m]", "offset of θ_i [rad]")
-    return Table(columns=columns, rows=rows, title="Table 1, as printed")
+    return Table((), rows, name="table-1")
 
 
-def parameters(results: Results) -> Table:
+def parameters(results: RwpsoResults) -> Table:
     """Return Table 2: base parameters of joints 1 to 3; the printed values are the truth here."""
     methods = ("LS", "WLS", *PAPER_METHODS)
-    found = {m: results.of_search(m, "parameters") for m in methods}
+    estimates = {m: results.three(m, "parameters") for m in methods}
     basis = results.arm.basis
     rows = []
     for k, (name, printed) in enumerate(TABLE_2.items()):
-        cells = (_spread(found[m][:, k]) for m in methods)
+        cells = (_spread(estimates[m][:, k]) for m in methods)
         rows.append((name, basis.groupings[k], basis.units[k], f"{printed:g}", *cells))
-    columns = ("parameter", "sum", "unit", "published, here the truth", *methods)
-    title = "Table 2: mean ± deviation over the runs"
-    return Table(columns=columns, rows=tuple(rows), title=title, text_columns=3)
+    return Table((), tuple(rows), name="table-2")
 
 
 def _spread(values: Float1D) -> str:
-    deviation = values.std(ddof=1) if values.size > 1 else 0.0
-    return f"{values.mean():.4g} ± {deviation:.1g}"
+    return f"{values.mean():.4g} ± {deviation(values):.1g}"
 
 
-def searches(results: Results) -> Table:
+def searches(results: RwpsoResults) -> Table:
     """Return fitness, generations and errors of every search on joints 1 to 3."""
-    least = results.of_search("WLS", "fitness")
-    rows = []
-    for name in ("LS", "WLS", *METHODS):
-        fitness = results.of_search(name, "fitness")
-        unseen = 1e3 * results.of_search(name, "unseen_rms").mean(axis=0)
-        searched = name in METHODS
-        generations = results.of_search(name, "generations") if searched else None
-        rows.append(
-            (
-                name,
-                "40000" if searched else "0",
-                number(float(fitness.mean()), 6),
-                f"{above(fitness, least):+.4f}",
-                "-" if generations is None else f"{np.median(generations):.0f}",
-                "-" if generations is None else f"{generations.mean():.0f}",
-                *(f"{value:.3g}" for value in unseen),
-            )
-        )
-    columns = (
-        "method",
-        "evaluations",
-        "fitness: training RMS [N m]",
-        "above WLS [%]",
-        "generations to 99 %, median",
-        "mean",
-        *(f"noise-free RMS, {joint} [mN m]" for joint in FIRST_JOINTS),
-    )
-    title = f"Joints 1 to 3, means over {len(results.searched)} runs"
-    return Table(columns=columns, rows=tuple(rows), title=title)
+
+    def generations(method: str, average: Callable[[Float1D], float]) -> str:
+        counts = results.three(method, "generations") if method in METHODS else None
+        return "-" if counts is None else f"{average(counts):.0f}"
+
+    columns: CellColumns = {
+        "method": str,
+        "evaluations": lambda m: 40_000 if m in METHODS else 0,
+        "fitness: training RMS [N m]": lambda m: number(
+            float(results.three(m, "fitness").mean()), 6
+        ),
+        "above WLS [%]": lambda m: f"{results.above(m, 'WLS'):+.4f}",
+        "generations to 99 %, median": lambda m: generations(m, np.median),
+        "mean": lambda m: generations(m, np.mean),
+        **indexed_columns(
+            [f"noise-free RMS, {joint} [mN m]" for joint in FIRST_JOINTS],
+            lambda m: [f"{v:.3g}" for v in 1e3 * results.three(m, "unseen_rms").mean(axis=0)],
+        ),
+    }
+    f"Joints 1 to 3, means over {len(results.deviations)} runs"
+    return table_of("searches", ("LS", "WLS", *METHODS), columns)
 
 
-def residuals(results: Results) -> Table:
+def residuals(results: RwpsoResults) -> Table:
     """Return Table 3: RMS of the validation residuals, published and ours."""
     rows = [(f"{m}, published", *_rounded(TABLE_3[m])) for m in PAPER_METHODS]
-    rows += [(m, *_rounded(results.of_cell(m, "measured_rms").mean(axis=0))) for m in ESTIMATORS]
+    rows += [(m, *_rounded(results.six(m, "measured_rms").mean(axis=0))) for m in ESTIMATORS]
     rows.append(("noise of the torque, given", *_rounded(TORQUE_NOISE)))
-    title = "Table 3: RMS of measured less predicted torque on the verification trajectory [N m]"
-    return Table(columns=("method", *JOINTS), rows=tuple(rows), title=title)
+    return Table((), tuple(rows), name="table-3")
 
 
-def true_residuals(results: Results) -> Table:
+def true_residuals(results: RwpsoResults) -> Table:
     """Return the same against the true torque, which only a simulation knows."""
     rows = tuple(
-        (m, *_rounded(results.of_cell(m, "true_rms").mean(axis=0)), str(_evaluations(results, m)))
+        (m, *_rounded(results.six(m, "true_rms").mean(axis=0)), str(_evaluations(results, m)))
         for m in ESTIMATORS
     )
-    title = "RMS of true less predicted torque on the verification trajectory [N m]"
-    return Table(columns=("method", *JOINTS, "evaluations"), rows=rows, title=title)
+    return Table((), rows, name="table-3-true")
 
 
-def _evaluations(results: Results, method: str) -> int:
-    return int(results.of_cell(method, "evaluations")[0]) if "PSO" in method else 0
+def _evaluations(results: RwpsoResults, method: str) -> int:
+    return int(results.six(method, "evaluations")[0]) if "PSO" in method else 0
 
 
 def _rounded(values: Sequence[float] | Float2D) -> tuple[str, ...]:
     return tuple(f"{value:.4f}" for value in values)
 
 
-def gains(results: Results) -> Table:
+def gains(results: RwpsoResults) -> Table:
     """Return the gains of WLS-RWPSO in RMS, published and ours."""
     ours = np.array(TABLE_3["WLS-RWPSO"])
     rows = []
@@ -115,13 +103,12 @@ def gains(results: Results) -> Table:
         published = 100.0 * (1.0 - ours / np.array(TABLE_3[method]))
         rows.append((f"over {method}, published", *(f"{v:.1f}" for v in published)))
     for method in ("LS-PSO", "WLS-PSO", "LS", "WLS"):
-        found = results.gains(method).mean(axis=0)
-        rows.append((f"over {method}", *(f"{v:.1f}" for v in found)))
-    title = "Gain of WLS-RWPSO in RMS [%]; negative: it is worse"
-    return Table(columns=("gain", *JOINTS), rows=tuple(rows), title=title)
+        gain = results.gains(method).mean(axis=0)
+        rows.append((f"over {method}", *(f"{v:.1f}" for v in gain)))
+    return Table((), tuple(rows), name="gains")
 
 
-def filters(results: Results) -> Table:
+def filters(results: RwpsoResults) -> Table:
     """Return how far the filtered torques are from the true ones."""
     places = {"smooth": "joint moves", "reversals": "about reversals", "all": "all samples"}
     rows = [
@@ -129,13 +116,10 @@ def filters(results: Results) -> Table:
         for where, text in places.items()
         for name in FILTERS
     ]
-    title = "RMS distance from the true torque [N m]"
-    return Table(
-        columns=("torque", "where", *JOINTS), rows=tuple(rows), title=title, text_columns=2
-    )
+    return Table((), tuple(rows), name="filters")
 
 
-def six_joints(results: Results) -> Table:
+def six_joints(results: RwpsoResults) -> Table:
     """Return the base parameters of all joints: truth and estimates of the first run."""
     first = results.cell[0]
     methods = ("WLS", "consistent", "WLS-RWPSO")
@@ -148,34 +132,36 @@ def six_joints(results: Results) -> Table:
         )
         for k, (name, unit) in enumerate(zip(first["names"], first["units"], strict=True))
     ]
-    return Table(
-        columns=("parameter", "unit", "true", *methods),
-        rows=tuple(rows),
-        title="Base parameters of all six joints, run 1",
-        text_columns=2,
-    )
+    return Table((), tuple(rows), name="six-joints")
 
 
-def ranks(results: Results) -> Table:
+def ranks(results: RwpsoResults) -> Table:
     """Return the numbers of base parameters, and the conditions of the excitations."""
     rows = [(where, str(rank)) for where, rank in results.ranks.items()]
-    return Table(columns=("model", "base parameters"), rows=tuple(rows), title="Base parameters")
+    return Table((), tuple(rows), name="base-parameters")
 
 
-def all_runs(results: Results) -> Table:
+def all_runs(results: RwpsoResults) -> Table:
     """Return every search and every estimate, with full precision, for a file."""
     rows = []
     for method in ("LS", "WLS", *METHODS):
-        fitness = results.of_search(method, "fitness")
-        unseen = results.of_search(method, "unseen_rms")
+        fitness = results.three(method, "fitness")
+        unseen = results.three(method, "unseen_rms")
         for k, (value, errors) in enumerate(zip(fitness, unseen, strict=True)):
             rows.append(
                 ("joints 1-3", method, str(k), repr(float(value)), *map(repr, errors.tolist()))
             )
     for method in ESTIMATORS:
-        for k, errors in enumerate(results.of_cell(method, "measured_rms")):
+        for k, errors in enumerate(results.six(method, "measured_rms")):
             rows.append(("six joints", method, str(k), "", *map(repr, errors.tolist())))
     width = max(len(row) for row in rows)
     padded = tuple((*row, *[""] * (width - len(row))) for row in rows)
-    columns = ("problem", "method", "run", "fitness", *(f"RMS {joint}" for joint in JOINTS))
-    return Table(columns=columns, rows=padded, text_columns=2)
+    ("problem", "method", "run", "fitness", *(f"RMS {joint}" for joint in JOINTS))
+    return Table((), padded, name="runs")
+
+
+def all_tables(results: RwpsoResults) -> tuple[Table, ...]:
+    """Return all tables: those of the page, and every run."""
+    builders = (ranks, filters, searches, parameters, residuals, gains, true_residuals,
+                       six_joints, all_runs)  # fmt: skip
+    return geometry(), *(table(results) for table in builders)

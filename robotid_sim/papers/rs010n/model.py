@@ -121,8 +121,8 @@ Q2_OFFSET = np.pi / 2.0
 
 ITERATIONS, RUNS = 600, 30
 """Iterations as published; runs of ours, where the paper has 10: they are cheap."""
-N_START, N_FIXED = 90, 50
-"""Population that SEDSABSO's schedule is relative to, and that of the others."""
+N_FIXED = 50
+"""Population of the methods without a schedule."""
 
 
 @cache

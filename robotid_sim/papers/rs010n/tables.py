@@ -1,35 +1,34 @@
 """The tables of the paper, with our numbers beside the printed ones."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.claims import interval_of_mean
 from robotid_sim.papers.rs010n import model
-from robotid_sim.papers.rs010n.campaign import Results
+from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n.measurements import DirectSolutions
 from robotid_sim.papers.rs010n.published_sets import PublishedSet
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
+from robotid_sim.papers.statistics import interval_text
+from robotid_sim.papers.tables import CellColumns, printed_columns, table_of
 from robotid_sim.section import Table, number, percent
 
 ROUNDING = 1e-10
 """Parameters below this are zero, in SI units."""
 
 
-def limits(found: Results) -> Table:
+def limits(results: BeetleResults) -> Table:
     """Return Table 3: limits of the joints, and the share that the excitation uses."""
     rows = [(what, *values) for what, values in model.TABLE_3]
-    use = percent(float(found.excitation["limit_use"]))
+    use = percent(float(results.excitation["limit_use"]))
     rows.append(("largest use by our excitation", use, "", ""))
-    return Table(
-        columns=("limit", "joint 1", "joint 2", "joint 3"),
-        rows=tuple(rows),
-        title="Table 3: limits of the joints",
-    )
+    return Table((), tuple(rows), name="table-3-limits")
 
 
-def excitations(found: Results) -> Table:
+def excitations(results: BeetleResults) -> Table:
     """Return the condition numbers of the excitations."""
     rows = [
         (
@@ -38,18 +37,14 @@ def excitations(found: Results) -> Table:
             number(drawn["SI"]),
             str(drawn["draws"]),
         )
-        for drawn in (found.random, found.many)
+        for drawn in (results.random, results.many)
     ]
-    for columns, runs in found.genetic.items():
-        for k, one in enumerate(runs):
+    for columns, runs in results.grid.case("excitation").items():
+        for k, run in enumerate(runs):
             name = f"genetic algorithm, {columns} columns, run {k + 1}"
-            cells = (number(one["unit"]), number(one["SI"]), str(one["evaluations"]))
+            cells = (number(run["unit"]), number(run["SI"]), str(run["evaluations"]))
             rows.append((name, *cells))
-    return Table(
-        columns=("excitation", "cond(W), unit columns", "cond(W), SI columns", "evaluations"),
-        rows=tuple(rows),
-        title="Excitations; the paper prints no condition number",
-    )
+    return Table((), tuple(rows), name="excitations")
 
 
 def settings() -> Table:
@@ -60,48 +55,47 @@ def settings() -> Table:
         options = ", ".join(f"{name} = {value:g}" for name, value in chosen.options.items())
         flags = "; ".join(chosen.flags) or "-"
         rows.append((method, options, chosen.missing, flags, str(chosen.max_evals)))
-    return Table(
-        columns=("method", "settings", "not printed", "stability", "evaluations"),
-        rows=tuple(rows),
-        title="Settings of section 5.2",
-        text_columns=4,
-    )
+    return Table((), tuple(rows), name="settings")
 
 
-def table_4(found: Results, variant: str, exact: Mapping[str, tuple[float, float]]) -> Table:
-    """Return Table 4 in one variant: fitness, errors, time and evaluations of all searches.
+def table_4(
+    results: BeetleResults, variant: str, exact: Mapping[str, tuple[float, float]]
+) -> Table:
+    """Return Table 4 in a variant: fitness, errors, time and evaluations of all searches.
 
     Parameters
     ----------
-    found : Results
+    results : BeetleResults
         What came out.
     variant : str
         Of `VARIANTS`.
     exact : mapping of str to tuple of float
         Fitness and mean error of what needs no search, by name.
     """
+    fitness = {method: results.fitness(variant, method) for method in METHODS}
+
+    def seconds(method: str) -> float:
+        return float(results.grid.mean(method, "seconds", variant))
+
+    printed = {method: (row.fitness, row.seconds) for method, row in model.TABLE_4.items()}
+    searched: CellColumns = {
+        "method": str,
+        **printed_columns(("mean fitness, paper", "time, paper [s]"), printed),
+        "mean fitness": lambda m: number(float(fitness[m].mean()), 3),
+        "95 %": lambda m: interval_text(fitness[m]),
+        "median": lambda m: number(float(np.median(fitness[m])), 3),
+        "mean |error|": lambda m: number(float(results.errors(variant, m).mean(axis=1).mean()), 3),
+        "CPU time [s]": lambda m: number(seconds(m), 2),
+        "evaluations": lambda m: results.evaluations(variant, m),
+    }
+    f"Table 4, {variant}: ± {VARIANTS[variant].half_width:g}, {results.runs} runs"
+    name = f"table-4-{variant.replace(',', '').replace(' ', '-')}"
+    table = table_of(name, METHODS, searched)
     rows = []
-    for method in METHODS:
-        one = found.searches[variant, method]
-        published = model.TABLE_4.get(method)
-        printed = ("-", "-")
-        if published is not None:
-            printed = (number(published.fitness), number(published.seconds))
-        interval = interval_of_mean(one.fitness)
-        between = "-" if interval is None else " … ".join(number(end, 3) for end in interval)
-        ours = (one.fitness.mean(), np.median(one.fitness), one.errors.mean())
-        mean, median, error = (number(float(value), 3) for value in ours)
-        seconds, evaluations = number(float(one.seconds.mean()), 2), str(one.evaluations)
-        rows.append((method, *printed, mean, between, median, error, seconds, evaluations))
     for label, values in exact.items():
         cost, error = (number(value, 1) for value in values)
         rows.append((label, "-", "-", cost, "-", cost, error, "-", "-"))
-    columns = ("method", "mean fitness, paper", "time, paper [s]", "mean fitness", "95 %", "median")
-    return Table(
-        columns=(*columns, "mean |error|", "CPU time [s]", "evaluations"),
-        rows=tuple(rows),
-        title=f"Table 4, {variant}: ± {VARIANTS[variant].half_width:g}, {found.runs} runs",
-    )
+    return replace(table, rows=(*table.rows, *rows))
 
 
 def labels() -> Table:
@@ -118,19 +112,13 @@ def labels() -> Table:
         )
         for k, row in enumerate(model.TABLE_5)
     )
-    columns = ("row", "label, as printed", "label, corrected", "unit", "theoretical, paper")
-    return Table(
-        columns=(*columns, "from Table 2"),
-        rows=rows,
-        title="Table 5: theoretical values",
-        text_columns=4,
-    )
+    return Table((), rows, name="table-5-theoretical")
 
 
-def table_5(found: Results, least_squares: Float1D) -> Table:
+def table_5(results: BeetleResults, least_squares: Float1D) -> Table:
     """Return Table 5: theoretical values, printed estimates, and those of our best runs."""
     theory = model.theoretical()
-    ours = {method: found.searches[FREE, method].best for method in model.PRINTED}
+    ours = {m: results.grid.best(m, "fitness", FREE)["beta"] for m in model.PRINTED}
     rows = []
     for k, row in enumerate(model.TABLE_5):
         cells = [number(theory[k])]
@@ -138,32 +126,23 @@ def table_5(found: Results, least_squares: Float1D) -> Table:
             cells += [number(getattr(row, column)), number(ours[method][k], 3)]
         exact = least_squares[k] if abs(least_squares[k]) > ROUNDING else 0.0
         rows.append((str(k + 1), row.label, row.unit, *cells, number(exact)))
-    methods = (name for method in model.PRINTED for name in (f"{method}, paper", f"{method}, ours"))
-    return Table(
-        columns=("row", "corrected label", "unit", "theoretical", *methods, "least squares"),
-        rows=tuple(rows),
-        text_columns=3,
-        title=f"Table 5: estimates, best runs, {FREE}",
-    )
+    (name for method in model.PRINTED for name in (f"{method}, paper", f"{method}, ours"))
+    return Table((), tuple(rows), name="table-5")
 
 
-def errors(found: Results) -> Table:
+def errors(results: BeetleResults) -> Table:
     """Return mean and largest parameter errors, as printed and of ours."""
     rows = []
     for method in model.PRINTED:
         error = np.abs(model.printed(method) - model.printed())
         cells = [number(float(error.mean())), number(float(error.max()))]
         for variant in VARIANTS:
-            one = found.searches[variant, method]
-            cells += [number(float(one.errors.mean()), 3)]
-            cells += [number(float(one.largest_errors.mean()), 3)]
+            ours = results.errors(variant, method)
+            cells += [number(float(ours.mean(axis=1).mean()), 3)]
+            cells += [number(float(ours.max(axis=1).mean()), 3)]
         rows.append((method, *cells))
-    names = [f"{what}, {variant}" for variant in VARIANTS for what in ("mean", "largest")]
-    return Table(
-        columns=("method", "mean, paper", "largest, paper", *names),
-        rows=tuple(rows),
-        title="Errors of the 21 parameters, means over the runs",
-    )
+    [f"{what}, {variant}" for variant in VARIANTS for what in ("mean", "largest")]
+    return Table((), tuple(rows), name="table-5-errors")
 
 
 def printed_estimates(sets: Sequence[PublishedSet], costs: Mapping[str, float]) -> Table:
@@ -176,52 +155,51 @@ def printed_estimates(sets: Sequence[PublishedSet], costs: Mapping[str, float]) 
     costs : mapping of str to float
         Fitness of each on our data [N m].
     """
-    rows = []
-    for one in sets:
-        estimated = one.name in model.PRINTED
-        cells = (one.mean_error, one.largest_error) if estimated else (None, None)
-        rows.append(
-            (
-                one.name,
-                *(number(cell) for cell in cells),
-                str(one.best_rows) if estimated else "-",
-                number(costs[one.name], 3),
-                number(one.least_inertia, 3),
-                number(one.second_moment, 3),
-            )
-        )
-    columns = ("column of Table 5", "mean |error|", "largest", "best in rows", "fitness here [N m]")
-    return Table(
-        columns=(*columns, "least eigenvalue of M(q) [kg m²]", "second moment of link 3 [kg m²]"),
-        rows=tuple(rows),
-        title="The printed columns",
-    )
+    errors = {s.name: (s.mean_error, s.largest_error) for s in sets if s.name in model.PRINTED}
+    rows = {column.name: column for column in sets}
+    columns: CellColumns = {
+        "column of Table 5": str,
+        **printed_columns(("mean |error|", "largest"), errors),
+        "best in rows": lambda name: rows[name].best_rows if name in errors else "-",
+        "fitness here [N m]": lambda name: number(costs[name], 3),
+        "least eigenvalue of M(q) [kg m²]": lambda name: number(rows[name].least_inertia, 3),
+        "second moment of link 3 [kg m²]": lambda name: number(rows[name].second_moment, 3),
+    }
+    return table_of("table-5-printed-columns", rows, columns)
 
 
-def population(found: Mapping[str, Float1D]) -> Table:
+def population(beetles: Mapping[str, Float1D]) -> Table:
     """Return the number of beetles by eq. (15)-(16) in both forms."""
     rows = []
-    for form, sizes in found.items():
+    for form, sizes in beetles.items():
         cells = (sizes[0], sizes[-1], sizes.sum())
         rows.append((form, *(f"{cell:.0f}" for cell in cells), number(float(sizes.mean()))))
     fixed = model.N_FIXED
     rows.append(("BSO", str(fixed), str(fixed), str(fixed * model.ITERATIONS), str(fixed)))
-    return Table(
-        columns=("form", "first", "last", "sum over 600 iterations", "mean"),
-        rows=tuple(rows),
-        title="Figure 5 in numbers: beetles",
-    )
+    return Table((), tuple(rows), name="figure-5-population")
 
 
-def engine(found: Results) -> Table:
+def engine(results: BeetleResults) -> Table:
     """Return the identification of the feasible robot from its run in the engine."""
-    optimum = float(np.mean(found.engine["fitness"]["L1 optimum (LP)"]))
+    optimum = float(np.mean(results.engine["fitness"]["L1 optimum (LP)"]))
     rows = []
-    for method, costs in found.engine["fitness"].items():
-        cost, error = float(np.median(costs)), float(np.median(found.engine["error"][method]))
+    for method, costs in results.engine["fitness"].items():
+        cost, error = float(np.median(costs)), float(np.median(results.engine["error"][method]))
         rows.append((method, number(cost), number(cost / optimum, 5), number(error, 3)))
-    return Table(
-        columns=("method", "fitness [N m]", "over the optimum", "mean |error|"),
-        rows=tuple(rows),
-        title=f"Engine, torque noise of 1 %, {found.engine['samples']} samples",
+    return Table((), tuple(rows), name="engine")
+
+
+def all_tables(results: BeetleResults, exact: DirectSolutions) -> tuple[Table, ...]:
+    """Return all tables of the page."""
+    return (
+        labels(),
+        printed_estimates(exact.sets, exact.costs),
+        limits(results),
+        excitations(results),
+        population(exact.populations),
+        settings(),
+        *(table_4(results, variant, exact.direct) for variant in VARIANTS),
+        table_5(results, exact.least_squares),
+        errors(results),
+        engine(results),
     )

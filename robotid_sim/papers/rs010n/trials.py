@@ -33,7 +33,7 @@ NOISE_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class BeetleSearch:
     """A search: its published setting, and what is changed of it."""
 
     setting: str
@@ -43,18 +43,18 @@ class Method:
 
 
 METHODS = {
-    "SEDSABSO": Method("kou-2022-sedsabso", {}),
-    "SEDSABSO, literal": Method("kou-2022-sedsabso", {"form": "literal"}),
-    "BSO": Method("kou-2022-bso", {}),
-    "BSO, literal": Method("kou-2022-bso", {"form": "literal"}),
-    "LDWPSO": Method("kou-2022-ldwpso", {}),
-    "LDWPSO, as many evaluations": Method("kou-2022-ldwpso", {}, "kou-2022-sedsabso"),
+    "SEDSABSO": BeetleSearch("kou-2022-sedsabso", {}),
+    "SEDSABSO, literal": BeetleSearch("kou-2022-sedsabso", {"form": "literal"}),
+    "BSO": BeetleSearch("kou-2022-bso", {}),
+    "BSO, literal": BeetleSearch("kou-2022-bso", {"form": "literal"}),
+    "LDWPSO": BeetleSearch("kou-2022-ldwpso", {}),
+    "LDWPSO, as many evaluations": BeetleSearch("kou-2022-ldwpso", {}, "kou-2022-sedsabso"),
 }
 """Searches of the page; those of the paper without a suffix are in the corrected form."""
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class SearchVariant:
     """What the paper does not print: the box of the search, and the clamp of velocities."""
 
     half_width: float
@@ -66,7 +66,11 @@ class Variant:
 FREE = "no velocity clamp"
 CLAMPED = "velocities clamped"
 WIDE = "clamped, wide box"
-VARIANTS = {FREE: Variant(0.5, 1e6), CLAMPED: Variant(0.5, 0.2), WIDE: Variant(5.0, 0.2)}
+VARIANTS = {
+    FREE: SearchVariant(0.5, 1e6),
+    CLAMPED: SearchVariant(0.5, 0.2),
+    WIDE: SearchVariant(5.0, 0.2),
+}
 """Velocity limits of a million boxes are none; at the walls points are clipped."""
 
 
@@ -83,10 +87,10 @@ def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
     paper = excitation.problem()
     plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
     drawn = feasible_draws(plain, named_stream(seed, PAPER, "random"), draws)
-    found = [excitation.condition_numbers(draw.x) for draw in drawn]
+    numbers = [excitation.condition_numbers(draw.x) for draw in drawn]
     return {
         "draws": draws,
-        **{name: min(one[name] for one in found) for name in excitation.CRITERIA_OF_PAPER},
+        **{name: min(draw[name] for draw in numbers) for name in excitation.CRITERIA_OF_PAPER},
     }
 
 
@@ -107,7 +111,7 @@ def genetic_excitation(
     problem = excitation.problem(columns)
     cost = DesignCost(problem)
     box = np.ones(problem.space.size)
-    found = minimize(
+    best = minimize(
         cost,
         -box,
         box,
@@ -116,11 +120,11 @@ def genetic_excitation(
         max_evals=population * generations,
         rng=named_stream(seed, PAPER, "ga", columns, f"run {run}"),
     )
-    x = cost.meant(found.x)
+    x = cost.meant(best.x)
     assert x is not None
     return {
         "x": x.tolist(),
-        "evaluations": found.nfev,
+        "evaluations": best.nfev,
         "limit_use": excitation.limit_use(x),
         **excitation.condition_numbers(x),
     }
@@ -166,15 +170,15 @@ def one_search(
         See `search`.
     """
     chosen, how = METHODS[method], VARIANTS[variant]
-    own = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, center.size)
-    middle = center + how.half_width * own
+    shift = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, center.size)
+    middle = center + how.half_width * shift
     budget = setting(chosen.budget or chosen.setting).max_evals
     free = {"bounds": "clip"} if variant == FREE else {}
     optimizer = setting(chosen.setting).build(
         **chosen.changes, **free, velocity_limit=how.velocity_limit
     )
     began = time.process_time()
-    found = minimize(
+    best = minimize(
         fitness,
         middle - how.half_width,
         middle + how.half_width,
@@ -183,12 +187,12 @@ def one_search(
         rng=named_stream(seed, PAPER, method, variant, f"run {run}"),
     )
     seconds = time.process_time() - began
-    curve = found.history[thinned(len(found.history), CURVE_POINTS)]
+    curve = best.history[thinned(len(best.history), CURVE_POINTS)]
     return {
-        "fitness": found.fun,
-        "beta": found.x.tolist(),
+        "fitness": best.fun,
+        "beta": best.x.tolist(),
         "seconds": seconds,
-        "evaluations": found.nfev,
+        "evaluations": best.nfev,
         "at": curve[:, 0].tolist(),
         "costs": curve[:, 1].tolist(),
     }
@@ -210,9 +214,9 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
         log = rollout(plant, ComputedTorque(arm), trajectory)
     assert log.truth is not None
     step = round(excitation.PERIOD / ENGINE_STEP / excitation.SAMPLES)
-    kept = np.flatnonzero(log.t >= -0.5 * ENGINE_STEP)[::step]
+    used = np.flatnonzero(log.t >= -0.5 * ENGINE_STEP)[::step]
     q, dq, ddq, tau = (
-        part[kept] for part in (log.truth.q, log.truth.dq, log.truth.ddq, log.truth.tau)
+        part[used] for part in (log.truth.q, log.truth.dq, log.truth.ddq, log.truth.tau)
     )
     W = model.regressor(q, dq, ddq, np.tanh(dq / arm.eps)).reshape(-1, len(model.TABLE_5))
     truth = engine_truth()
@@ -228,11 +232,13 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
         "L1 optimum (LP)": [fitness.minimum().tolist()],
     }
     for method in ("SEDSABSO", "BSO", "LDWPSO"):
-        found = [one_search(fitness, truth, method, CLAMPED, seed, run) for run in range(runs)]
-        estimates[method] = [one["beta"] for one in found]
+        runs_of_method = [
+            one_search(fitness, truth, method, CLAMPED, seed, run) for run in range(runs)
+        ]
+        estimates[method] = [run["beta"] for run in runs_of_method]
     return {
-        "samples": int(kept.size),
-        "tracking": float(np.abs(log.truth.q[kept] - trajectory(log.t[kept]).q).max()),
+        "samples": int(used.size),
+        "tracking": float(np.abs(log.truth.q[used] - trajectory(log.t[used]).q).max()),
         "exact_error": float(np.abs(exact - truth).max()),
         "fitness": {m: fitness(np.array(betas)).tolist() for m, betas in estimates.items()},
         "error": {

@@ -7,11 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.campaign.trials import Trial
+from robotid_sim.arrays import Float1D
+from robotid_sim.campaign import Trial
+from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX, Criterion
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion
 from robotid_sim.papers.twolink.motion import Driven, integrate
 
 FUNCTIONS = "robotid_sim.papers.twolink.trials"
@@ -39,35 +40,26 @@ REPEATS, QUICK_REPEATS = 3, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Searches:
-    """The runs of one method on one trajectory."""
-
-    parameters: Float2D
-    """Shape (R, 4)."""
-    excess: Float1D
-    """J less that of least squares, shape (R,) [N^2 m^2]."""
-    curves: Float2D
-    """Best excess at the checkpoints, shape (R, C)."""
-    evaluations: int
-    """Evaluations of J, each run."""
-
-    @property
-    def errors(self) -> Float1D:
-        """Largest error of a parameter, shape (R,) [kg m^2]."""
-        return np.asarray(np.abs(self.parameters - model.TRUE).max(axis=1))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Campaign:
+class ElpidsoStudy:
     """All methods on the five trajectories of one kind of data."""
 
-    criteria: Mapping[float, Criterion]
-    searches: Mapping[tuple[float, str], Searches]
+    criteria: Mapping[float, TorqueCriterion]
+    grid: RunGrid
+    """What `trials.search` returns, by rho and method."""
 
     @property
     def evaluations(self) -> int:
         """Evaluations of J that every search has."""
-        return next(iter(self.searches.values())).evaluations
+        return int(next(iter(self.grid.rows.values()))[0]["evaluations"])
+
+    def excess(self, rho: float, method: str) -> Float1D:
+        """Return J less that of least squares of every run, shape (R,) [N^2 m^2]."""
+        return self.grid.values(method, "excess", rho)
+
+    def errors(self, rho: float, method: str) -> Float1D:
+        """Return the largest error of a parameter of every run, shape (R,) [kg m^2]."""
+        errors = np.abs(self.grid.values(method, "parameters", rho) - model.TRUE)
+        return np.asarray(errors.max(axis=1))
 
     def final(self, method: str, average: Average = "mean") -> Float1D:
         """Return the mean of the estimates on all trajectories, as in Table 8, shape (4,)."""
@@ -80,24 +72,24 @@ class Campaign:
             return self.criteria[rho].least_squares
         if method == LS_IN_BOX:
             return self.criteria[rho].in_the_box()
-        found = self.searches[rho, method].parameters
-        return np.asarray(np.mean(found, axis=0) if average == "mean" else np.median(found, axis=0))
+        of_runs = self.grid.mean if average == "mean" else self.grid.median
+        return np.asarray(of_runs(method, "parameters", rho))
 
     def median_excess(self, method: str) -> Float1D:
         """Return the median cost above least squares on every trajectory."""
-        return np.array([np.median(self.searches[rho, method].excess) for rho in model.FITTED])
+        return np.array([np.median(self.excess(rho, method)) for rho in model.FITTED])
 
     def median_error(self, method: str) -> Float1D:
         """Return the median largest parameter error on every trajectory [kg m^2]."""
-        return np.array([np.median(self.searches[rho, method].errors) for rho in model.FITTED])
+        return np.array([np.median(self.errors(rho, method)) for rho in model.FITTED])
 
     def rank_sum(self, rho: float, method: str) -> float:
         """Return Wilcoxon's p that ELPIDSO and another method differ in J.
 
         What is below rounding counts as equal, for its order is chance.
         """
-        ours = self.searches[rho, "ELPIDSO"].excess
-        other = np.zeros_like(ours) if method == "LS" else self.searches[rho, method].excess
+        ours = self.excess(rho, "ELPIDSO")
+        other = np.zeros_like(ours) if method == "LS" else self.excess(rho, method)
         ours, other = np.maximum(ours, ROUNDING), np.maximum(other, ROUNDING)
         if np.ptp(np.concatenate([ours, other])) == 0.0:
             return 1.0
@@ -105,31 +97,31 @@ class Campaign:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Results:
+class ElpidsoResults:
     """Everything that tables, figures and claims are made of."""
 
     driven: Mapping[float, Driven]
     """The analytic run of every trajectory, by rho."""
     engine: Mapping[float, Mapping[str, Any]]
     """What `trials.engine_run` returns, by rho."""
-    exact: Campaign
+    exact: ElpidsoStudy
     """Analytic data, the budget of the paper."""
-    short: Campaign
+    short: ElpidsoStudy
     """The same data, a fifth of the budget."""
-    noisy: Campaign
+    noisy: ElpidsoStudy
     """Motion in the engine, torques with noise, the budget of the paper."""
     checked: Mapping[Average, Mapping[float, Mapping[str, Sequence[float]]]]
     """Relative errors on unseen noisy torques in the engine: by average of the runs, by rho, by
     method, per joint."""
     costs: Sequence[Mapping[str, Any]]
     """What `trials.costs_in_engine` returns for the searches on noisy torques, by rho."""
-    differentiated: Mapping[tuple[float, float], Sequence[Mapping[str, Any]]]
-    """Draws of `trials.differentiated`, by noise and rho."""
+    differentiated: RunGrid
+    """Draws of `trials.differentiated`, by rho and noise."""
     runs: int
     """Runs of every search."""
 
 
-def run_campaign(lab: Lab) -> Results:
+def run_campaign(lab: Lab) -> ElpidsoResults:
     """Run what is not finished of all trials and return their results."""
     rhos = (*model.FITTED, *model.VALIDATED)
     driven = dict(zip(rhos, integrate(rhos), strict=True))
@@ -137,38 +129,36 @@ def run_campaign(lab: Lab) -> Results:
     runs = lab.runs_of(RUNS, QUICK_RUNS)
     full = round(GENERATIONS * (QUICK_SHARE if lab.quick else 1.0)) * POPULATION
     short = round(SHORT_GENERATIONS * (QUICK_SHORT_SHARE if lab.quick else 1.0)) * POPULATION
-    exact = {rho: Criterion.of_run(driven[rho]) for rho in model.FITTED}
-    noisy = {rho: Criterion.from_content(engine[rho]["noisy"]) for rho in model.FITTED}
-    plans = [
-        _plan("exact", exact, SEARCHES, full, runs, lab.seed),
-        _plan("short", exact, (*SEARCHES, VARIANT), short, runs, lab.seed),
-        _plan("noisy", noisy, SEARCHES, full, runs, lab.seed),
-    ]
-    raw = _differentiated_plan(short, QUICK_REPEATS if lab.quick else REPEATS, lab.seed)
-    found = iter(lab.run("search", [trial for plan in (*plans, raw) for _, trial in plan]))
-    collected = [[(key, next(found)) for key, _ in plan] for plan in (*plans, raw)]
-    campaigns = [
-        Campaign(criteria, _gathered(rows))
-        for criteria, rows in zip((exact, exact, noisy), collected, strict=False)
-    ]
-    differentiated: dict[tuple[float, float], list[Mapping[str, Any]]] = {}
-    for (noise, rho), row in collected[3]:
-        differentiated.setdefault((float(noise), rho), []).append(row)
-    return Results(
+    exact = {rho: TorqueCriterion.of_run(driven[rho]) for rho in model.FITTED}
+    noisy = {rho: TorqueCriterion.from_content(engine[rho]["noisy"]) for rho in model.FITTED}
+    plans = {
+        "exact": _plan("exact", exact, SEARCHES, full, runs, lab.seed),
+        "short": _plan("short", exact, (*SEARCHES, VARIANT), short, runs, lab.seed),
+        "noisy": _plan("noisy", noisy, SEARCHES, full, runs, lab.seed),
+        "differentiated": _differentiated_plan(
+            short, QUICK_REPEATS if lab.quick else REPEATS, lab.seed
+        ),
+    }
+    rows = iter(lab.run("search", [trial for plan in plans.values() for _, trial in plan]))
+    grids = {
+        data: RunGrid.of([(key, next(rows)) for key, _ in plan]) for data, plan in plans.items()
+    }
+    noisy_study = ElpidsoStudy(noisy, grids["noisy"])
+    return ElpidsoResults(
         driven=driven,
         engine=engine,
-        exact=campaigns[0],
-        short=campaigns[1],
-        noisy=campaigns[2],
-        checked={average: _checked(lab, campaigns[2], average) for average in AVERAGES},
-        costs=_costs(lab, campaigns[2]),
-        differentiated=differentiated,
+        exact=ElpidsoStudy(exact, grids["exact"]),
+        short=ElpidsoStudy(exact, grids["short"]),
+        noisy=noisy_study,
+        checked={average: _checked(lab, noisy_study, average) for average in AVERAGES},
+        costs=_costs(lab, noisy_study),
+        differentiated=grids["differentiated"],
         runs=runs,
     )
 
 
-Plan = list[tuple[tuple[Any, float], Trial]]
-"""Trials with the keys under which their results are kept."""
+TrialPlan = list[tuple[tuple[float, Any], Trial]]
+"""Trials with case and method of their results."""
 
 
 def _engine_runs(lab: Lab, rhos: Sequence[float]) -> list[dict[str, Any]]:
@@ -179,7 +169,7 @@ def _engine_runs(lab: Lab, rhos: Sequence[float]) -> list[dict[str, Any]]:
     return lab.run("drive in the engine", trials)
 
 
-def _checked(lab: Lab, noisy: Campaign, average: Average) -> dict[float, dict[str, Any]]:
+def _checked(lab: Lab, noisy: ElpidsoStudy, average: Average) -> dict[float, dict[str, Any]]:
     estimates = {m: noisy.final(m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)}
     trials = [
         Trial(
@@ -192,10 +182,10 @@ def _checked(lab: Lab, noisy: Campaign, average: Average) -> dict[float, dict[st
     return dict(zip(model.VALIDATED, lab.run("validate", trials), strict=True))
 
 
-def _costs(lab: Lab, noisy: Campaign) -> list[dict[str, Any]]:
+def _costs(lab: Lab, noisy: ElpidsoStudy) -> list[dict[str, Any]]:
     trials = []
     for rho in model.FITTED:
-        estimates = [x for m in SEARCHES for x in noisy.searches[rho, m].parameters.tolist()]
+        estimates = [row["parameters"] for m in SEARCHES for row in noisy.grid.runs(m, rho)]
         settings = {"rho": rho, "estimates": estimates, "seed": lab.seed}
         trials.append(Trial(f"costs-rho-{rho:g}", f"{FUNCTIONS}:costs_in_engine", settings))
     return lab.run("compare with least squares", trials)
@@ -203,13 +193,13 @@ def _costs(lab: Lab, noisy: Campaign) -> list[dict[str, Any]]:
 
 def _plan(
     data: str,
-    criteria: Mapping[float, Criterion],
+    criteria: Mapping[float, TorqueCriterion],
     methods: Sequence[str],
     max_evals: int,
     runs: int,
     seed: int,
-) -> Plan:
-    plan: Plan = []
+) -> TrialPlan:
+    plan: TrialPlan = []
     for rho, criterion in criteria.items():
         for method in methods:
             for run in range(runs):
@@ -223,12 +213,12 @@ def _plan(
                     "seed": seed,
                     "stream": stream,
                 }
-                plan.append(((method, rho), Trial(name, f"{FUNCTIONS}:search", settings)))
+                plan.append(((rho, method), Trial(name, f"{FUNCTIONS}:search", settings)))
     return plan
 
 
-def _differentiated_plan(max_evals: int, repeats: int, seed: int) -> Plan:
-    plan: Plan = []
+def _differentiated_plan(max_evals: int, repeats: int, seed: int) -> TrialPlan:
+    plan: TrialPlan = []
     for noise in ENCODERS:
         for rho in model.FITTED:
             for draw in range(repeats if noise > 0.0 else 1):
@@ -240,22 +230,5 @@ def _differentiated_plan(max_evals: int, repeats: int, seed: int) -> Plan:
                     "stream": [f"{noise} rad", f"rho {rho}", f"draw {draw}"],
                 }
                 name = f"differentiated-{noise:g}-rho-{rho:g}-draw-{draw}"
-                plan.append(((noise, rho), Trial(name, f"{FUNCTIONS}:differentiated", settings)))
+                plan.append(((rho, noise), Trial(name, f"{FUNCTIONS}:differentiated", settings)))
     return plan
-
-
-def _gathered(
-    rows: Sequence[tuple[tuple[str, float], Mapping[str, Any]]],
-) -> dict[tuple[float, str], Searches]:
-    grouped: dict[tuple[float, str], list[Mapping[str, Any]]] = {}
-    for (method, rho), row in rows:
-        grouped.setdefault((rho, method), []).append(row)
-    return {
-        key: Searches(
-            parameters=np.array([row["parameters"] for row in group]),
-            excess=np.array([row["excess"] for row in group]),
-            curves=np.array([row["curve"] for row in group]),
-            evaluations=int(group[0]["evaluations"]),
-        )
-        for key, group in grouped.items()
-    }

@@ -16,7 +16,7 @@ LS_IN_BOX = "LS in the box"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Criterion:
+class TorqueCriterion:
     r"""Mean squared torque error over N samples, eq. (3).
 
     .. math:: J(\lambda) = \frac{1}{N} \sum_i \|\tau_i - \hat\tau_i\|^2
@@ -37,11 +37,11 @@ class Criterion:
     def of(cls, W: Float2D, y: Float1D, samples: int) -> Self:
         """Return the criterion of data, ``y = W @ lambda``, from so many samples."""
         Q, R = np.linalg.qr(W)
-        found = np.linalg.solve(R, Q.T @ y)
+        estimate = np.linalg.solve(R, Q.T @ y)
         # One step of refinement: what is left of the exact data is then rounding alone.
-        found += np.linalg.solve(R, Q.T @ (y - W @ found))
-        residual = y - W @ found
-        return cls(R / np.sqrt(samples), found, float(residual @ residual) / samples)
+        estimate += np.linalg.solve(R, Q.T @ (y - W @ estimate))
+        residual = y - W @ estimate
+        return cls(R / np.sqrt(samples), estimate, float(residual @ residual) / samples)
 
     @classmethod
     def of_run(cls, run: Driven) -> Self:
@@ -51,8 +51,8 @@ class Criterion:
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Return what `content` holds."""
-        factor, found = np.array(content["factor"]), np.array(content["least_squares"])
-        return cls(factor, found, float(content["floor"]))
+        factor, estimate = (np.array(content[name]) for name in ("factor", "least_squares"))
+        return cls(factor, estimate, float(content["floor"]))
 
     def content(self) -> dict[str, Any]:
         """Return the JSON form; all bits are kept."""
@@ -69,8 +69,8 @@ class Criterion:
     def in_the_box(self) -> Float1D:
         """Return the minimum of J within the search ranges, shape (4,): bounded least squares."""
         target = self.factor @ self.least_squares
-        found = lsq_linear(self.factor, target, bounds=(LOWER, UPPER), method="bvls", tol=1e-15)
-        return np.asarray(found.x)
+        solution = lsq_linear(self.factor, target, bounds=(LOWER, UPPER), method="bvls", tol=1e-15)
+        return np.asarray(solution.x)
 
 
 def mean_squared_error(run: Driven, parameters: Float1D) -> float:

@@ -7,8 +7,9 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Panel, Style
 from robotid_sim.chart import Curve as Line
+from robotid_sim.papers.charts import convergence_chart, drawing
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, Results
+from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResults
 from robotid_sim.papers.twolink.model import known_torque
 from robotid_sim.papers.twolink.tables import errors_at, relative_parameter_error
 from robotid_sim.papers.twolink.trials import checkpoints
@@ -23,79 +24,61 @@ SMALLEST = 1e-17
 """Torque errors below are drawn here [N m]."""
 
 
-def convergence(results: Results) -> Chart:
+def convergence(results: ElpidsoResults) -> Chart:
     """Return Figure 4: the median best cost against evaluations."""
-    panels = []
+    x = checkpoints(results.exact.evaluations)
+    panels = {}
     for k, rho in enumerate(model.FITTED):
-        lines = []
-        for method in SEARCHES:
-            found = results.exact.searches[rho, method]
-            median = np.maximum(np.median(found.curves, axis=0), ROUNDING)
-            x = checkpoints(found.evaluations)
-            lines.append(Line(x, median, method, COLORS[method], width=1.4))
-        panels.append(
-            Panel(
-                marks=tuple(lines),
-                x_label="evaluations [-]",
-                y_label="J - J of LS [N² m²]" if k % 2 == 0 else "",
-                title=f"({'abcde'[k]}) ρ = {rho:g}",
-                x_scale="log",
-                y_scale="log",
-                y_range=(ROUNDING / 10.0, 30.0),
-                levels=(ROUNDING,),
-            )
-        )
-    return Chart(
-        name="figure-4",
-        title="Figure 4: median convergence",
-        caption="Median over the runs of the best cost so far, above that of least squares, on "
-        "exact data. Least squares lies at the dashed line, below which there is only rounding.",
-        panels=tuple(panels),
+        medians = {m: results.exact.grid.median(m, "curve", rho) for m in SEARCHES}
+        panels[f"({'abcde'[k]}) ρ = {rho:g}"] = [
+            Line(x, np.maximum(median, ROUNDING), method, COLORS[method], width=1.4)
+            for method, median in medians.items()
+        ]
+    return convergence_chart(
+        "figure-4",
+        panels,
+        ("evaluations [-]", "J - J of LS [N² m²]"),
+        1.6,
         columns=2,
-        panel_height=1.6,
+        x_scale="log",
+        y_scale="log",
+        y_range=(ROUNDING / 10.0, 30.0),
+        levels=(ROUNDING,),
     )
 
 
-def validation(results: Results, rho: float, place: int) -> Chart:
+def validation(results: ElpidsoResults, rho: float, place: int) -> Chart:
     """Return one of Figures 5 to 7: torques predicted for an unseen trajectory.
 
     Parameters
     ----------
-    results : Results
+    results : ElpidsoResults
         What came out.
     rho : float
         The trajectory.
     place : int
         Number of the figure in the paper.
     """
-    return Chart(
-        name=f"figure-{place}",
-        title=f"Figure {place}: measured and estimated torques, ρ = {rho:g}",
-        caption="Torques predicted with the median parameters of the runs, mean over ρ (left), and "
-        f"their errors (right), the first {SHOWN:g} s. '{UNFAIR}' got positions with "
-        f"{UNFAIR_NOISE:g} rad of noise and their numerical derivatives, the others exact states.",
-        panels=tuple(_validation_panels(results, rho)),
-        columns=2,
-        panel_height=1.7,
-        share_x=True,
+    return drawing(
+        f"figure-{place}", *_validation_panels(results, rho), columns=2, height=1.7, share_x=True
     )
 
 
-def _validation_panels(results: Results, rho: float) -> Iterator[Panel]:
+def _validation_panels(results: ElpidsoResults, rho: float) -> Iterator[Panel]:
     """Yield torque and error of joint 1, then of joint 2."""
     run = results.driven[rho]
-    kept = run.t <= SHOWN
-    t, Y = run.t[kept], run.regressor().reshape(-1, 2, 4)[kept]
-    measured, known = run.tau[kept], known_torque(run.q)[kept]
+    shown = run.t <= SHOWN
+    t, Y = run.t[shown], run.regressor().reshape(-1, 2, 4)[shown]
+    measured, unscaled = run.tau[shown], known_torque(run.q)[shown]
     estimates = {m: results.exact.final(m, "median") for m in COLORS}
     estimates[UNFAIR] = unfair_estimate(results)
     for j in (0, 1):
         torques = [Line(t, measured[:, j], "measured", "true", width=1.6)]
         errors = []
-        for method, found in estimates.items():
+        for method, estimate in estimates.items():
             color = COLORS.get(method, "joint-4")
             style: Style = "dotted" if method == UNFAIR else "dashed"
-            predicted = Y[:, j] @ found + known[:, j]
+            predicted = Y[:, j] @ estimate + unscaled[:, j]
             error = np.maximum(np.abs(measured[:, j] - predicted), SMALLEST)
             torques.append(Line(t, predicted, method, color, style))
             errors.append(Line(t, error, method, color))
@@ -115,46 +98,38 @@ def _validation_panels(results: Results, rho: float) -> Iterator[Panel]:
         )
 
 
-def unfair_estimate(results: Results) -> Float1D:
+def unfair_estimate(results: ElpidsoResults) -> Float1D:
     """Return what least squares finds in noisy, differentiated positions, mean over all draws."""
     draws = [
         draw["LS"]
-        for (noise, _), found in results.differentiated.items()
+        for (_, noise), runs in results.differentiated.rows.items()
         if noise == UNFAIR_NOISE
-        for draw in found
+        for draw in runs
     ]
     return np.asarray(np.mean(draws, axis=0))
 
 
-def engine_gap(results: Results) -> Chart:
+def engine_gap(results: ElpidsoResults) -> Chart:
     """Return the difference of the motions in the engine and by integration."""
     panels = []
     for rho in (model.FITTED[0], model.FITTED[2], model.FITTED[-1]):
-        found = results.engine[rho]
+        runs = results.engine[rho]
         lines = tuple(
-            Line(np.array(found["t"]), 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
-            for j, gap in enumerate(found["gap"])
+            Line(np.array(runs["t"]), 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
+            for j, gap in enumerate(runs["gap"])
         )
         panels.append(
             Panel(
                 marks=lines, x_label="time [s]", y_label="difference [µrad]", title=f"ρ = {rho:g}"
             )
         )
-    return Chart(
-        name="engine",
-        title="Motion in the engine less analytic motion",
-        caption="The engine holds the torque for 1 ms and steps four times in between; the "
-        "analytic motion is a Runge-Kutta solution of fourth order with steps of 10 ms.",
-        panels=tuple(panels),
-        columns=3,
-        panel_height=1.5,
-    )
+    return drawing("engine", *panels, columns=3, height=1.5)
 
 
-def differentiation(results: Results) -> Chart:
+def differentiation(results: ElpidsoResults) -> Chart:
     """Return the parameter errors against the noise of differentiated positions."""
     marks: list[Line] = []
-    noises = np.array(sorted({noise for noise, _ in results.differentiated if noise > 0.0}))
+    noises = np.array(sorted({noise for _, noise in results.differentiated.rows if noise > 0.0}))
     compared: tuple[tuple[str, str, Style], ...] = (
         ("LS", "joint-3", "solid"),
         ("ELPIDSO", "joint-0", "dashed"),
@@ -167,20 +142,25 @@ def differentiation(results: Results) -> Chart:
     marks.append(
         Line(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted")
     )
-    return Chart(
-        name="differentiation",
-        title="What makes least squares look bad",
-        caption="Error of the parameters against the noise of the positions: median of the draws, "
-        "mean over ρ. Given the same "
-        "data, ELPIDSO fails with least squares; only exact states save it.",
-        panels=(
-            Panel(
-                marks=tuple(marks),
-                x_label="noise of positions [rad]",
-                y_label="error [%]",
-                x_scale="log",
-                y_range=(-5.0, 110.0),
-            ),
+    return drawing(
+        "differentiation",
+        Panel(
+            marks=tuple(marks),
+            x_label="noise of positions [rad]",
+            y_label="error [%]",
+            x_scale="log",
+            y_range=(-5.0, 110.0),
         ),
-        panel_height=2.2,
+        height=2.2,
+    )
+
+
+def all_charts(results: ElpidsoResults) -> tuple[Chart, ...]:
+    """Return all figures."""
+    unseen = enumerate(model.VALIDATED, start=5)
+    return (
+        engine_gap(results),
+        convergence(results),
+        *(validation(results, rho, place) for place, rho in unseen),
+        differentiation(results),
     )

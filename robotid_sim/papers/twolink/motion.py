@@ -139,6 +139,8 @@ def drive_in_engine(rho: float) -> Driven:
         controller = ReferenceTorque(rho, plant.torque_time_offset)
         log = rollout(plant, controller, Hanging(robot.joint_names))
     assert log.truth is not None
-    kept = slice(None, None, round(STEP / ENGINE_STEP))
+    sampled = slice(None, None, round(STEP / ENGINE_STEP))
     truth = log.truth
-    return Driven(log.t[kept], truth.q[kept], truth.dq[kept], truth.ddq[kept], truth.tau[kept])
+    return Driven(
+        log.t[sampled], truth.q[sampled], truth.dq[sampled], truth.ddq[sampled], truth.tau[sampled]
+    )

@@ -13,7 +13,7 @@ from robotid_sim.optim.settings import setting
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.criterion import (
     LS_IN_BOX,
-    Criterion,
+    TorqueCriterion,
     mean_squared_error,
     relative_error,
 )
@@ -55,8 +55,8 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
     gap = run.q - exact.q[: run.t.size]
     shown = thinned(run.t.size, SHOWN)
     return {
-        "exact": Criterion.of_run(run).content(),
-        "noisy": Criterion.of_run(with_torque_noise(run, rho, seed)).content(),
+        "exact": TorqueCriterion.of_run(run).content(),
+        "noisy": TorqueCriterion.of_run(with_torque_noise(run, rho, seed)).content(),
         "largest_gap": float(np.abs(gap).max()),
         "largest_motion": float(np.abs(exact.q - exact.q[0]).max()),
         "largest_residual": float(np.abs(run.target() - run.regressor() @ model.TRUE).max()),
@@ -81,8 +81,8 @@ def check_in_engine(
     """
     noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     return {
-        method: relative_error(noisy, np.array(found)).tolist()
-        for method, found in estimates.items()
+        method: relative_error(noisy, np.array(estimate)).tolist()
+        for method, estimate in estimates.items()
     }
 
 
@@ -105,7 +105,7 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
     return {
         "least_squares": mean_squared_error(noisy, least),
-        "searches": [mean_squared_error(noisy, np.array(found)) for found in estimates],
+        "searches": [mean_squared_error(noisy, np.array(estimate)) for estimate in estimates],
     }
 
 
@@ -126,7 +126,7 @@ def search(
     method : str
         A key of `SETTINGS`.
     criterion : mapping
-        Content of a `Criterion`.
+        Content of a `TorqueCriterion`.
     max_evals : int
         Evaluations of the criterion.
     seed : int
@@ -135,8 +135,8 @@ def search(
         Names of the random stream.
     """
     name, changes = SETTINGS[method]
-    goal = Criterion.from_content(criterion)
-    found = minimize(
+    goal = TorqueCriterion.from_content(criterion)
+    best = minimize(
         goal.excess,
         model.LOWER,
         model.UPPER,
@@ -145,10 +145,10 @@ def search(
         rng=named_stream(seed, "twolink", *stream),
     )
     return {
-        "parameters": found.x.tolist(),
-        "excess": found.fun,
-        "evaluations": found.nfev,
-        "curve": best_at(found.history, checkpoints(max_evals)).tolist(),
+        "parameters": best.x.tolist(),
+        "excess": best.fun,
+        "evaluations": best.nfev,
+        "curve": best_at(best.history, checkpoints(max_evals)).tolist(),
     }
 
 
@@ -188,13 +188,13 @@ def differentiated(
     q = run.q + rng.normal(0.0, noise, run.q.shape)
     dq = np.gradient(q, STEP, axis=0)
     data = Driven(run.t, q, dq, np.gradient(dq, STEP, axis=0), run.tau)
-    goal = Criterion.of_run(data)
-    found = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
+    goal = TorqueCriterion.of_run(data)
+    best = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
     return {
         "LS": goal.least_squares.tolist(),
         LS_IN_BOX: goal.in_the_box().tolist(),
-        "ELPIDSO": found["parameters"],
+        "ELPIDSO": best["parameters"],
         "floor": goal.floor,
-        "excess": found["excess"],
+        "excess": best["excess"],
         "excess in the box": float(goal.excess(goal.in_the_box()[None])[0]),
     }

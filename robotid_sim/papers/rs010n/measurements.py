@@ -1,0 +1,189 @@
+"""What is measured for every claim of the paper."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.papers.rs010n import model
+from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n.excitation import SAMPLES
+from robotid_sim.papers.rs010n.published_sets import PublishedSet
+from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
+from robotid_sim.papers.sheet import Measured, measured
+from robotid_sim.papers.statistics import interval_of_mean, upper_end
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectSolutions:
+    """What needs no search."""
+
+    least_squares: Float1D
+    """Parameters by least squares on the data of the searches, shape (21,)."""
+    direct: Mapping[str, tuple[float, float]]
+    """Fitness and mean error of the linear program and of least squares there."""
+    populations: Mapping[str, Float1D]
+    """Beetles in every iteration, by the form of eq. (16)."""
+    sets: Sequence[PublishedSet]
+    costs: Mapping[str, float]
+    """Fitness of the printed columns on the data of the searches [N m]."""
+    impossible: Sequence[str]
+    """Links of Table 2 that cannot exist, with reasons."""
+
+
+def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
+    """Return what is measured, by claim."""
+    base = model.base()
+    inertial = base.inertial_rank
+    worst = float(np.abs(model.theoretical() - model.printed()).max())
+    error = float(results.engine["exact_error"])
+    return {
+        "number-of-parameters": measured(
+            float(base.rank),
+            rank=base.rank,
+            considered=base.considered.size,
+            inertial=inertial,
+            friction=base.rank - inertial,
+        ),
+        "theoretical-values": measured(worst),
+        "bodies": _bodies(exact),
+        **_excitation(results),
+        "population": _population(exact),
+        "order-without-clamp": _order_without_clamp(results),
+        **_order_with_clamp(results),
+        "fitness-of-table-5": _fitness_of_table_5(exact),
+        "time": _time(results),
+        **_errors(results, exact),
+        "engine": measured(error),
+    }
+
+
+def _bodies(exact: DirectSolutions) -> Measured:
+    indefinite = [column.name for column in exact.sets if column.least_inertia <= 0.0]
+    return measured(
+        float(len(exact.impossible)),
+        links="; ".join(exact.impossible),
+        negative=sum(column.second_moment < 0.0 for column in exact.sets),
+        indefinite=", ".join(indefinite) or "none",
+    )
+
+
+def _excitation(results: BeetleResults) -> dict[str, Measured]:
+    runs = (results.excitation, results.random, results.many)
+    ours, few, many = (float(run["unit"]) for run in runs)
+    use = float(results.excitation["limit_use"])
+    return {
+        "excitation": measured(ours, use=use, percent=100.0 * use, si=results.excitation["SI"]),
+        "excitation-against-random": measured(
+            ours / few,
+            condition=ours,
+            few=few,
+            many=many,
+            draws=results.random["draws"],
+            many_draws=results.many["draws"],
+            over_many=ours / many,
+        ),
+    }
+
+
+def _population(exact: DirectSolutions) -> Measured:
+    total = float(exact.populations["corrected"].sum())
+    fixed = model.N_FIXED * model.ITERATIONS
+    return measured(
+        total / model.ITERATIONS,
+        total=total,
+        fixed=fixed,
+        percent=100.0 * (total / fixed - 1.0),
+        literal=exact.populations["literal"][-1],
+    )
+
+
+def _ratio(
+    results: BeetleResults, variant: str, method: str, other: str, **facts: object
+) -> Measured:
+    """Return the mean fitness of a method over another's; in every run both have the same box."""
+    value, interval = results.grid.ratio(method, other, "fitness", variant, paired=True)
+    return measured(value, interval, **facts)
+
+
+def _order_without_clamp(results: BeetleResults) -> Measured:
+    means = {method: results.fitness(FREE, method).mean() for method in model.PRINTED}
+    return _ratio(
+        results,
+        FREE,
+        "SEDSABSO",
+        "BSO",
+        over_best=means["SEDSABSO"] / min(means.values()),
+        means=", ".join(f"{method} {mean:.3g}" for method, mean in means.items()),
+    )
+
+
+def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
+    fitness = {m: results.fitness(CLAMPED, m) for m in model.PRINTED}
+    mean, median = (
+        ", ".join(f"{m} {average(values):.3g}" for m, values in fitness.items())
+        for average in (np.mean, np.median)
+    )
+    beetles = _ratio(results, CLAMPED, "SEDSABSO", "BSO")
+    lower = upper_end(float(beetles.ours), beetles.interval) < 1.0
+    return {
+        "order-with-clamp": _ratio(
+            results,
+            CLAMPED,
+            "LDWPSO",
+            "SEDSABSO",
+            mean=mean,
+            median=median,
+            swarm=results.evaluations(CLAMPED, "LDWPSO"),
+            beetles=results.evaluations(CLAMPED, "SEDSABSO"),
+        ),
+        "beetles-with-clamp": measured(
+            beetles.ours,
+            beetles.interval,
+            runs=results.runs,
+            show="show" if lower else "do not show",
+        ),
+    }
+
+
+def _fitness_of_table_5(exact: DirectSolutions) -> Measured:
+    costs = exact.costs
+    printed = {method: row.fitness for method, row in model.TABLE_4.items()}
+    ratio = costs["LDWPSO"] / costs["SEDSABSO"]
+    printed_ratio = round(printed["LDWPSO"] / printed["SEDSABSO"], 3)
+    return measured(
+        ratio,
+        off=abs(ratio / printed_ratio - 1.0),
+        costs=", ".join(f"{method} {costs[method]:.3g}" for method in model.PRINTED),
+        samples=SAMPLES,
+        enough=SAMPLES * printed["SEDSABSO"] / costs["SEDSABSO"],
+    )
+
+
+def _time(results: BeetleResults) -> Measured:
+    ours, other = (results.grid.mean(m, "seconds", CLAMPED) for m in ("SEDSABSO", "LDWPSO"))
+    return measured(float(ours / other))
+
+
+def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
+    free, clamped = (results.errors(variant, "SEDSABSO") for variant in (FREE, CLAMPED))
+    mean, largest = free.mean(axis=1), free.max(axis=1)
+    printed = {column.name: column for column in exact.sets}
+    means = (f"{name} {column.mean_error:.3g}" for name, column in printed.items())
+    exactly = float(np.abs(exact.least_squares - model.theoretical()).max())
+    return {
+        "mean-error": measured(
+            float(mean.mean()),
+            interval_of_mean(mean),
+            width=VARIANTS[FREE].half_width,
+            clamped=clamped.mean(axis=1).mean(),
+        ),
+        "largest-error": measured(
+            float(largest.mean()), interval_of_mean(largest), clamped=clamped.max(axis=1).mean()
+        ),
+        "smallest-errors": measured(
+            float(printed["SEDSABSO"].best_rows), means=", ".join(list(means)[1:])
+        ),
+        "least-squares": measured(exactly),
+    }

@@ -1,0 +1,273 @@
+"""The TOML file of a paper: claims in words and rules, to which Python adds what is measured."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from robotid_sim.chart import Chart
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.papers.claims import OURS, Claim, ClaimRange, rule_of
+from robotid_sim.section import Section, Table
+
+RunsNeeded = Literal["any", "full", "runs"]
+"""What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
+
+
+class PrintedClaim(BaseModel):
+    """A claim as its TOML file holds it: all but what is measured."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    claim: str
+    published: int | float | str | None = None
+    unit: str = ""
+    band: str = ""
+    holds: str | dict[str, str] = ""
+    """Ranges in words; empty: those of the band."""
+    fully: str | dict[str, str] = {}
+    conditions: tuple[str, ...] = ()
+    judged: RunsNeeded = "any"
+    reason: str
+    """Its ``{names}`` are filled with facts."""
+
+    def judge(self, measured: "Measured", *, judged: bool) -> Claim:
+        """Return the claim with what is measured.
+
+        Raises
+        ------
+        OptionError
+            If the reason or a rule names what is not measured.
+        """
+        names: dict[str, Any] = {**measured.facts, OURS: measured.ours}
+        try:
+            reason = self.reason.format(**names)
+        except (KeyError, IndexError) as error:
+            raise OptionError(f"claim '{self.name}': its reason needs {error}") from error
+        return Claim(
+            name=self.name,
+            claim=self.claim,
+            published=self.published,
+            ours=measured.ours,
+            unit=self.unit,
+            interval=measured.interval,
+            band=ClaimRange.parse(self.band) if self.band else None,
+            holds=rule_of(self.holds or self.band or {}),
+            fully=rule_of(self.fully),
+            conditions=self.conditions,
+            facts=measured.facts,
+            judged=judged,
+            reason=reason,
+        )
+
+
+class PrintedSection(BaseModel):
+    """A section of the page: its text, and names of its figures and tables."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    text: str = ""
+    """Its ``{names}`` are filled with facts, as in captions and the finding."""
+    charts: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+
+
+class PrintedFigure(BaseModel):
+    """What stands about and under a figure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    caption: str
+
+
+class PrintedTable(BaseModel):
+    """Title and headings of a table; headings that are not here come with the cells."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str = ""
+    columns: tuple[str, ...] = ()
+    text_columns: int = 1
+    """Leading columns that hold text."""
+
+    def complete(self, table: Table, facts: Mapping[str, Any]) -> Table:
+        """Return a table with its title and headings.
+
+        Raises
+        ------
+        OptionError
+            If rows have other numbers of cells than there are columns.
+        """
+        headed = replace(table, title=filled(self.title, facts))
+        if self.columns:
+            headed = replace(headed, columns=self.columns, text_columns=self.text_columns)
+        if any(len(row) != len(headed.columns) for row in headed.rows):
+            raise OptionError(f"table '{self.name}' does not have a cell for every heading")
+        return headed
+
+
+class ClaimSheet(BaseModel):
+    """The TOML file of a paper: what it is and claims, and what its page says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    citation: str
+    summary: str
+    finding: str
+    notes: tuple[str, ...] = ()
+    """What the paper does not say."""
+    section: tuple[PrintedSection, ...] = ()
+    figure: tuple[PrintedFigure, ...] = ()
+    table: tuple[PrintedTable, ...] = ()
+    claim: tuple[PrintedClaim, ...]
+
+    def tables(self, facts: Mapping[str, Any], tables: Sequence[Table]) -> dict[str, Table]:
+        """Return tables by name, with their titles and headings.
+
+        Raises
+        ------
+        OptionError
+            If a table is in the file alone, or not in it.
+        """
+        printed = {table.name: table for table in self.table}
+        if odd := set(printed) ^ {table.name for table in tables}:
+            names = ", ".join(sorted(odd))
+            raise OptionError(f"tables are not both in the file and made: {names}")
+        return {table.name: printed[table.name].complete(table, facts) for table in tables}
+
+    def sections(
+        self, facts: Mapping[str, Any], charts: Sequence[Chart], tables: Mapping[str, Table]
+    ) -> tuple[Section, ...]:
+        """Return the sections of the page, the notes last.
+
+        Parameters
+        ----------
+        facts : mapping
+            What fills the names in braces.
+        charts : sequence of Chart
+            Those of the page.
+        tables : mapping of str to Table
+            Complete, by name.
+
+        Raises
+        ------
+        OptionError
+            If a chart, table or fact that the file names is missing, or a chart is not shown.
+        """
+        printed = {figure.name: figure for figure in self.figure}
+        drawn = {chart.name: chart for chart in charts}
+        shown = {name for section in self.section for name in section.charts}
+        if shown != set(drawn) or shown != set(printed):
+            odd = ", ".join(sorted((shown | set(drawn) | set(printed)) - (shown & set(drawn))))
+            raise OptionError(f"figures are not both drawn and in a section: {odd or 'captions'}")
+
+        def figure(name: str) -> Chart:
+            title, caption = (
+                filled(t, facts) for t in (printed[name].title, printed[name].caption)
+            )
+            return replace(drawn[name], title=title, caption=caption)
+
+        try:
+            sections = [
+                Section(
+                    title=section.title,
+                    text=filled(section.text, facts),
+                    charts=tuple(figure(name) for name in section.charts),
+                    tables=tuple(tables[name] for name in section.tables),
+                )
+                for section in self.section
+            ]
+        except KeyError as error:
+            raise OptionError(f"the page needs a table named {error}") from error
+        return (*sections, Section(title="What the paper does not say", notes=self.notes))
+
+
+def filled(text: str, facts: Mapping[str, Any]) -> str:
+    """Return a text with its names in braces filled.
+
+    Raises
+    ------
+    OptionError
+        If a fact is missing.
+    """
+    try:
+        return text.format(**facts)
+    except (KeyError, IndexError) as error:
+        raise OptionError(f"'{text[:40]}…' needs {error}") from error
+
+
+def read_sheet(path: Path) -> ClaimSheet:
+    """Return the claims of a file.
+
+    Raises
+    ------
+    FileFormatError
+        With the file, and the first key that is wrong.
+    """
+    try:
+        return ClaimSheet(**tomllib.loads(path.read_text(encoding="utf-8")))
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise FileFormatError(f"{path}: {place}: {first['msg']}") from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What is measured for a claim."""
+
+    ours: float | str
+    interval: tuple[float, float] | None
+    facts: Mapping[str, Any]
+    """Numbers and texts that rules and the reason name."""
+
+
+def measured(
+    ours: float | str, interval: tuple[float, float] | None = None, **facts: Any
+) -> Measured:
+    """Return what is measured: number, 95 % interval, and what rules and the reason name."""
+    return Measured(ours, interval, facts)
+
+
+def judge(
+    printed: Sequence[PrintedClaim],
+    measurements: Mapping[str, Measured],
+    satisfied: Mapping[RunsNeeded, bool],
+) -> tuple[Claim, ...]:
+    """Return the claims of a paper with their verdicts.
+
+    Parameters
+    ----------
+    printed : sequence of PrintedClaim
+        In the order of the paper.
+    measurements : mapping of str to Measured
+        By the name of the claim.
+    satisfied : mapping of RunsNeeded to bool
+        Whether the runs are what a verdict needs.
+
+    Raises
+    ------
+    OptionError
+        If a claim is printed and not measured, measured and not printed, or printed twice.
+    """
+    names = [claim.name for claim in printed]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"claim '{name}' stands twice in the file")
+        if name not in measurements:
+            raise OptionError(f"claim '{name}' is in the file but not measured")
+    for name in measurements:
+        if name not in names:
+            raise OptionError(f"claim '{name}' is measured but not in the file")
+    return tuple(c.judge(measurements[c.name], judged=satisfied[c.judged]) for c in printed)

@@ -1,0 +1,61 @@
+"""One builder of tables: printed numbers beside ours, a column a function."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from robotid_sim.papers.statistics import summary
+from robotid_sim.section import Table, number
+
+CellColumns = Mapping[str, Callable[[Any], Any]]
+"""Cells by the heading of their column, as functions of what stands in a row."""
+
+
+def table_of(name: str, items: Iterable[Any], columns: CellColumns, text_columns: int = 1) -> Table:
+    """Return a table with a row an item; its title stands in the paper's file.
+
+    Parameters
+    ----------
+    name : str
+        Stem of its file.
+    items : iterable
+        What the rows are about.
+    columns : mapping of str to callable
+        Text of a cell by the item.
+    text_columns : int
+        Leading columns that hold text.
+    """
+    rows = tuple(tuple(str(cell(item)) for cell in columns.values()) for item in items)
+    return Table(tuple(columns), rows, "", text_columns, name=name)
+
+
+def printed_columns(
+    headings: Sequence[str], printed: Mapping[Any, Sequence[float | None]], digits: int = 4
+) -> CellColumns:
+    """Return the columns of what a paper prints by item; a dash where it prints nothing."""
+
+    def column(k: int) -> Callable[[Any], str]:
+        return lambda item: number(printed[item][k], digits) if item in printed else "-"
+
+    return {heading: column(k) for k, heading in enumerate(headings)}
+
+
+def summary_columns(values_of_item: Callable[[Any], ArrayLike]) -> CellColumns:
+    """Return minimum, mean, 95 % interval and standard deviation of the runs of an item."""
+
+    def column(k: int) -> Callable[[Any], str]:
+        return lambda item: summary(values_of_item(item))[k]
+
+    return {heading: column(k) for k, heading in enumerate(("minimum", "mean", "95 %", "SD"))}
+
+
+def indexed_columns(
+    headings: Sequence[str], cells_of_item: Callable[[Any], Sequence[Any]]
+) -> CellColumns:
+    """Return columns of which an item gives all cells at once."""
+
+    def column(k: int) -> Callable[[Any], Any]:
+        return lambda item: cells_of_item(item)[k]
+
+    return {heading: column(k) for k, heading in enumerate(headings)}

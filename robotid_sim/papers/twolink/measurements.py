@@ -1,0 +1,224 @@
+"""What is measured for every claim of the paper."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.papers.sheet import Measured, measured
+from robotid_sim.papers.statistics import interval_of_mean
+from robotid_sim.papers.twolink import model
+from robotid_sim.papers.twolink.campaign import (
+    AVERAGES,
+    ROUNDING,
+    SEARCHES,
+    VARIANT,
+    Average,
+    ElpidsoResults,
+)
+from robotid_sim.papers.twolink.tables import errors_at, exact_errors, noisy_errors
+
+RANKING = "ELPIDSO, SPSO, GA, LS"
+"""Best to worst, in the paper."""
+CLEARLY = 1e-3
+"""Ratio of costs below which a swarm is clearly better."""
+TIE = 1e-12
+"""Relative torque errors below this are rounding."""
+LEAST_GAIN = 1e-12
+"""Relative difference of sums over 2,000 torques that is more than rounding."""
+STUCK = 0.01
+"""Parameter error of a search that got stuck [kg m^2]."""
+STATES = 1000
+"""Random states of the check of the identity."""
+
+
+def measurements(results: ElpidsoResults) -> dict[str, Measured]:
+    """Return what is measured, by claim."""
+    right, printed = identity_errors()
+    return {
+        "lambda": measured(float(np.abs(model.TRUE - model.PRINTED).max())),
+        "y-identity": measured(right, printed=printed),
+        "elpidso-better-than-spso": _against_spso(results),
+        "spso-better-than-ga": _against_ga(results),
+        "wilcoxon": _significance(results),
+        "pid-helps": _gain_of_control(results),
+        "elpidso-better-than-ls": _below_least_squares(results),
+        "ls-error-exact-data": _least_squares_exact(results),
+        "ls-worst-1e-6-rad": _least_squares_worst(results, 1e-6),
+        "ls-worst-1e-5-rad": _least_squares_worst(results, 1e-5),
+        "ls-bad-on-eta": _eta(results),
+        **{f"ranking-by-{average}s": _ranking(results, average) for average in AVERAGES},
+        **_validation(results),
+    }
+
+
+def identity_errors() -> tuple[float, float]:
+    """Return how far H ddq + C dq + G is from Y lambda, with the known torque and without [N m].
+
+    The largest deviations over random states with angles to 3 rad, and rates to 3 rad/s, 3 rad/s^2.
+    """
+    q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATES, 2))
+    printed = model.torque(q, dq, ddq) - model.regressor(q, dq, ddq) @ model.TRUE
+    right = printed - model.known_torque(q)
+    return float(np.abs(right).max()), float(np.abs(printed).max())
+
+
+def _ratios(results: ElpidsoResults, method: str) -> Float1D:
+    """Return the median costs of ELPIDSO over those of a method, on every trajectory."""
+    ours, other = (results.short.median_excess(m) for m in ("ELPIDSO", method))
+    return np.asarray(np.maximum(ours, ROUNDING) / np.maximum(other, ROUNDING))
+
+
+def _against_spso(results: ElpidsoResults) -> Measured:
+    ties = [
+        f"{rho:g}"
+        for rho, cost in zip(model.FITTED, results.exact.median_excess("SPSO"), strict=True)
+        if cost < ROUNDING
+    ]
+    late = f"With {results.exact.evaluations:,} SPSO too is at rounding at ρ = {', '.join(ties)}. "
+    return measured(
+        int((_ratios(results, "SPSO") <= CLEARLY).sum()),
+        evaluations=results.short.evaluations,
+        late=late if ties else "",
+    )
+
+
+def _against_ga(results: ElpidsoResults) -> Measured:
+    spso, ga = (results.exact.median_error(m) for m in ("SPSO", "GA"))
+    return measured(int((spso <= ga).sum()), spso=_range(spso), ga=_range(ga))
+
+
+def _range(values: Float1D) -> str:
+    return f"{values.min():.1g} to {values.max():.1g}"
+
+
+def _significance(results: ElpidsoResults) -> Measured:
+    p = np.array([results.exact.rank_sum(rho, "GA") for rho in model.FITTED])
+    return measured(float(p.max()), significant=int((p < 0.05).sum()), runs=results.runs)
+
+
+def _gain_of_control(results: ElpidsoResults) -> Measured:
+    ratios = _ratios(results, VARIANT)
+    return measured(
+        int((ratios <= CLEARLY).sum()),
+        evaluations=results.short.evaluations,
+        ratios=_range(ratios),
+    )
+
+
+def _below_least_squares(results: ElpidsoResults) -> Measured:
+    excess = np.concatenate(
+        [np.array(cost["searches"]) / cost["least_squares"] - 1.0 for cost in results.costs]
+    )
+    return measured(
+        count_below(excess),
+        ties=int((np.abs(excess) <= LEAST_GAIN).sum()),
+        least=LEAST_GAIN,
+        evaluations=results.noisy.evaluations,
+    )
+
+
+def count_below(excess: Float1D) -> int:
+    """Return how many of (J - J_LS) / J_LS are below zero by more than rounding."""
+    return int((excess < -LEAST_GAIN).sum())
+
+
+def _least_squares_exact(results: ElpidsoResults) -> Measured:
+    estimates = [results.exact.criteria[rho].least_squares for rho in model.FITTED]
+    error = float(np.abs(np.array(estimates) - model.TRUE).max())
+    ga = results.exact.median_error("GA").max()
+    return measured(error, ga=ga, lead=error - ga)
+
+
+def _least_squares_worst(results: ElpidsoResults, noise: float) -> Measured:
+    by_rho = errors_at(results, noise, "LS")
+    swarm = 100.0 * float(errors_at(results, noise, "ELPIDSO").mean())
+    return measured(100.0 * float(by_rho.mean()), interval_of_mean(100.0 * by_rho), swarm=swarm)
+
+
+def _eta(results: ElpidsoResults) -> Measured:
+    draws = [draw["LS"] for runs in results.differentiated.rows.values() for draw in runs]
+    worst = np.abs(np.array(draws) - model.TRUE).max(axis=0)
+    walls = [
+        float((results.noisy.grid.values(m, "parameters", rho)[:, 3] == 0.0).mean())
+        for rho in model.FITTED
+        for m in ("SPSO", "ELPIDSO")
+    ]
+    inside = sum(results.noisy.criteria[rho].in_the_box()[3] > 0.0 for rho in model.FITTED)
+    others = worst[:3].max()
+    return measured(
+        float(worst[3]),
+        others=others,
+        lead=worst[3] - others,
+        walls=100.0 * np.mean(walls),
+        inside=inside,
+    )
+
+
+def _ranking(results: ElpidsoResults, average: Average) -> Measured:
+    errors = {m: exact_errors(results, m, average).mean() for m in ("LS", *SEARCHES)}
+    order = sorted(errors, key=lambda method: max(errors[method], TIE))
+    ours = order[0]
+    for before, method in pairwise(order):
+        ours += (" = " if errors[method] <= TIE and errors[before] <= TIE else ", ") + method
+    swarms = [method for method in order if method != "LS"]
+    in_order = swarms == RANKING.split(", ")[:-1]
+    stuck = {
+        m: sum(int((results.exact.errors(rho, m) > STUCK).sum()) for rho in model.FITTED)
+        for m in ("SPSO", "ELPIDSO")
+    }
+    return measured(
+        ours,
+        swarms_in_order=int(in_order),
+        all_in_order=int(ours == RANKING),
+        steps=", ".join(f"{method} {errors[method]:.1e}" for method in order),
+        tie=TIE,
+        order="holds" if in_order else "does not hold",
+        searches=results.runs * len(model.FITTED),
+        stuck_elpidso=stuck["ELPIDSO"],
+        stuck_spso=stuck["SPSO"],
+        stuck=STUCK,
+    )
+
+
+def _validation(results: ElpidsoResults) -> dict[str, Measured]:
+    errors = {m: exact_errors(results, m, "median").max() for m in ("LS", *SEARCHES)}
+    noisy = {m: noisy_errors(results, m, "median").max() for m in ("LS", *SEARCHES)}
+    of_noise = noisy["ELPIDSO"] <= 1.05 * noisy["LS"]
+    return {
+        "validation-exact": measured(
+            float(errors["ELPIDSO"]),
+            **leads(errors),
+            errors=_listed(errors),
+            mean=float(exact_errors(results, "ELPIDSO", "mean").max()),
+        ),
+        "validation-noise": measured(
+            100.0 * float(noisy["ELPIDSO"]),
+            **leads(noisy),
+            errors=_listed(noisy),
+            left="What is left is the noise of the measured torque itself. " if of_noise else "",
+            mean=float(noisy_errors(results, "ELPIDSO", "mean").max()),
+        ),
+    }
+
+
+def leads(errors: Mapping[str, float]) -> dict[str, Any]:
+    """Return by how much ELPIDSO's error is below that of the best search, and of the best of all.
+
+    Parameters
+    ----------
+    errors : mapping of str to float
+        By method; ``LS`` and ``ELPIDSO`` are among them.
+    """
+    others = {method: error for method, error in errors.items() if method != "ELPIDSO"}
+    searches = [error for method, error in others.items() if method != "LS"]
+    return {
+        "lead_of_searches": min(searches) - errors["ELPIDSO"],
+        "lead_of_all": min(others.values()) - errors["ELPIDSO"],
+    }
+
+
+def _listed(errors: Mapping[str, float]) -> str:
+    return ", ".join(f"{method} {error:.1e}" for method, error in errors.items())

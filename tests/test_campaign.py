@@ -1,0 +1,230 @@
+"""Trials: run once, cached one by one, read back the same; and the code that decides a result."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robotid_sim import campaign
+from robotid_sim.campaign import Trial, code_fingerprint, imported_sources, run_trials
+from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
+from robotid_sim.optim.minimize import minimize
+
+
+def count(folder: str, number: int, seconds: float = 0.0) -> dict[str, object]:
+    """Leave a trace of every call."""
+    time.sleep(seconds)
+    with (Path(folder) / f"calls-{number}").open("a") as file:
+        file.write("x")
+    return {"number": number, "pair": (1.5, 2.5)}
+
+
+def not_json() -> dict[str, object]:
+    return {"value": float("nan")}
+
+
+def trials(folder: Path, numbers, seconds: float = 0.0) -> list[Trial]:
+    parameters = {"folder": str(folder), "seconds": seconds}
+    where = f"{__name__}:count"
+    return [Trial(f"t{n}", where, {**parameters, "number": n}) for n in numbers]
+
+
+def calls(folder: Path) -> int:
+    return sum(len(path.read_text()) for path in folder.glob("calls-*"))
+
+
+def cached_results(folder: Path) -> list[Path]:
+    return list(folder.rglob("output.pkl"))
+
+
+def test_finished_trials_are_read_and_not_run(tmp_path) -> None:
+    store = tmp_path / "store"
+    first = run_trials(trials(tmp_path, range(3)), store)
+    shares: list[float] = []
+    again = run_trials(trials(tmp_path, range(5)), store, progress=shares.append)
+    assert again[:3] == first
+    assert [result["number"] for result in again] == [0, 1, 2, 3, 4]
+    assert calls(tmp_path) == 5
+    assert shares == pytest.approx([0.6, 0.8, 1.0])
+
+
+def test_the_same_work_under_two_names_is_done_once(tmp_path) -> None:
+    (trial,) = trials(tmp_path, [1])
+    twin = Trial("twin", trial.function, trial.parameters)
+    first, second = run_trials([trial, twin], tmp_path / "store")
+    assert first == second
+    assert calls(tmp_path) == 1
+
+
+def test_processes_cache_what_they_finish(tmp_path) -> None:
+    fresh = run_trials(trials(tmp_path, range(3)), tmp_path / "store", workers=2)
+    assert run_trials(trials(tmp_path, range(3)), tmp_path / "store") == fresh
+    assert calls(tmp_path) == 3
+
+
+def test_a_result_is_the_same_run_or_read(tmp_path) -> None:
+    (fresh,) = run_trials(trials(tmp_path, [7]), tmp_path / "store")
+    (read,) = run_trials(trials(tmp_path, [7]), tmp_path / "store")
+    assert fresh == read == {"number": 7, "pair": [1.5, 2.5]}
+
+
+def test_other_parameters_are_run_and_both_results_stay(tmp_path) -> None:
+    store = tmp_path / "store"
+    run_trials(trials(tmp_path, [1]), store)
+    run_trials(trials(tmp_path, [1], seconds=1e-9), store)
+    assert calls(tmp_path) == 2
+    run_trials(trials(tmp_path, [1]), store)
+    run_trials(trials(tmp_path, [1], seconds=1e-9), store)
+    assert calls(tmp_path) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"broken"])
+def test_a_broken_file_is_run_again(tmp_path, content) -> None:
+    store = tmp_path / "store"
+    first = run_trials(trials(tmp_path, [1]), store)
+    (file,) = cached_results(store)
+    file.write_bytes(content)
+    assert run_trials(trials(tmp_path, [1]), store) == first
+    assert calls(tmp_path) == 2
+    run_trials(trials(tmp_path, [1]), store)
+    assert calls(tmp_path) == 2
+
+
+def test_a_result_counts_only_with_the_code_that_computed_it(tmp_path, monkeypatch) -> None:
+    run_trials(trials(tmp_path, [1]), tmp_path / "store")
+    monkeypatch.setattr(campaign, "code_fingerprint", lambda module: "of another day")
+    run_trials(trials(tmp_path, [1]), tmp_path / "store")
+    assert calls(tmp_path) == 2
+    monkeypatch.undo()
+    run_trials(trials(tmp_path, [1]), tmp_path / "store")
+    assert calls(tmp_path) == 2  # that of today is still there
+
+
+ENGINE = '''"""A trial."""
+from robotid_sim_x.deep import GAIN
+
+def run():
+    """Return a number."""
+    return {"value": GAIN}
+'''
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package in the place of ours: a trial imports `deep`, which imports `deeper`."""
+    folder = tmp_path / "robotid_sim_x"
+    folder.mkdir()
+    for name, text in {
+        "__init__": "",
+        "trial": ENGINE,
+        "deep": "from robotid_sim_x import deeper\nGAIN = 2 * deeper.HALF\n",
+        "deeper": "HALF = 0.5\n",
+        "report": "WIDTH = 80\n",
+    }.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(campaign, "PACKAGE", "robotid_sim_x")
+
+    def fingerprint_after(name: str, text: str) -> str:
+        (folder / name).write_text(text)
+        return code_fingerprint.__wrapped__("robotid_sim_x.trial")
+
+    yield fingerprint_after
+    for name in [name for name in sys.modules if name.startswith("robotid_sim_x")]:
+        del sys.modules[name]
+
+
+def test_only_code_that_a_trial_runs_changes_its_fingerprint(package) -> None:
+    before = package("trial.py", ENGINE)
+    assert package("deep.py", "from robotid_sim_x import deeper\n# twice\nGAIN = 2*deeper.HALF"
+                   '\n"""Of the loop."""\n') == before  # fmt: skip
+    assert package("trial.py", ENGINE.replace("Return a number", "Tell a number")) == before
+    assert package("report.py", "WIDTH = 90\n") == before
+    assert package("claims.toml", "text = 'of a claim'\n") == before
+    assert package("deeper.py", "HALF = 0.6\n") != before
+    assert package("deeper.py", "HALF = 0.5\n") == before
+    assert package("table.csv", "1,2\n") != before
+
+
+@pytest.mark.parametrize(
+    ("module", "inside", "outside"),
+    [
+        ("irb120.trials", ("dynamics.kernels", "optim.mupso", "excitation"), ("study", "engine")),
+        ("twolink.trials", ("engine.plant", "papers.twolink.motion"), ("study", "papers.rocr6")),
+        ("rocr6.cell", ("study.config", "estimation", "engine.plant"), ("papers.twolink",)),
+    ],
+)
+def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
+    names = set(imported_sources(f"robotid_sim.papers.{module}"))
+    assert {f"robotid_sim.{name}" for name in inside} <= names
+    for part in (*outside, "cli", "report"):
+        assert not any(name.startswith(f"robotid_sim.{part}") for name in names), part
+
+
+def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) -> None:
+    fingerprints = []
+    monkeypatch.setattr(campaign, "catalog_folder", lambda: tmp_path)
+    for text in ("<robot/>", "<robot />"):
+        (tmp_path / "arm.urdf").write_text(text)
+        for module in ("robotid_sim.papers.twolink.motion", "robotid_sim.parallel"):
+            fingerprints.append(code_fingerprint.__wrapped__(module))
+    assert fingerprints[0] != fingerprints[2]
+    assert fingerprints[1] == fingerprints[3]
+
+
+def search(seed: int) -> dict[str, float]:
+    """A search in which Ctrl-C comes, and which takes that for its end."""
+
+    def cost(points):
+        cost.batches += 1
+        if cost.batches == 3:
+            signal.raise_signal(signal.SIGINT)
+        return (points**2).sum(axis=1)
+
+    cost.batches = 0
+    rng = np.random.default_rng(seed)
+    result = minimize(cost, [-1.0], [1.0], method="pso", max_evals=1000, rng=rng)
+    return {"fun": result.fun}
+
+
+def test_an_interrupted_search_is_no_result(tmp_path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run_trials([Trial("s", f"{__name__}:search", {"seed": 0})], tmp_path)
+    assert cached_results(tmp_path) == []
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_bad_trials_are_named(tmp_path) -> None:
+    with pytest.raises(OptionError, match="two trials are named 't1'"):
+        run_trials(trials(tmp_path, [1, 1]), tmp_path)
+    with pytest.raises(OptionError, match="is no name of a trial"):
+        Trial("../t", "a:b")
+    with pytest.raises(UnknownNameError, match="trial 't': no function"):
+        run_trials([Trial("t", "robotid_sim.nowhere:f")], tmp_path)
+    with pytest.raises(FileFormatError, match="trial 't': JSON cannot hold its result"):
+        run_trials([Trial("t", f"{__name__}:not_json")], tmp_path)
+
+
+def test_a_killed_run_keeps_what_was_finished(tmp_path) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from pathlib import Path\n"
+        "from test_campaign import trials\n"
+        "from robotid_sim.campaign import run_trials\n"
+        f"run_trials(trials(Path({str(tmp_path)!r}), range(50), 0.2), Path({str(tmp_path)!r}))\n"
+    )
+    program = subprocess.Popen([sys.executable, "-c", code])
+    while len(cached_results(tmp_path)) < 2 and program.poll() is None:
+        time.sleep(0.02)
+    program.send_signal(signal.SIGKILL)
+    program.wait(30.0)
+    finished = len(cached_results(tmp_path))
+    assert 2 <= finished < 50
+    before = calls(tmp_path)
+    run_trials(trials(tmp_path, range(finished), 0.2), tmp_path)
+    assert calls(tmp_path) == before

@@ -1,0 +1,53 @@
+"""The recipes of CONTRIBUTING.md run as they stand there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+RECIPES = dict(re.findall(r"^## Add an? (\w+)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE))
+BLOCK = re.compile(r"^```(\w+)(?: ([\w.]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MAY_FAIL_A_VERDICT = "robotid run"
+"""What a user adds may miss a limit of the verdict, which is exit 1."""
+
+
+def test_there_is_a_recipe_for_each_kind_of_part():
+    assert set(RECIPES) == {"sensor", "estimator", "controller", "robot", "paper", "figure"}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_is_short(recipe):
+    for kind, _, code in BLOCK.findall(RECIPES[recipe]):
+        if kind == "python":
+            assert sum(bool(line.strip()) for line in code.splitlines()) <= 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_works(recipe, tmp_path):
+    commands = []
+    for kind, name, code in BLOCK.findall(RECIPES[recipe]):
+        if kind == "sh":
+            commands += code.strip().splitlines()
+        else:
+            (tmp_path / name).write_text(code, encoding="utf-8")
+    assert commands
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in commands:
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        allowed = (0, 1) if command.startswith(MAY_FAIL_A_VERDICT) else (0,)
+        assert done.returncode in allowed, f"{command}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,132 @@
+"""The shape of the package: names, sizes, imports, and the map of it in the README."""
+
+import ast
+import re
+import tomllib
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import robotid_sim
+
+PACKAGE = Path(robotid_sim.__file__).parent
+ROOT = PACKAGE.parent
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+LONGEST = 60
+"""Lines of code of a function with its signature, without its docstring and comments."""
+ALIAS = re.compile(r"[A-Z][a-z]")
+
+
+def class_names():
+    """Return where every class, and every alias with a name like a class, is defined."""
+    places = defaultdict(list)
+    for path, tree in TREES.items():
+        where = str(path.relative_to(PACKAGE))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(where)
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                if ALIAS.match(node.targets[0].id):
+                    places[node.targets[0].id].append(where)
+    return places
+
+
+def test_no_two_classes_have_one_name():
+    twice = {name: where for name, where in class_names().items() if len(where) > 1}
+    assert twice == {}
+
+
+def code_lines(function, lines):
+    """Return the number of lines of a function that hold code."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    spans = [range(function.lineno, function.body[0].lineno)]
+    if body:
+        spans.append(range(body[0].lineno, function.end_lineno + 1))
+    texts = (lines[k - 1].strip() for span in spans for k in span)
+    return sum(bool(text) and not text.startswith("#") for text in texts)
+
+
+def test_functions_are_short_enough_to_read():
+    long = {}
+    for path, tree in TREES.items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and code_lines(node, lines) > LONGEST:
+                long[f"{path.relative_to(PACKAGE)}:{node.name}"] = code_lines(node, lines)
+    assert long == {}
+
+
+def defined_in(tree):
+    """Return the names that a module defines itself."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {t.id for t in targets if isinstance(t, ast.Name)}
+            parts = [e for t in targets if isinstance(t, ast.Tuple) for e in t.elts]
+            names |= {e.id for e in parts if isinstance(e, ast.Name)}
+    return names
+
+
+def test_a_name_is_imported_from_the_module_that_defines_it():
+    by_module = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): tree
+        for path, tree in TREES.items()
+    }
+    elsewhere = []
+    for importer, tree in by_module.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("robotid_sim"):
+                names = defined_in(by_module[node.module])
+                for alias in node.names:
+                    is_module = f"{node.module}.{alias.name}" in by_module
+                    if alias.name not in names and not is_module:
+                        elsewhere.append(f"{importer}: {alias.name} from {node.module}")
+    assert elsewhere == []
+
+
+def test_only_one_module_looks_names_up():
+    """`StudyConfig` is seen by what builds values and by commands and papers, by nothing else."""
+    allowed = ("study/build", "study/config", "cli/", "papers/")
+    seers = [
+        str(path.relative_to(PACKAGE))
+        for path, tree in TREES.items()
+        if any(isinstance(n, ast.Name) and n.id == "StudyConfig" for n in ast.walk(tree))
+    ]
+    assert [path for path in seers if not path.startswith(allowed)] == []
+
+
+def rows_of_readme():
+    """Return rows and packages of the table in the README, from the top."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("## Packages\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| (\d+) \| (?:`([\w/.]+)`) \| (.*?) \|$", table, re.MULTILINE)
+
+
+def test_the_map_in_the_readme_is_that_of_the_layers():
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = next(c for c in config["tool"]["importlinter"]["contracts"] if c["id"] == "layers")
+    expected = [
+        (str(row), name)
+        for row, layer in enumerate(contract["layers"], start=1)
+        for name in layer.split(" | ")
+        if (PACKAGE / name).is_dir()
+    ]
+    assert [(row, name.removesuffix("/")) for row, name, _ in rows_of_readme()] == expected
+
+
+@pytest.mark.parametrize(("row", "name", "text"), rows_of_readme())
+def test_the_map_in_the_readme_says_what_the_package_says(row, name, text):
+    docstring = import_module(f"robotid_sim.{name.removesuffix('/')}").__doc__
+    assert text == docstring.splitlines()[0].removesuffix(".")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "bench").glob("*.py")), ids=lambda p: p.stem)
+def test_a_bench_still_imports(path, monkeypatch):
+    monkeypatch.syspath_prepend(path.parent)
+    import_module(path.stem)
