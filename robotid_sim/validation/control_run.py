@@ -174,6 +174,14 @@ class ControlRun:
             self.rise_time, self.settling_time, self.overshoot, self.steady_state_error
         )
 
+    def __eq__(self, other: object) -> bool:
+        """Compare what is in JSON."""
+        return isinstance(other, ControlRun) and self.content() == other.content()
+
+    def __hash__(self) -> int:
+        """Return the hash of the case."""
+        return hash((self.controller, self.model, self.scenario, self.task, self.run))
+
     def content(self) -> dict[str, Any]:
         """Return the run as JSON values."""
         content: dict[str, Any] = _JSON.dump_python(self, mode="json", by_alias=True)

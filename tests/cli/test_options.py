@@ -18,7 +18,7 @@ USED = {
     "identify": ROBOT | DRAWN,
     "validate": ROBOT | DRAWN | {"--quick", "--plant-friction"},
     "payload": ROBOT | DRAWN,
-    "reproduce": {"--seed", "--quick"},
+    "reproduce": {"--seed", "--quick", "--plugin"},
     "view": ROBOT | DRAWN | SENSORS,
     "export": ROBOT,
     "cad": {"--base", "--tip"},

@@ -151,7 +151,9 @@ def test_the_same_study_runs_by_names_from_the_command_line(tmp_path, own):
     ours = run_study(with_own_parts(own, tmp_path), tmp_path / "here").result
     theirs = [[p["value"] for p in e["base_parameters"]] for e in content["estimates"]]
     assert theirs == [[p.value for p in e.base_parameters] for e in ours.estimates]
-    assert [run["rms_error"] for run in content["control"]] == [r.rms_error for r in ours.control]
+    assert [run["rms_error"] for run in content["control"]] == [
+        r.rms_error.tolist() for r in ours.control
+    ]
     assert content["preprocessing"]["chosen"] == "own-smoother"
 
 
