@@ -1,14 +1,13 @@
 """The box that is searched, and what happens to points that leave it."""
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.optim import checks
 
 WallRule = Literal["clip", "reflect", "absorb", "none"]
 """What happens to a point outside the box, coordinate by coordinate.
@@ -86,21 +85,6 @@ class Box:
         if self.first is not None:
             points[: len(self.first)] = self.first[:count]
         return points
-
-
-def check_region(region: float) -> None:
-    """Refuse an initial region that is no share of the box."""
-    checks.between("region", region, 1e-12, 1.0)
-
-
-def check_bounds(bounds: str) -> None:
-    """Refuse an unknown name of `WallRule`."""
-    checks.one_of("bounds", bounds, get_args(WallRule))
-
-
-def check_walls(bounds: str) -> None:
-    """Refuse an unknown name of `Walls`."""
-    checks.one_of("bounds", bounds, get_args(Walls))
 
 
 def keep_inside(X: Float2D, V: Float2D, box: Box, bounds: str) -> None:

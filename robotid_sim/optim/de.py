@@ -1,20 +1,20 @@
 """Differential evolution."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
-from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.optim.bounds import Walls, put_inside
+from robotid_sim.optim.optimizer import Population
 
 BaseVector = Literal["rand", "best"]
 
 
 @dataclass(kw_only=True, eq=False)
-class DifferentialEvolution(Optimizer):
+class DifferentialEvolution(Population):
     r"""Differential evolution (DE/rand/1/bin or DE/best/1/bin).
 
     .. math::
@@ -36,6 +36,8 @@ class DifferentialEvolution(Optimizer):
        doi:10.1023/A:1008202821328.
     """
 
+    smallest: ClassVar[int] = 4
+
     population: int = 40
     """Number of members, at least 4."""
     F: float = 0.5
@@ -46,16 +48,12 @@ class DifferentialEvolution(Optimizer):
     """The point that the difference is added to."""
     bounds: Walls = "reflect"
     """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the members start in."""
 
     def __post_init__(self) -> None:
-        checks.whole("population", self.population, 4)
+        super().__post_init__()
         checks.positive("F", self.F)
         checks.between("CR", self.CR, 0.0, 1.0)
-        checks.one_of("base", self.base, get_args(BaseVector))
-        check_walls(self.bounds)
-        check_region(self.region)
+        checks.one_of("base", self.base, BaseVector)
 
     def _first(self) -> Float2D:
         self._trial = self.box.scatter(self.population, self.region, self.rng)

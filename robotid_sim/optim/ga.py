@@ -6,13 +6,12 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.optimizer import Population, linear
 
 
 @dataclass(kw_only=True, eq=False)
-class GeneticAlgorithm(Optimizer):
+class GeneticAlgorithm(Population):
     r"""Genetic algorithm for real numbers: tournaments, blend crossover, normal mutation, an elite.
 
     Two parents a and b win a tournament each. With probability `crossover` their child is uniform
@@ -47,13 +46,9 @@ class GeneticAlgorithm(Optimizer):
     """Standard deviation of mutations at the end of the budget, share of the box."""
     elite: int = 2
     """Number of parents that survive."""
-    bounds: Walls = "clip"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the members start in."""
 
     def __post_init__(self) -> None:
-        checks.whole("population", self.population, 2)
+        super().__post_init__()
         checks.whole("tournament", self.tournament, 1)
         checks.between("crossover", self.crossover, 0.0, 1.0)
         checks.between("alpha", self.alpha, 0.0, 10.0)
@@ -61,8 +56,6 @@ class GeneticAlgorithm(Optimizer):
         checks.positive("step_start", self.step_start)
         checks.positive("step_end", self.step_end)
         checks.between("elite", self.elite, 0, self.population - 1)
-        check_walls(self.bounds)
-        check_region(self.region)
 
     def _first(self) -> Float2D:
         self._children = self.box.scatter(self.population, self.region, self.rng)

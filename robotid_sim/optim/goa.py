@@ -6,13 +6,12 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.optimizer import Population, linear
 
 
 @dataclass(kw_only=True, eq=False)
-class Grasshopper(Optimizer):
+class Grasshopper(Population):
     r"""Grasshopper optimization algorithm (GOA): a swarm of repulsion, comfort and attraction.
 
     .. math::
@@ -43,19 +42,13 @@ class Grasshopper(Optimizer):
     """Intensity of attraction, f."""
     length: float = 1.5
     """Length scale of attraction, l."""
-    bounds: Walls = "clip"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the grasshoppers start in."""
 
     def __post_init__(self) -> None:
-        checks.whole("population", self.population, 2)
+        super().__post_init__()
         checks.positive("c_max", self.c_max)
         checks.between("c_min", self.c_min, 0.0, self.c_max)
         checks.positive("intensity", self.intensity)
         checks.positive("length", self.length)
-        check_walls(self.bounds)
-        check_region(self.region)
 
     def _first(self) -> Float2D:
         self._x = self.box.scatter(self.population, self.region, self.rng)

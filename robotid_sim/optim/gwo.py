@@ -7,16 +7,15 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.optimizer import Population, linear
 
 LEADERS = 3
 """Alpha, beta and delta."""
 
 
 @dataclass(kw_only=True, eq=False)
-class GreyWolf(Optimizer):
+class GreyWolf(Population):
     r"""Grey wolf optimizer (GWO): the pack surrounds the three best points so far.
 
     .. math::
@@ -37,21 +36,16 @@ class GreyWolf(Optimizer):
     """
 
     sphere_cost: ClassVar[float] = 1e-2  # is drawn to the origin
+    smallest: ClassVar[int] = LEADERS
 
     population: int = 30
     """Number of wolves."""
     a_start: float = 2.0
     """Amplitude a at the start; it falls to zero."""
-    bounds: Walls = "clip"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the wolves start in."""
 
     def __post_init__(self) -> None:
-        checks.whole("population", self.population, LEADERS)
+        super().__post_init__()
         checks.positive("a_start", self.a_start)
-        check_walls(self.bounds)
-        check_region(self.region)
 
     def _first(self) -> Float2D:
         self._x = self.box.scatter(self.population, self.region, self.rng)

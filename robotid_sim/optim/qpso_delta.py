@@ -6,9 +6,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.optimizer import Population, linear
 from robotid_sim.optim.swarm import Swarm
 
 LARGEST_CONTRACTION = float(np.exp(np.euler_gamma))
@@ -16,7 +15,7 @@ LARGEST_CONTRACTION = float(np.exp(np.euler_gamma))
 
 
 @dataclass(kw_only=True, eq=False)
-class DeltaWellSwarm(Optimizer):
+class DeltaWellSwarm(Population):
     r"""Quantum-behaved particle swarm in a delta potential well (QPSO).
 
     .. math::
@@ -45,17 +44,11 @@ class DeltaWellSwarm(Optimizer):
     """Contraction coefficient at the start."""
     alpha_end: float = 0.5
     """Contraction coefficient at the end of the budget."""
-    bounds: Walls = "clip"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the particles start in."""
 
     def __post_init__(self) -> None:
-        checks.whole("population", self.population, 2)
+        super().__post_init__()
         checks.positive("alpha_start", self.alpha_start)
         checks.positive("alpha_end", self.alpha_end)
-        check_walls(self.bounds)
-        check_region(self.region)
 
     def _first(self) -> Float2D:
         x = self.box.scatter(self.population, self.region, self.rng)

@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 from math import pi
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, WallRule
-from robotid_sim.optim.forms import EquationForm, check_form
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
-from robotid_sim.optim.stability import RandomMap, swarm_map
-from robotid_sim.optim.swarm import Swarm, check_swarm
+from robotid_sim.optim.optimizer import EquationForm, linear
+from robotid_sim.optim.swarm import Swarm, VelocitySwarm
 
 QUARTER = pi / 2.0
 """Largest angle of a qubit [rad]."""
@@ -22,7 +19,7 @@ QubitReading = Literal["expect", "bits"]
 
 
 @dataclass(kw_only=True, eq=False)
-class QubitSwarm(Optimizer):
+class QubitSwarm(VelocitySwarm):
     r"""Particle swarm on the angles of qubits (the QPSO of [1]_).
 
     The particles are vectors of angles :math:`\theta \in [0, \pi/2]` of qubits
@@ -84,20 +81,18 @@ class QubitSwarm(Optimizer):
     """Largest velocity [rad per iteration]."""
     bounds: WallRule = "absorb"
     """What happens to angles outside [0, pi/2]; ``none`` is harmless, as the cosine is periodic."""
-    region: float = 1.0
-    """Share of the box, about its center, that the particles start in."""
 
     def __post_init__(self) -> None:
-        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
-        checks.one_of("reading", self.reading, get_args(QubitReading))
-        check_form(self.form)
+        super().__post_init__()
+        checks.one_of("reading", self.reading, QubitReading)
+        checks.one_of("form", self.form, EquationForm)
         checks.between("bits", self.bits, 1, 52)
         checks.whole("patience", self.patience, 1)
         checks.between("push", self.push, 0.0, QUARTER)
 
-    def linear_map(self, progress: float) -> RandomMap:
-        """Return the update of one angle; see `robotid_sim.optim.stability`."""
-        return swarm_map(linear(self.w_start, self.w_end, progress), self.c1, self.c2)
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, [1] eq. (18), c1 and c2."""
+        return linear(self.w_start, self.w_end, progress), self.c1, self.c2
 
     def _first(self) -> Float2D:
         share = (self.box.scatter(self.population, self.region, self.rng) - self.box.lower) / (
@@ -132,8 +127,8 @@ class QubitSwarm(Optimizer):
     def _next(self, f: Float1D) -> Float2D:
         swarm, before = self._swarm, self._swarm.leader_f
         swarm.remember(f)
-        w = linear(self.w_start, self.w_end, self.progress)  # [1] eq. (18)
-        v = w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng)  # [1] Algorithm 2, step 6
+        w, c1, c2 = self.coefficients(self.progress)
+        v = w * swarm.v + swarm.pulls(c1, c2, self.rng)  # [1] Algorithm 2, step 6
         self._waited = 0 if swarm.leader_f < before else self._waited + 1
         if self._waited >= self.patience:
             self._waited = 0

@@ -1,21 +1,21 @@
 """Simulated annealing with a batch of chains."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import geometric
+from robotid_sim.optim.bounds import Walls, put_inside
+from robotid_sim.optim.optimizer import Population, geometric
 
 ADAPTATION = 0.1
 """Rate at which the logarithm of the step follows the acceptance."""
 
 
 @dataclass(kw_only=True, eq=False)
-class SimulatedAnnealing(Optimizer):
+class SimulatedAnnealing(Population):
     r"""Simulated annealing: independent chains that are cooled together.
 
     Every chain proposes :math:`x' = x + h\, (u - l) \circ \nu`, :math:`\nu` standard normal, and
@@ -33,6 +33,8 @@ class SimulatedAnnealing(Optimizer):
        doi:10.1145/29380.29864.
     """
 
+    smallest: ClassVar[int] = 1
+
     population: int = 10
     """Number of chains."""
     heat: float = 0.1
@@ -45,17 +47,13 @@ class SimulatedAnnealing(Optimizer):
     """Share of proposals that the step is adapted to accept."""
     bounds: Walls = "reflect"
     """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the chains start in."""
 
     def __post_init__(self) -> None:
-        checks.whole("population", self.population, 1)
+        super().__post_init__()
         checks.positive("heat", self.heat)
         checks.between("cold", self.cold, 1e-300, 1.0)
         checks.positive("step", self.step)
         checks.between("acceptance", self.acceptance, 0.01, 0.99)
-        check_walls(self.bounds)
-        check_region(self.region)
 
     def _first(self) -> Float2D:
         self._proposed = self.box.scatter(self.population, self.region, self.rng)

@@ -7,13 +7,12 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Walls, check_region, check_walls, put_inside
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.optimizer import Population, linear
 
 
 @dataclass(kw_only=True, eq=False)
-class WhaleOptimization(Optimizer):
+class WhaleOptimization(Population):
     r"""Whale optimization algorithm (WOA): whales encircle or spiral to the best point so far.
 
     Every whale draws one of three moves, with A = a (2 r - 1), C = 2 r',
@@ -46,17 +45,11 @@ class WhaleOptimization(Optimizer):
     """Amplitude a at the start; it falls to zero."""
     spiral: float = 1.0
     """Shape of the spiral, b."""
-    bounds: Walls = "clip"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the whales start in."""
 
     def __post_init__(self) -> None:
-        checks.whole("population", self.population, 2)
+        super().__post_init__()
         checks.positive("a_start", self.a_start)
         checks.between("spiral", self.spiral, 0.0, 10.0)
-        check_walls(self.bounds)
-        check_region(self.region)
 
     def _first(self) -> Float2D:
         self._x = self.box.scatter(self.population, self.region, self.rng)
