@@ -1,14 +1,14 @@
 """Sliding-mode control whose switching gain is no larger than it has to be."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.controller import ModelController, Setpoint
-from robotid_sim.control.gains import LoopGains, per_joint, positive, require_size
-from robotid_sim.control.surface import Compensation, clipped, sliding, unwound
+from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains, require_size
+from robotid_sim.control.surface import SlidingLaw, clipped, sliding, unwound
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 
@@ -16,8 +16,8 @@ RESERVE = 2.0
 """The gain falls while it is more than this many times the torque that s asks for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class AdaptiveSlidingMode(ModelController):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdaptiveSlidingMode(SlidingLaw):
     r"""Sliding-mode control with a gain that grows outside of the layer and falls inside.
 
     .. math:: \tau = \hat\tau(v, a) + K(t)\, \mathrm{sat}(s / \Phi(t)), \qquad
@@ -41,9 +41,6 @@ class AdaptiveSlidingMode(ModelController):
        mode control", Int. J. Control 83(9), doi:10.1080/00207179.2010.501385.
     """
 
-    model: Robot
-    bandwidth: float
-    """Decay rate of the error on the surface, lambda [rad/s]."""
     stiffness: Float1D
     """Gain over layer, c [N m s/rad or N s/m], shape (n,)."""
     growth: Float1D
@@ -54,20 +51,13 @@ class AdaptiveSlidingMode(ModelController):
     """Upper limit of the gain [N m or N], shape (n,)."""
     rate: float
     """Control rate [Hz]."""
-    _modelled: Compensation = field(init=False, repr=False)
-    _gain: Float1D = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        positive("bandwidth", self.bandwidth)
-        positive("rate", self.rate)
-        for name in ("stiffness", "growth", "smallest", "largest"):
-            object.__setattr__(self, name, per_joint(name, getattr(self, name), self.model))
+        super().__post_init__()
         if (self.smallest > self.largest).any():
             raise OptionError(
                 f"gains smallest = {self.smallest} must not exceed largest = {self.largest}"
             )
-        object.__setattr__(self, "_modelled", Compensation(self.model))
-        object.__setattr__(self, "_gain", np.array(self.smallest))
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
@@ -87,21 +77,21 @@ class AdaptiveSlidingMode(ModelController):
     @property
     def gain(self) -> Float1D:
         """The switching gain as it is now [N m or N], shape (n,)."""
-        return self._gain.copy()
+        return self._state.copy()
 
     def reset(self) -> None:
         """Let the gain start over."""
-        self._gain[:] = self.smallest
+        self._state[:] = self.smallest
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque, and adapt over one control step; `t` is not used."""
         del t
         s, v, a = sliding(self.bandwidth, q, dq, setpoint)
         asked = self.stiffness * s
-        tau = self._modelled(q, dq, v, a) + clipped(asked, self._gain)
+        tau = self._modelled(q, dq, v, a) + clipped(asked, self._state)
         size = np.abs(s)
         step = self.growth / self.rate * size
-        step = np.where(RESERVE * self.stiffness * size > self._gain, step, -step)
+        step = np.where(RESERVE * self.stiffness * size > self._state, step, -step)
         step = unwound(step, np.abs(tau), self.model.limits.effort)
-        self._gain[:] = np.minimum(np.maximum(self._gain + step, self.smallest), self.largest)
+        self._state[:] = np.minimum(np.maximum(self._state + step, self.smallest), self.largest)
         return np.asarray(tau)

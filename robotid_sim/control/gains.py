@@ -1,12 +1,12 @@
 """The specification that all control laws take their gains from."""
 
 import logging
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze, readonly
 from robotid_sim.dynamics.dynamics import effective_inertia, joint_torque, mass_matrix
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
@@ -52,9 +52,7 @@ class LoopGains:
     """Joints whose error bound is above the one wanted."""
 
     def __post_init__(self) -> None:
-        for name in ("inertia", "gain", "layer", "error_bound", "disturbance"):
-            value = readonly(getattr(self, name), shape=(None,), name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (None,), "inertia", "gain", "layer", "error_bound", "disturbance")
         for name in ("bandwidth", "rate", "coupling"):
             positive(name, getattr(self, name))
 
@@ -258,3 +256,22 @@ def per_joint(name: str, value: Float1D, model: Robot, *, zero: bool = False) ->
             f"'{model.joint_names[joint]}'"
         )
     return checked
+
+
+def check_gains(law: Any, *, zero: bool = False) -> None:
+    """Check the options of a law: positive numbers, and arrays of one per joint of its model.
+
+    Parameters
+    ----------
+    law : dataclass
+        Its arrays are frozen.
+    zero : bool
+        Whether gains of zero are allowed.
+    """
+    for field in fields(law):
+        value = getattr(law, field.name, None)
+        if field.type is float:
+            positive(field.name, value)  # type: ignore[arg-type]
+        elif field.init and field.name != "model":
+            checked = per_joint(field.name, value, law.model, zero=zero)  # type: ignore[arg-type]
+            object.__setattr__(law, field.name, checked)

@@ -5,11 +5,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import ModelController, Setpoint
-from robotid_sim.control.gains import LoopGains, require_size
+from robotid_sim.control.gains import LoopGains, check_gains, require_size
 from robotid_sim.dynamics import kernels
-from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 
 
@@ -36,11 +35,7 @@ class GravityPd(ModelController):
     """Velocity gains [N m s/rad or N s/m], shape (n,)."""
 
     def __post_init__(self) -> None:
-        for name in ("kp", "kd"):
-            value = readonly(getattr(self, name), shape=(self.model.dof,), name=name)
-            if (value < 0.0).any():
-                raise OptionError(f"gains {name} must not be negative")
-            object.__setattr__(self, name, value)
+        check_gains(self, zero=True)
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:

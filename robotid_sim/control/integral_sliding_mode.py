@@ -1,19 +1,19 @@
 """Integral sliding-mode control: on the surface from the first sample on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.controller import ModelController, Setpoint
-from robotid_sim.control.gains import LoopGains, per_joint, positive, require_size
-from robotid_sim.control.surface import Compensation, clipped, unwound
+from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains, require_size
+from robotid_sim.control.surface import SlidingLaw, clipped, unwound
 from robotid_sim.model.robot import Robot
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class IntegralSlidingMode(ModelController):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegralSlidingMode(SlidingLaw):
     r"""Integral sliding-mode control: a nominal law, and switching that keeps the robot on it.
 
     The nominal law is that of `ComputedTorque`, :math:`\ddot e + 2 \lambda \dot e + \lambda^2 e =
@@ -36,7 +36,6 @@ class IntegralSlidingMode(ModelController):
        conditions", 35th IEEE Conf. Decision and Control, doi:10.1109/CDC.1996.577594.
     """
 
-    model: Robot
     bandwidth: float
     """Both poles of the nominal error dynamics, lambda [rad/s]."""
     gain: Float1D
@@ -45,17 +44,6 @@ class IntegralSlidingMode(ModelController):
     """Boundary layer Phi [rad/s], shape (n,)."""
     rate: float
     """Control rate [Hz]."""
-    _modelled: Compensation = field(init=False, repr=False)
-    _z: Float1D = field(init=False, repr=False)
-    """Integral; not a number before the first sample, which sets it."""
-
-    def __post_init__(self) -> None:
-        positive("bandwidth", self.bandwidth)
-        positive("rate", self.rate)
-        for name in ("gain", "layer"):
-            object.__setattr__(self, name, per_joint(name, getattr(self, name), self.model))
-        object.__setattr__(self, "_modelled", Compensation(self.model))
-        object.__setattr__(self, "_z", np.full(self.model.dof, np.nan))
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
@@ -71,7 +59,7 @@ class IntegralSlidingMode(ModelController):
 
     def reset(self) -> None:
         """Start on the surface at the next sample, wherever the robot then is."""
-        self._z[:] = np.nan
+        self._state[:] = np.nan
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque, and integrate over one control step; `t` is not used."""
@@ -79,10 +67,10 @@ class IntegralSlidingMode(ModelController):
         e, de = setpoint.q - q, setpoint.dq - dq
         twice, pull = 2.0 * self.bandwidth, self.bandwidth**2 * e
         without = de + twice * e
-        if np.isnan(self._z[0]):
-            self._z[:] = -without
-        s = without + self._z
+        if np.isnan(self._state[0]):
+            self._state[:] = -without
+        s = without + self._state
         a = setpoint.ddq + twice * de + pull
         tau = self._modelled(q, dq, dq + s, a) + clipped(self.gain / self.layer * s, self.gain)
-        self._z[:] += unwound(pull / self.rate, tau, self.model.limits.effort)
+        self._state[:] += unwound(pull / self.rate, tau, self.model.limits.effort)
         return np.asarray(tau)

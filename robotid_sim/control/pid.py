@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import ModelController, Setpoint
-from robotid_sim.control.gains import LoopGains, per_joint, positive, require_size
+from robotid_sim.control.gains import LoopGains, check_gains, require_size
 from robotid_sim.control.surface import unwound
 from robotid_sim.model.robot import Robot
 
@@ -49,10 +49,7 @@ class Pid(ModelController):
     """Torque of the integral [N m]."""
 
     def __post_init__(self) -> None:
-        positive("rate", self.rate)
-        for name in ("kp", "ki", "kd"):
-            value = per_joint(name, getattr(self, name), self.model, zero=True)
-            object.__setattr__(self, name, value)
+        check_gains(self, zero=True)
         object.__setattr__(self, "_integral", np.zeros(self.model.dof))
 
     @classmethod

@@ -1,19 +1,19 @@
 """Super-twisting control: a second-order sliding mode with a continuous torque."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.controller import ModelController, Setpoint
-from robotid_sim.control.gains import LoopGains, per_joint, positive, require_size
-from robotid_sim.control.surface import Compensation, clipped, sliding, unwound
+from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains, require_size
+from robotid_sim.control.surface import SlidingLaw, clipped, sliding, unwound
 from robotid_sim.model.robot import Robot
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SuperTwisting(ModelController):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SuperTwisting(SlidingLaw):
     r"""Super-twisting control: the sign is integrated, the torque continuous.
 
     .. math:: \tau = \hat\tau(v, a) + I \left( k_1 |s|^{1/2}\, \mathrm{sgn}\, s + w \right),
@@ -45,9 +45,6 @@ class SuperTwisting(ModelController):
        IEEE Trans. Automatic Control 57(4), doi:10.1109/TAC.2012.2186179.
     """
 
-    model: Robot
-    bandwidth: float
-    """Decay rate of the error on the surface, lambda [rad/s]."""
     inertia: Float1D
     """Inertia I of the joints [kg m^2 or kg], shape (n,)."""
     k1: Float1D
@@ -60,16 +57,6 @@ class SuperTwisting(ModelController):
     """Largest integral w [rad/s^2], shape (n,)."""
     rate: float
     """Control rate [Hz]."""
-    _modelled: Compensation = field(init=False, repr=False)
-    _w: Float1D = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        positive("bandwidth", self.bandwidth)
-        positive("rate", self.rate)
-        for name in ("inertia", "k1", "k2", "layer", "bound"):
-            object.__setattr__(self, name, per_joint(name, getattr(self, name), self.model))
-        object.__setattr__(self, "_modelled", Compensation(self.model))
-        object.__setattr__(self, "_w", np.zeros(self.model.dof))
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
@@ -91,15 +78,15 @@ class SuperTwisting(ModelController):
 
     def reset(self) -> None:
         """Forget the integral."""
-        self._w[:] = 0.0
+        self._state[:] = 0.0
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque, and integrate over one control step; `t` is not used."""
         del t
         s, v, a = sliding(self.bandwidth, q, dq, setpoint)
         size = np.maximum(np.abs(s), self.layer)
-        fall = self.k1 * s / np.sqrt(size) + self._w
+        fall = self.k1 * s / np.sqrt(size) + self._state
         tau = self._modelled(q, dq, v, a) + self.inertia * fall
         step = unwound(self.k2 / self.rate * s / size, tau, self.model.limits.effort)
-        self._w[:] = clipped(self._w + step, self.bound)
+        self._state[:] = clipped(self._state + step, self.bound)
         return np.asarray(tau)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.controller import ModelController, Setpoint
+from robotid_sim.control.gains import check_gains
 from robotid_sim.dynamics import kernels
 from robotid_sim.model.robot import Robot
 
@@ -44,6 +45,24 @@ class Compensation:
         return kernels.reference_torque(
             model.geometry, model.gravity, self._phi, model.eps, q, dq, v, a
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SlidingLaw(ModelController):
+    """A law of the sliding variable: `Compensation` and a torque that drives s to zero."""
+
+    model: Robot
+    bandwidth: float
+    """Decay rate of the error on the surface, lambda [rad/s]."""
+    _modelled: Compensation = field(init=False, repr=False)
+    _state: Float1D = field(init=False, repr=False)
+    """What a law with memory remembers, shape (n,); set by its `reset`."""
+
+    def __post_init__(self) -> None:
+        check_gains(self)
+        object.__setattr__(self, "_modelled", Compensation(self.model))
+        object.__setattr__(self, "_state", np.zeros(self.model.dof))
+        self.reset()
 
 
 def sliding(

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
-from robotid_sim.control.controller import ControllerFactory
-from robotid_sim.control.delayed import Delayed
+from robotid_sim.control.controller import ControllerFactory, Delayed
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.dynamics.dynamics import joint_torque
