@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import LogError, ShapeError
@@ -30,9 +30,9 @@ class LinearProblem:
     """What was known before; estimators of full parameters need it."""
 
     def __post_init__(self) -> None:
-        W = readonly(self.W, shape=(None, self.basis.rank), name="W")
-        object.__setattr__(self, "W", W)
-        object.__setattr__(self, "y", readonly(self.y, shape=(len(W),), name="y"))
+        freeze(self, (None, self.basis.rank), "W")
+        W = self.W
+        freeze(self, (len(W),), "y")
         if len(W) % len(self.joint_names):
             raise ShapeError(f"{len(W)} rows are not a multiple of {len(self.joint_names)} joints")
         if len(W) <= self.basis.rank:

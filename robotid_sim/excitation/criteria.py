@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError
 
 SOFT_POWER = 3.0
@@ -67,15 +67,8 @@ class Criterion(ABC):
     """Number of motions of equal length that W holds one after the other, each with its noise."""
 
     def __post_init__(self) -> None:
-        shapes: dict[str, tuple[None, ...]] = {
-            "noise_std": (None,),
-            "beta": (None,),
-            "prior": (None, None),
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name) is not None:
-                array = readonly(getattr(self, name), shape=shape, name=name)
-                object.__setattr__(self, name, array)
+        freeze(self, (None,), "noise_std", "beta", optional=True)
+        freeze(self, (None, None), "prior", optional=True)
         if self.noise_std is not None and not (self.noise_std > 0.0).all():
             raise OptionError(f"noise_std must be positive for every joint, got {self.noise_std}")
         if self.floor is not None and not self.floor > 0.0:

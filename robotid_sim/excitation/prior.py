@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze, readonly
 from robotid_sim.errors import OptionError, ShapeError
 
 SYMMETRY = 1e-9
@@ -24,13 +24,13 @@ class Prior:
     """R0, upper triangular, shape (b, b); zero for no data."""
 
     def __post_init__(self) -> None:
-        root = readonly(self.root, shape=(None, None), name="root")
+        freeze(self, (None, None), "root")
+        root = self.root
         if root.shape[0] != root.shape[1] or np.tril(root, -1).any():
             raise ShapeError(
                 f"a prior's root must be square and upper triangular, got shape {root.shape}; for "
                 "other matrices there are Prior.of_information and Prior.of_rows"
             )
-        object.__setattr__(self, "root", root)
 
     @classmethod
     def none(cls, rank: int) -> Self:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import butter, lfilter, sosfiltfilt
 
-from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, readonly
+from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, freeze
 from robotid_sim.errors import LogError, OptionError
 
 FEWEST_ROWS = 10
@@ -99,12 +99,8 @@ class Motion:
     """Period [s], if the motion repeats."""
 
     def __post_init__(self) -> None:
-        t = readonly(self.t, shape=(None,), name="t")
-        object.__setattr__(self, "t", t)
-        for name in ("q", "dq", "ddq", "tau"):
-            shape = (t.size, len(self.joint_names))
-            value = readonly(getattr(self, name), shape=shape, name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (None,), "t")
+        freeze(self, (self.t.size, len(self.joint_names)), "q", "dq", "ddq", "tau")
         if self.mask is not None and self.row_filter is not None:
             raise OptionError("a row filter needs all samples; give a mask or a filter, not both")
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
-from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.arrays import Bool1D, Float1D
+from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 
 PROVENANCE = "measured_by"
@@ -160,81 +160,16 @@ def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
 
 def by_kind(sensor: Sensor, log: Log) -> Float1D:
     """Return the options `revolute` and `prismatic` joint by joint, shape (n,)."""
-    prismatic = np.array([unit == "m" for unit in log.joint_units])
     both = (per_joint(sensor, name, log) for name in ("prismatic", "revolute"))
-    return np.asarray(np.where(prismatic, *both))
+    return np.asarray(np.where(is_prismatic(log), *both))
+
+
+def is_prismatic(log: Log) -> Bool1D:
+    """Return which joints of a log are prismatic, shape (n,)."""
+    return np.array([unit == "m" for unit in log.joint_units])
 
 
 def torque_rms(log: Log) -> Float1D:
     """Return the RMS torque of every joint after time zero, or of the approach alone [N m]."""
     motion = log.t >= 0.0 if (log.t >= 0.0).any() else log.t < 0.0
     return np.asarray(np.sqrt((log.tau_meas[motion] ** 2).mean(axis=0)))
-
-
-def shaft_angle(log: Log, gear: Float1D, lead: Float1D) -> Float2D:
-    r"""Return the angle of the encoder's or motor's shaft, shape (N, n).
-
-    It is :math:`G q` for a revolute joint and :math:`2 \pi G q / p` for a screw of lead p.
-
-    Parameters
-    ----------
-    log : Log
-        Its positions.
-    gear : ndarray, shape (n,)
-        Revolutions of the shaft per revolution of the joint, or of the screw.
-    lead : ndarray, shape (n,)
-        Travel of a prismatic joint per revolution of its screw [m].
-    """
-    prismatic = np.array([unit == "m" for unit in log.joint_units])
-    return np.asarray(log.q * gear * np.where(prismatic, 2.0 * np.pi / lead, 1.0))
-
-
-def harmonics(
-    angle: Float2D, orders: Sequence[float], shares: Sequence[float], phase: Float2D
-) -> Float2D:
-    r"""Return :math:`\sum_k s_k \sin(k \alpha + \varphi_k)`, shape (N, n).
-
-    Parameters
-    ----------
-    angle : ndarray, shape (N, n)
-        Angle of the shaft [rad].
-    orders, shares : sequence of float
-        Periods per revolution k, and the amplitude of each.
-    phase : ndarray, shape (len(orders), n)
-        Phases [rad].
-    """
-    terms = zip(orders, shares, phase, strict=True)
-    return np.asarray(sum(share * np.sin(order * angle + p) for order, share, p in terms))
-
-
-Phases = tuple[tuple[float, ...], ...]
-"""Phases of harmonics, one list per order with one number per joint."""
-
-
-def phases(
-    given: Phases | None, orders: Sequence[float], log: Log, rng: np.random.Generator
-) -> Float2D:
-    """Return given phases of harmonics, or draw them, shape (len(orders), n) [rad].
-
-    Raises
-    ------
-    OptionError
-        If there is not one per order and joint.
-    """
-    shape = (len(orders), log.dof)
-    if given is None:
-        return rng.uniform(0.0, 2.0 * np.pi, shape)
-    try:
-        return np.asarray(readonly(given, shape=shape, name="phase"))
-    except ShapeError as error:
-        raise OptionError(f"phases of harmonics, one per order and joint: {error}") from error
-
-
-def check_harmonics(orders: object, shares: object, sensor: Sensor) -> None:
-    """Raise unless there is one share per order, and at least one."""
-    sizes = (np.size(orders), np.size(shares))  # type: ignore[arg-type]
-    if not isinstance(orders, tuple) or not isinstance(shares, tuple) or sizes[0] != sizes[1]:
-        raise OptionError(
-            f"{type(sensor).__name__} orders and shares are lists of the same length, got "
-            f"{orders} and {shares}"
-        )
