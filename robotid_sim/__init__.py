@@ -18,12 +18,12 @@ from robotid_sim.dynamics.dynamics import (
     torque_regressor,
 )
 from robotid_sim.errors import RobotIdError
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.lift import lift
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design

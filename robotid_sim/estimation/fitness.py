@@ -26,7 +26,7 @@ from scipy.optimize import linprog
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import Reduction, triangular_factor
+from robotid_sim.estimation.reduction import Reduction
 
 Loss = Literal["squares", "absolute", "huber"]
 
@@ -67,10 +67,7 @@ class SquaredFitness:
     @classmethod
     def of(cls, reduction: Reduction, weights: Float1D) -> "SquaredFitness":
         """Return the cost for weights per joint, shape (n,)."""
-        factors = (reduction.factors * weights[:, None, None]).reshape(
-            -1, reduction.factors.shape[2]
-        )
-        whole = triangular_factor(factors)
+        whole = reduction.whole(weights)
         return cls(whole[:-1, :-1].copy(), whole[:-1, -1].copy(), float(whole[-1, -1] ** 2))
 
     def __call__(self, X: Float2D) -> Float1D:

@@ -9,9 +9,10 @@ References
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class OrdinaryLeastSquares(Estimator):
     """Length of the blocks of the covariance [s]."""
 
     def __post_init__(self) -> None:
-        _check_block(self.block)
+        check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the least-squares estimate; `rng` is not used."""
@@ -72,7 +73,7 @@ class WeightedLeastSquares(Estimator):
     def __post_init__(self) -> None:
         if self.rounds < 1:
             raise OptionError(f"weighted least squares needs at least 1 round, got {self.rounds}")
-        _check_block(self.block)
+        check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the weighted least-squares estimate; `rng` is not used."""
@@ -80,7 +81,8 @@ class WeightedLeastSquares(Estimator):
         return _fit(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
 
 
-def _check_block(block: float) -> None:
+def check_block(block: float) -> None:
+    """Refuse a length of covariance blocks that is not positive and finite."""
     if not 0.0 < block < np.inf:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
@@ -89,21 +91,28 @@ def _fit(
     problem: LinearProblem, name: str, rounds: int, block: float, options: dict[str, float]
 ) -> Estimate:
     began = time.perf_counter()
-    result = partial(
-        Estimate,
-        estimator=name,
-        names=problem.basis.names,
-        units=problem.basis.units,
-        joint_names=problem.joint_names,
-        rows=len(problem.W),
-        options=options,
-    )
+    result = estimate_of(problem, name, len(problem.W), options)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
         return block_sandwich(problem, beta, weights, inverse, block)
 
     estimate = fit_reduction(reduce_rows(problem), rounds, result, sandwich)
     return replace(estimate, seconds=time.perf_counter() - began) if estimate.success else estimate
+
+
+def estimate_of(
+    problem: LinearProblem, name: str, rows: int, options: dict[str, Any]
+) -> Callable[..., Estimate]:
+    """Return what makes an estimate of a problem's parameters, for `fit_reduction`."""
+    return partial(
+        Estimate,
+        estimator=name,
+        names=problem.basis.names,
+        units=problem.basis.units,
+        joint_names=problem.joint_names,
+        rows=rows,
+        options=options,
+    )
 
 
 def fit_reduction(
@@ -199,17 +208,30 @@ def block_sandwich(
     .. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
        multi-stage samples", Survey Methodology 28.
     """
+    meat = np.zeros((len(beta), len(beta)))
+    for Z, residual in row_blocks(problem, beta, weights, inverse, block):
+        scores = _corrected_scores(Z, residual)
+        meat += scores.T @ scores
+    used = Z.shape[0] * Z.shape[1]
+    return np.asarray(problem.samples / used * (inverse @ meat @ inverse.T))
+
+
+def row_blocks(
+    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
+) -> Iterator[tuple[Float, Float]]:
+    """Yield the blocks of every joint: rows Z of unit Gram matrix, (m, l, b), and residuals.
+
+    Arguments as of `block_sandwich`; Z Z^T is the leverage, residuals are weighted, (m, l, 1), and
+    samples left over at the end are dropped.
+    """
     length = min(max(1, round(block / problem.dt)), problem.samples)
     count = problem.samples // length
-    used = count * length  # samples left over at the end are dropped
+    used = count * length
     residual = problem.by_joint(problem.y - problem.W @ beta)[:used] * weights
     rows = problem.by_joint(problem.W)[:used]
-    meat = np.zeros((len(beta), len(beta)))
     for j in range(problem.dof):
-        Z = ((rows[:, j] * weights[j]) @ inverse).reshape(count, length, -1)  # leverage Z Z^T
-        scores = _corrected_scores(Z, residual[:, j].reshape(count, length, 1))
-        meat += scores.T @ scores
-    return np.asarray(problem.samples / used * (inverse @ meat @ inverse.T))
+        Z = ((rows[:, j] * weights[j]) @ inverse).reshape(count, length, -1)
+        yield Z, residual[:, j].reshape(count, length, 1)
 
 
 def _corrected_scores(Z: Float, r: Float) -> Float2D:

@@ -8,7 +8,6 @@ coloured residuals, whose blocks must lie within parts.
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
-from functools import partial
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
     WeightedLeastSquares,
     block_sandwich,
+    estimate_of,
     fit_reduction,
 )
 from robotid_sim.estimation.problem import LinearProblem, build_problem
@@ -32,11 +32,8 @@ ProblemStream = Callable[[], Iterable[LinearProblem]]
 
 def merged(first: Reduction, other: Reduction) -> Reduction:
     """Return the triangular factors of the rows of two reductions together."""
-    size = first.factors.shape[2]
-    factors = np.zeros((first.dof, size, size))
-    for j in range(first.dof):
-        R = triangular_factor(np.vstack([first.factors[j], other.factors[j]]))
-        factors[j, : len(R)] = R
+    pairs = zip(first.factors, other.factors, strict=True)
+    factors = np.array([triangular_factor(np.vstack(pair)) for pair in pairs])
     return Reduction(factors, first.samples + other.samples)
 
 
@@ -86,15 +83,7 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
     if first is None:
         raise LogError("a stream without parts determines no parameters")
     reduction = reduce_parts(parts())
-    result = partial(
-        Estimate,
-        estimator="wls",
-        names=first.basis.names,
-        units=first.basis.units,
-        joint_names=first.joint_names,
-        rows=reduction.samples * reduction.dof,
-        options=asdict(method),
-    )
+    result = estimate_of(first, "wls", reduction.samples * reduction.dof, asdict(method))
     del first
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:

@@ -55,7 +55,7 @@ class HarmonicSensor(Sensor):
         """
         shape = (len(self.orders), log.dof)
         if self.phase is None:
-            phase = rng.uniform(0.0, 2.0 * np.pi, shape)
+            phase: Float2D = rng.uniform(0.0, 2.0 * np.pi, shape)
         else:
             try:
                 phase = readonly(self.phase, shape=shape, name="phase")

@@ -1,6 +1,6 @@
 """Zero-phase Butterworth low-pass on position, then central differences."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +10,11 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Butterworth(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Butterworth(RowPreprocessor):
     """Forward-backward Butterworth on position and central differences; one corner for all joints.
 
     Joints need different corners at once, which one filter cannot have; it is the common practice
@@ -36,8 +36,6 @@ class Butterworth(Preprocessor):
     """Cut-off frequency [Hz]."""
     order: int = 4
     """Order of one pass; the two passes have twice that."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
         if not self.cutoff > 0.0 or self.order < 1:
@@ -56,13 +54,10 @@ class Butterworth(Preprocessor):
         dq = np.gradient(q, log.dt, axis=0)
         ddq = np.gradient(dq, log.dt, axis=0)
         offset = log.torque_time_offset
-        return Motion(
-            t=log.t + offset,
-            q=q + offset * dq + 0.5 * offset**2 * ddq,
-            dq=dq + offset * ddq,
-            ddq=ddq + offset * np.gradient(ddq, log.dt, axis=0),
-            tau=log.tau_meas,
-            joint_names=log.joint_names,
-            row_filter=self.rows.filter_for(log, dq),
-            period=log.period,
+        motion = self.motion_of(
+            log,
+            q + offset * dq + 0.5 * offset**2 * ddq,
+            dq + offset * ddq,
+            ddq + offset * np.gradient(ddq, log.dt, axis=0),
         )
+        return replace(motion, row_filter=self.rows.filter_for(log, dq))

@@ -12,7 +12,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.misfit import RowFit
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.preprocess.torque_filters import (
     five_point_cubic,
@@ -25,8 +25,8 @@ KalmanForm = Literal["compensated", "literal", "smoother"]
 TorquePrediction = Literal["nominal", "identified"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KalmanTorque(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KalmanTorque(RowPreprocessor):
     r"""Kalman filter on torque with the torque of the nominal model as predicted input.
 
     The filter returns :math:`F z + (1 - F) u` with its first-order low-pass F: it pulls the data to
@@ -54,8 +54,6 @@ class KalmanTorque(Preprocessor):
     """Kalman gain of every joint, if not by innovation likelihood."""
     motion: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of the motion behind the regressor."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
         if self.form not in ("compensated", "literal", "smoother"):
@@ -108,8 +106,8 @@ class KalmanTorque(Preprocessor):
         return joint_torque(robot, smooth.q, smooth.dq, smooth.ddq)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FivePointCubic(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FivePointCubic(RowPreprocessor):
     """Five-point cubic smoothing of the torque, beside smoothed motion: what [1]_ compares with.
 
     References
@@ -121,8 +119,6 @@ class FivePointCubic(Preprocessor):
 
     motion: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of the motion behind the regressor."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the smoothed motion with the smoothed torque."""

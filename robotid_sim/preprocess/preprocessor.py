@@ -1,7 +1,7 @@
 """What a preprocessor is, and the rows that every one of them passes on."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -139,3 +139,24 @@ class Preprocessor(ABC):
         """
         del log, robot
         return self
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowPreprocessor(Preprocessor):
+    """A preprocessor that says by an option of its own which rows enter the fit."""
+
+    rows: Rows = field(default_factory=Rows)
+    """Rows that enter the fit."""
+
+    def motion_of(self, log: Log, q: Float2D, dq: Float2D, ddq: Float2D) -> Motion:
+        """Return the motion of a log with its torque, from the state at the torque times."""
+        return Motion(
+            t=log.t + log.torque_time_offset,
+            q=q,
+            dq=dq,
+            ddq=ddq,
+            tau=log.tau_meas,
+            joint_names=log.joint_names,
+            row_filter=self.rows.filter_for(log, dq),
+            period=log.period,
+        )

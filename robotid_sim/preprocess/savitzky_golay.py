@@ -1,6 +1,6 @@
 """Savitzky-Golay: position and its derivatives from a polynomial around every sample."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +11,11 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SavitzkyGolay(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SavitzkyGolay(RowPreprocessor):
     r"""Least-squares polynomial in a moving window; velocity and acceleration are its derivatives.
 
     The polynomial is taken at the torque time, not at the sample, so no delay is left. A window of
@@ -37,8 +37,6 @@ class SavitzkyGolay(Preprocessor):
     """Length of the window [s]; the odd number of samples nearest to it."""
     order: int = 4
     """Order of the polynomial."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.window < np.inf or self.order < 2:
@@ -61,16 +59,7 @@ class SavitzkyGolay(Preprocessor):
         taps = _taps(half, self.order, log.dt, log.torque_time_offset)
         # At the ends, which rows leave out, the outermost positions stand for what is missing.
         q, dq, ddq = (convolve1d(log.q, tap[::-1], axis=0, mode="nearest") for tap in taps)
-        return Motion(
-            t=log.t + log.torque_time_offset,
-            q=q,
-            dq=dq,
-            ddq=ddq,
-            tau=log.tau_meas,
-            joint_names=log.joint_names,
-            row_filter=self.rows.filter_for(log, dq),
-            period=log.period,
-        )
+        return self.motion_of(log, q, dq, ddq)
 
 
 def _taps(half: int, order: int, dt: float, offset: float) -> list[Float1D]:

@@ -8,9 +8,9 @@ import pytest
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.measurement import SENSORS
