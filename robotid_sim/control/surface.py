@@ -73,14 +73,8 @@ def sliding(
     .. math:: s = \dot e + \lambda e, \quad v = \dot q_d + \lambda e, \quad
         a = \ddot q_d + \lambda \dot e, \qquad e = q_d - q
 
-    Parameters
-    ----------
-    bandwidth : float
-        Rate lambda at which the error decays on the surface [rad/s].
-    q, dq : ndarray, shape (n,)
-        State.
-    setpoint : Setpoint
-        Reference.
+    The state q, dq has shape (n,); the error decays at the bandwidth lambda [rad/s] on the
+    surface.
     """
     e, de = setpoint.q - q, setpoint.dq - dq
     lag = bandwidth * e

@@ -19,13 +19,6 @@ def doubt(estimate: Estimate, problem: LinearProblem) -> str:
 
     A motion in degrees or of another robot leaves much of the torque. A torque of the wrong sign is
     explained well, but by negative masses: only constraints show it.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        A successful estimate.
-    problem : LinearProblem
-        What it is of.
     """
     tiny = np.finfo(float).tiny
     forced = estimate.torque_rms / np.maximum(estimate.noise_std, tiny)

@@ -14,18 +14,10 @@ def excited_directions(problem: LinearProblem, noise_std: Float1D, nominal: Robo
     """Return how many directions of the base-parameter space show above the noise in the data.
 
     A direction counts if a change of typical size moves the torques by more than one standard
-    deviation over all rows together. The typical size of a parameter is the one whose torque on the
-    default path of the robot is as large as the whole torque there; so the count falls when the
-    motion is too small to see some direction, however independent the columns are numerically.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        The rows of the fit.
-    noise_std : ndarray, shape (n,)
-        Noise of the rows of every joint [N m].
-    nominal : Robot
-        Gives the default path and the torques there.
+    deviation over all rows together. The typical size of a parameter is the one whose torque on
+    the default path of the robot is as large as the whole torque there; so the count falls when
+    the motion is too small to see some direction, however independent the columns are
+    numerically. The noise is that of the rows of every joint [N m], shape (n,).
     """
     path = default_path(nominal)
     reference = path(np.linspace(0.0, path.duration, 500))

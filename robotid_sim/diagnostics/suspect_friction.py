@@ -82,17 +82,9 @@ class FrictionSuspicion:
 def suspect_friction(motion: Motion, nominal: Robot, basis: BaseParameters) -> FrictionSuspicion:
     """Estimate eps of every joint and say where the given one is the likely reason of residuals.
 
-    It is where the estimate is far from the given value, measured by its standard deviation, and
-    the residual of the joint falls by more than a tenth: the one alone may be a significant trifle.
-
-    Parameters
-    ----------
-    motion : Motion
-        What the fit in question was made from.
-    nominal : Robot
-        The model with the given eps.
-    basis : BaseParameters
-        Parameters of the fit.
+    It is where the estimate is far from the given value, measured by its standard deviation,
+    and the residual of the joint falls by more than a tenth: the one alone may be a significant
+    trifle. The motion and the parameters are those of the fit in question.
     """
     problem = build_problem(motion, nominal, basis)
     before = WeightedLeastSquares().fit(problem, np.random.default_rng(0))

@@ -62,12 +62,7 @@ class WorstDirection:
 def worst_direction(problem: LinearProblem, estimate: Estimate) -> WorstDirection:
     """Return the combination of parameters that the rows of a fit see worst.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        The rows.
-    estimate : Estimate
-        A fit of them, for the weights of the joints.
+    The estimate is a fit of the rows and gives the weights of the joints.
 
     Raises
     ------

@@ -43,12 +43,8 @@ _INFEASIBLE = ("PrimalInfeasible", "DualInfeasible")
 class ConsistentProgram:
     """The consistent robots around a nominal one.
 
-    Parameters
-    ----------
-    nominal : Robot
-        Centre and scale of the variables.
-    basis : BaseParameters
-        Map to base parameters; parameters that it does not consider stay as they are.
+    Its variables have centre and scale of the nominal robot; parameters that the basis does not
+    consider stay as they are.
     """
 
     def __init__(self, nominal: Robot, basis: BaseParameters) -> None:
@@ -68,11 +64,6 @@ class ConsistentProgram:
 
     def exact(self, beta: Float1D) -> Float1D | None:
         """Return the full parameters nearest to the nominal with base parameters `beta`.
-
-        Parameters
-        ----------
-        beta : ndarray, shape (b,)
-            Base parameters.
 
         Returns
         -------

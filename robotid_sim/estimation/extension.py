@@ -20,16 +20,8 @@ def extended(
     """Return the problem with further columns, whose parameters stand for themselves.
 
     The result has no nominal robot: no robot has these parameters, so that estimators of full
-    parameters refuse it.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        The problem before.
-    columns : ndarray, shape (N n, e)
-        Torque per unit parameter, rows as of the problem.
-    symbols, units : sequence of str
-        Names and units of the new parameters.
+    parameters refuse it. The columns, shape (N n, e), are torque per unit parameter, rows as of
+    the problem.
     """
     if columns.shape != (len(problem.W), len(symbols)):
         raise ShapeError(
@@ -52,12 +44,7 @@ def extended(
 def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:
     """Return the problem with some base parameters only; the others are zero.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        The problem before.
-    columns : sequence of int
-        Which base parameters stay, in ascending order.
+    Those at `columns`, in ascending order, stay.
     """
     basis, which = problem.basis, np.array(columns, dtype=np.intp)
     smaller = BaseParameters(
@@ -108,10 +95,7 @@ def rows_of(motion: Motion, signal: Float) -> Float:
 def joint_columns(rows: Float2D) -> Float2D:
     """Return columns (N n, n), one a joint, that are zero but in the rows of that joint.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (N, n)
-        Torque per unit parameter of every joint's own parameter.
+    The rows, shape (N, n), are torque per unit of every joint's own parameter.
     """
     samples, dof = rows.shape
     columns = np.zeros((samples, dof, dof))

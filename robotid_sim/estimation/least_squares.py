@@ -123,17 +123,9 @@ def fit_reduction(
 ) -> Estimate:
     """Return the least-squares estimate of rows that are given by their triangular factors.
 
-    Parameters
-    ----------
-    reduction : Reduction
-        The factors.
-    rounds : int
-        How often weights are estimated anew; 0 for ordinary least squares.
-    result : callable
-        Makes the estimate; knows the names.
-    sandwich : callable
-        Returns the covariance of the solution for coloured residuals, from the solution, the
-        weights and the inverse of the triangular factor.
+    Weights are estimated anew `rounds` times; with 0 it is ordinary least squares. `result`
+    makes the estimate, and `sandwich` the covariance for coloured residuals, from the solution,
+    the weights and the inverse of the triangular factor.
     """
     weights: Float1D = np.ones(reduction.dof)
     rank = reduction.factors.shape[2] - 1

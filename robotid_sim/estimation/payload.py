@@ -85,15 +85,7 @@ class PayloadEstimate:
 
 
 def payload_columns(motion: Motion, nominal: Robot) -> Float2D:
-    """Return the torque rows of a load fixed to the last link, per parameter, shape (N n, 10).
-
-    Parameters
-    ----------
-    motion : Motion
-        Motion of the loaded robot.
-    nominal : Robot
-        Gives the kinematics.
-    """
+    """Return the torque rows of a load fixed to the last link, per parameter, shape (N n, 10)."""
     last = parameters.inertial_slice(nominal.dof - 1)
     selected = range(last.start, last.stop)
     Y = torque_regressor(nominal, motion.q, motion.dq, motion.ddq, selected)

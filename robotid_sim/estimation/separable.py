@@ -51,12 +51,8 @@ class SeparableProblem:
     def design(self, values: Float2D, active: Int1D) -> LinearProblem:
         """Return the linear problem for given nonlinear parameters.
 
-        Parameters
-        ----------
-        values : ndarray, shape (k, n)
-            Nonlinear parameters.
-        active : ndarray of int
-            Joints that have further linear parameters; they come last, by parameter.
+        Only active joints have the further linear parameters of the shape, which come last,
+        by parameter.
         """
         first, *more = self.shaped(values)
         W = np.array(self.linear.W)
@@ -74,14 +70,8 @@ class SeparableProblem:
     def tangent(self, values: Float2D, beta: Float1D, active: Int1D) -> Float2D:
         """Return the torque per change of the active joints' log parameters, shape (N n, k a).
 
-        Parameters
-        ----------
-        values : ndarray, shape (k, n)
-            Nonlinear parameters.
-        beta : ndarray
-            Linear parameters of `design`.
-        active : ndarray of int
-            The joints.
+        Nonlinear `values` have shape (k, n), and `beta` are the linear parameters of
+        `design`.
         """
         levels = np.zeros((len(self.shape.linear), self.nominal.dof))
         levels[0] = beta[self.coulomb]
@@ -95,15 +85,7 @@ def separable_problem(
 ) -> SeparableProblem:
     """Return the separable problem of a motion; see `build_problem`.
 
-    Parameters
-    ----------
-    motion : Motion
-        Motion and torque.
-    nominal : Robot
-        The model; its eps is that of shapes which do not search it.
-    basis : BaseParameters
-        The linear parameters, with Fc of every joint among them.
-    shape : FrictionShape
-        The dry friction.
+    The basis has Fc of every joint among its parameters; the eps of the nominal robot is that
+    of shapes which do not search it.
     """
     return SeparableProblem(build_problem(motion, nominal, basis), motion, nominal, shape)

@@ -68,15 +68,9 @@ def problems_of(
 def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
     """Return the weighted least-squares estimate of a log that comes in parts, in two passes.
 
-    It is that of all rows at once, but for rounding, and but for covariance blocks that the bounds
-    of the parts cut.
-
-    Parameters
-    ----------
-    parts : callable
-        Returns the parts, from the first one at every call.
-    estimator : WeightedLeastSquares, optional
-        Its options count; by default those of the class.
+    It is that of all rows at once, but for rounding, and but for covariance blocks that the
+    bounds of the parts cut. Of the estimator only the options count; by default those of the
+    class.
     """
     began, method = time.perf_counter(), estimator or WeightedLeastSquares()
     first = next(iter(parts()), None)

@@ -37,16 +37,8 @@ CONVERGED = 1e-8
 class Projection:
     """The residual of a separable problem, its linear parameters eliminated.
 
-    Parameters
-    ----------
-    problem : SeparableProblem
-        The rows.
-    weights : ndarray, shape (n,)
-        Weight of every joint.
-    active : ndarray of int
-        Joints whose nonlinear parameters are searched.
-    frozen : ndarray, shape (k, n)
-        Nonlinear parameters of the other joints.
+    The nonlinear parameters of active joints are searched; those of the others are `frozen`,
+    shape (k, n).
     """
 
     def __init__(
@@ -116,16 +108,8 @@ def search(
 ) -> Search:
     """Minimize the eliminated residual over the active joints by trust-region Gauss-Newton.
 
-    Parameters
-    ----------
-    problem : SeparableProblem
-        The rows.
-    weights : ndarray, shape (n,)
-        Inverse noise of every joint, so that the residual has unit variance.
-    active : ndarray of int
-        Joints whose nonlinear parameters are searched.
-    start, frozen : ndarray, shape (k, n)
-        Where active joints start and what the others keep.
+    The weights are the inverse noise of every joint, so that the residual has unit variance;
+    active joints start at `start`, shape (k, n), and the others keep `frozen`.
     """
     projection = Projection(problem, weights, active, frozen)
     lower, upper = (np.log(b[:, active]).ravel() for b in limits(problem.shape, problem.nominal))

@@ -78,12 +78,8 @@ class Criterion(ABC):
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return the value and its derivative with respect to the information ``R' R``.
 
-        Parameters
-        ----------
-        R : ndarray, shape (b, b)
-            Upper triangular, without a zero on its diagonal.
-        count : int
-            Number of samples N that W has.
+        R, shape (b, b), is upper triangular without a zero on its diagonal, and `count` is
+        the number of samples N that W has.
         """
 
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:

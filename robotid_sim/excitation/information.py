@@ -61,23 +61,10 @@ def planned_information(
 ) -> Prior:
     r"""Return the information that the logs of trajectories have: :math:`\sum W^T \Sigma^{-1} W`.
 
-    For exactly known motion and white torque noise, over `log_samples` samples of each trajectory.
-    It is the prior for the design of the next one.
-
-    Parameters
-    ----------
-    nominal : Robot
-        Model that gives the regressor.
-    basis : BaseParameters
-        The parameters.
-    trajectories : sequence of Excitation
-        The excitations; none gives a prior of no data.
-    noise_std : ndarray, shape (n,), optional
-        Torque noise of every joint [N m]; default `design_noise` of each trajectory.
-    floor : float
-        Of `design_noise`.
-    dt : float
-        Time between the samples of the logs [s].
+    For exactly known motion and white torque noise, over `log_samples` samples of each
+    trajectory. It is the prior for the design of the next one. The noise of every joint [N m],
+    shape (n,), is by default the `design_noise` of each trajectory with its `floor`; dt [s] is
+    the time between the samples of the logs. No trajectories give a prior of no data.
     """
     rows = [np.zeros((1, basis.rank))]
     for trajectory in trajectories:

@@ -169,17 +169,9 @@ def random_in_limits(
 ) -> Float1D:
     """Return random coordinates of a linear space that use `margin` of the limits of every joint.
 
-    The shape is normally distributed and as large as it may be; the first coordinate of a joint is
-    its offset, which is uniform over the room that is left.
-
-    Parameters
-    ----------
-    blocks : list of ndarray, shape (R_j, d)
-        Limits of every joint: ``|A_j x_j| <= 1``.
-    rng : numpy.random.Generator
-        Source of randomness.
-    margin : float
-        Share of them that is used.
+    The shape is normally distributed and as large as it may be; the first coordinate of a joint
+    is its offset, which is uniform over the room that is left. Every block A_j, shape (R_j, d),
+    stands for ``|A_j x_j| <= 1``.
     """
     x = []
     for A in blocks:

@@ -52,14 +52,7 @@ class Sensor(ABC):
 def measure(log: Log, sensors: Sequence[Sensor], rng: np.random.Generator) -> Log:
     """Return what the sensors make of a clean log, one after the other.
 
-    Parameters
-    ----------
-    log : Log
-        Clean log of a rollout.
-    sensors : sequence of Sensor
-        Applied in this order.
-    rng : numpy.random.Generator
-        Source of all noise; the only difference between noise seeds.
+    The generator is the source of all noise, and the only difference between noise seeds.
     """
     for sensor in sensors:
         log = sensor(log, rng)
@@ -92,18 +85,9 @@ def applied(
 ) -> Log:
     """Return the log with new channels and a note of the sensor in its provenance.
 
-    A new torque moves the motor current with it, for the torque is the current times its constant.
-
-    Parameters
-    ----------
-    sensor : Sensor
-        A dataclass, whose options go into the note.
-    log : Log
-        The log before.
-    facts : mapping, optional
-        What the sensor drew or counted.
-    **channels : ndarray
-        Fields of the log that change.
+    A new torque moves the motor current with it, for the torque is the current times its
+    constant. The options of the sensor, a dataclass, go into the note, beside `facts`, what it
+    drew or counted. Channels are fields of the log.
     """
     if "tau_meas" in channels and "current" not in channels and log.torque_constant is not None:
         channels["current"] = channels["tau_meas"] / log.torque_constant

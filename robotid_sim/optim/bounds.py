@@ -69,16 +69,8 @@ class Box:
     def scatter(self, count: int, region: float, rng: np.random.Generator) -> Float2D:
         """Return uniform points of the middle part of the box, shape (count, d).
 
-        The first of them are replaced by the points that are known before the search.
-
-        Parameters
-        ----------
-        count : int
-            Number of points.
-        region : float
-            Share of the width of every side that they are drawn from, about its middle.
-        rng : numpy.random.Generator
-            Source of randomness.
+        The first of them are replaced by the points that are known before the search. They
+        are drawn from the share `region` of the width of every side, about its middle.
         """
         share = 0.5 + region * (rng.random((count, self.dim)) - 0.5)
         points = put_inside(self.lower + share * self.width, self, "clip")  # against rounding

@@ -86,12 +86,8 @@ class FourierFit(RowPreprocessor):
 def likely_orders(z: Float2D, most: int) -> Int1D:
     """Return the order of a Fourier series for every column of a period; see `FourierFit`.
 
-    Parameters
-    ----------
-    z : ndarray, shape (N, n)
-        Samples of one period.
-    most : int
-        Largest order, at most (N - 1) / 4: what lies above tells the noise.
+    The period z has shape (N, n); `most` is the largest order, at most (N - 1) / 4: what lies
+    above tells the noise.
     """
     samples = len(z)
     power = np.abs(np.fft.rfft(z, axis=0)) ** 2 / samples

@@ -55,17 +55,8 @@ class Rows:
     def shortest_period(self, dt: float, periods: int, rows: int) -> float:
         """Return the least period of an excitation that leaves enough for a fit [s].
 
-        That is enough of the periods after the first, and of a single period, on which a model is
-        tried.
-
-        Parameters
-        ----------
-        dt : float
-            Sample time [s].
-        periods : int
-            Number of periods.
-        rows : int
-            Rows that a fit needs.
+        That is enough of the periods after the first, and of a single period, on which a
+        model is tried. dt is the sample time [s], and `rows` what a fit needs.
         """
         step = max(1, round(1.0 / (self.rate * dt)))
         samples = 2 * round(self.edge / dt) + max(FEWEST_ROWS, rows) * step + 1
@@ -78,14 +69,8 @@ class Rows:
     ) -> RowFilter:
         """Return the row filter of a log; the first of several periods is dropped.
 
-        Parameters
-        ----------
-        log : Log
-            The log.
-        dq : ndarray, shape (N, n), optional
-            Velocity [rad/s or m/s]; `low_velocity` needs it.
-        samples : slice, optional
-            Samples that are used, if others than those that `tail` leaves.
+        `low_velocity` needs the velocity dq, shape (N, n); `samples` are used instead of
+        those that `tail` leaves.
 
         Raises
         ------
