@@ -177,6 +177,21 @@ class Criterion(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SpectralCriterion(Criterion):
+    """A function of extreme singular values, which has kinks where they cross.
+
+    A p-norm over the spectrum is minimized before it.
+    """
+
+    p: float = np.inf
+    """Exponent of the norm over the eigenvalues of the information; infinite for the extremes."""
+
+    def stages(self) -> tuple[Criterion, ...]:
+        """Return the p-norm, then the criterion."""
+        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DOptimality(Criterion):
     r"""Negative log determinant of the information per sample: the confidence ellipsoid's volume.
 

@@ -4,18 +4,18 @@ By definition they do not weigh joints: one newton meter counts alike everywhere
 ``noise_std`` they do, and with data from before they must (see `Criterion.given`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.criteria import SOFT_POWER, Criterion, Slope
+from robotid_sim.excitation.criteria import Slope, SpectralCriterion
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConditionNumber(Criterion):
+class ConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor, raw, in SI units.
 
     .. math:: f = \log\frac{s_1}{s_b}, \qquad \frac{\partial f}{\partial W}
@@ -34,8 +34,6 @@ class ConditionNumber(Criterion):
     symbol: ClassVar[str] = "log cond(W)"
 
     floor: float | None = None
-    p: float = np.inf
-    """Exponent of the norm over the eigenvalues of the information; infinite for the extremes."""
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -44,13 +42,9 @@ class ConditionNumber(Criterion):
         ends = extremes(s, self.p)
         return Slope(ends.log_large - ends.log_small, Vt.T, (ends.large - ends.small) / (2 * s**2))
 
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norm, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NormalizedConditionNumber(Criterion):
+class NormalizedConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor with columns of unit length.
 
     .. math:: f = \log \operatorname{cond}(W_n), \quad W_n = W \operatorname{diag}(c)^{-1}, \qquad
@@ -70,8 +64,6 @@ class NormalizedConditionNumber(Criterion):
     symbol: ClassVar[str] = "log cond(W, unit columns)"
 
     floor: float | None = None
-    p: float = np.inf
-    """As that of `ConditionNumber`."""
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -81,13 +73,9 @@ class NormalizedConditionNumber(Criterion):
         F, a = _through_unit_columns(s, V, length, ends.large - ends.small)
         return Slope(ends.log_large - ends.log_small, F, a)
 
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norm, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CombinedCondition(Criterion):
+class CombinedCondition(SpectralCriterion):
     r"""Logarithm of a condition number plus both ends of the spectrum, weighted.
 
     .. math:: f = \log\Bigl( \frac{s_1}{s_b} + \frac{y_1}{s_b} + y_2 s_1 \Bigr)
@@ -111,8 +99,6 @@ class CombinedCondition(Criterion):
     """Weight of the largest singular value."""
     columns: str = "raw"
     """``raw`` in SI units, as the paper has it, or ``unit`` for columns of unit length."""
-    p: float = np.inf
-    """As that of `ConditionNumber`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,10 +124,6 @@ class CombinedCondition(Criterion):
         if length is None:
             return Slope(float(np.log(total)), V, slope / (2 * s**2))
         return Slope(float(np.log(total)), *_through_unit_columns(s, V, length, slope))
-
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norms, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
 
 
 class Extremes(NamedTuple):

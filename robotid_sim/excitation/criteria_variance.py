@@ -4,14 +4,14 @@ Unlike its determinant they depend on the units of the parameters, so that these
 sizes d: :math:`C_d = D^{-1} C D^{-1}`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.criteria import SOFT_POWER, Criterion, Slope
+from robotid_sim.excitation.criteria import Criterion, Slope, SpectralCriterion
 
 SCALINGS = ("nominal", "unit")
 
@@ -68,7 +68,7 @@ class AOptimality(Criterion):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EOptimality(Criterion):
+class EOptimality(SpectralCriterion):
     r"""Logarithm of the largest eigenvalue of the covariance per sample: the worst direction.
 
     .. math:: f = -\log \lambda_{\min}(D M D), \qquad
@@ -89,8 +89,6 @@ class EOptimality(Criterion):
 
     scaling: str = "nominal"
     """As that of `AOptimality`."""
-    p: float = np.inf
-    """Exponent of the norm over the eigenvalues; infinite for the largest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,10 +106,6 @@ class EOptimality(Criterion):
             value, shares = np.log(powers.sum()) / self.p, powers / powers.sum()
         value += np.log(count) - 2.0 * np.log(s[-1])
         return Slope(float(value), size[:, None] * Vt.T, -shares / s**2)
-
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norm, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
 
 
 def _require_scaling(scaling: str) -> None:

@@ -12,36 +12,17 @@ from robotid_sim.trajectory.motion_basis import (
     FourierQuinticBasis,
     MotionBasis,
     QuinticBasis,
-    require_few,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RestToRestOptions(ExcitationFamily):
     """What all families of runs from rest to rest have in common."""
 
-    period: float = 10.0
-    """Time of one run [s]."""
-    periods: int = 3
-    """Number of runs; with more than one, preprocessing discards the first."""
-    margin: float = 0.9
-    """Share of the position, velocity and acceleration limits that the reference uses."""
-    torque_ratio: float = 0.75
-    """Share of the torque limits that the nominal model may need."""
     jerk: float | None = None
     """Jerk limit of every joint [rad/s^3 or m/s^3]; None for no limit."""
     home: tuple[float, ...] | None = None
     """Where the approach starts [rad or m]; None for the home pose of the robot."""
-
-    def __post_init__(self) -> None:
-        for name in ("period", "periods", "margin", "torque_ratio", "jerk"):
-            value = getattr(self, name)
-            if value is not None and not value > 0.0:
-                raise OptionError(f"design option '{name}' must be positive, got {value}")
-        if self.margin > 1.0:
-            raise OptionError("design option 'margin' must not exceed 1")
-        for name in ("harmonics", "points", "poses"):
-            require_few(name, getattr(self, name, 0))
 
     @abstractmethod
     def basis(self) -> MotionBasis:
@@ -58,7 +39,7 @@ class RestToRestOptions(ExcitationFamily):
         return RestToRestSpace(robot, self.basis(), self.periods, self.margin, self.jerk, self.home)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FourierQuinticOptions(RestToRestOptions):
     """Fourier series with free coefficients, and a quintic that brings it to rest at both ends.
 
@@ -77,7 +58,7 @@ class FourierQuinticOptions(RestToRestOptions):
         return FourierQuinticBasis(self.period, _at_least("harmonics", self.harmonics))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BSplineOptions(RestToRestOptions):
     """Cubic B-splines, clamped to rest at both ends; the jerk jumps at the knots.
 
@@ -96,7 +77,7 @@ class BSplineOptions(RestToRestOptions):
         return BSplineBasis(self.period, _at_least("points", self.points))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class QuinticOptions(RestToRestOptions):
     """Quintics through free poses, at rest in each.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import InfeasibleError, OptionError
-from robotid_sim.excitation.space import LinearGrid, joint_blocks, random_in_limits
+from robotid_sim.excitation.space import JointSpace, LinearGrid
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.homing import HomedTrajectory, approached
 from robotid_sim.trajectory.motion_basis import MotionBasis
@@ -17,7 +17,7 @@ LEAST_SWING = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RestToRestSpace:
+class RestToRestSpace(JointSpace):
     """All runs of one basis for one robot.
 
     Per joint the coordinates are the rest pose from the middle of the position range, over half of
@@ -39,24 +39,11 @@ class RestToRestSpace:
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", self._units())
 
-    @property
-    def size(self) -> int:
-        """Number of coordinates."""
-        return self.unit.size
-
     def on_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one run."""
         t = np.arange(samples) * self.basis.duration / samples
         q, dq, ddq = (self.basis.derivative(t, order) for order in (0, 1, 2))
         return LinearGrid(q, dq, ddq, self.robot.limits.middle, self.unit)
-
-    def limit_matrix(self) -> Float2D:
-        """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
-        return joint_blocks(self._joint_limits())
-
-    def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
-        """Return random coordinates that use `margin` of what the kinematic limits allow."""
-        return random_in_limits(self._joint_limits(), rng, margin)
 
     def trajectory(self, x: Float1D) -> HomedTrajectory:
         """Return the runs with the given coordinates, with their approach from home.
