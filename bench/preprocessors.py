@@ -23,7 +23,7 @@ from preprocessors_page import preprocessors_page
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.engine.plant import Plant

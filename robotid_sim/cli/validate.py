@@ -12,8 +12,8 @@ from robotid_sim.cli.loop_table import print_loop
 from robotid_sim.cli.run import print_checks
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
+from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate, load_estimates
-from robotid_sim.estimation.lift import Lift
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot

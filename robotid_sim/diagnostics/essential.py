@@ -16,9 +16,8 @@ from robotid_sim.diagnostics.intervals import relative_std
 from robotid_sim.diagnostics.whiteness import residual_whiteness
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import restricted, weights_of
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, restricted, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 
 

@@ -25,9 +25,8 @@ from scipy.special import stdtrit
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import weights_of
 from robotid_sim.estimation.least_squares import SATURATED, check_block, row_blocks
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 
 Residuals = Literal["blocks", "white"]

@@ -23,8 +23,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import extended, joint_columns, rows_of
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, extended, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 

@@ -31,9 +31,15 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import RankDeficientError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.extension import extended, part_of, rows_of, stacked
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import (
+    LinearProblem,
+    build_problem,
+    extended,
+    part_of,
+    rows_of,
+    stacked,
+)
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch

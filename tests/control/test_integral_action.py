@@ -7,9 +7,8 @@ import pytest
 from loops import DT, INERTIA, loop_gains, regulate, turntable_robot
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.adaptive_sliding_mode import AdaptiveSlidingMode
-from robotid_sim.control.integral_sliding_mode import IntegralSlidingMode
-from robotid_sim.control.pid import Pid
+from robotid_sim.control.linear_feedback import Pid
+from robotid_sim.control.sliding_memory import AdaptiveSlidingMode, IntegralSlidingMode
 from robotid_sim.errors import OptionError
 
 BANDWIDTH, GAIN = 20.0, 4.0

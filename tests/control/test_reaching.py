@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from loops import INERTIA, loop_gains, sliding_alone, turntable_robot
 
+from robotid_sim.control.sliding_memory import SuperTwisting
 from robotid_sim.control.sliding_mode import ExponentialReaching, PowerReaching, SlidingMode
-from robotid_sim.control.super_twisting import SuperTwisting
 from robotid_sim.errors import OptionError
 
 DT = 1e-4  # [s]

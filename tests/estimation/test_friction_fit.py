@@ -10,8 +10,7 @@ from robotid_sim.estimation.friction_fit import estimate_eps, estimate_stribeck,
 from robotid_sim.estimation.friction_shapes import SmoothSign, StribeckShape, limits
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.estimation.separable import separable_problem
-from robotid_sim.estimation.variable_projection import Projection
+from robotid_sim.estimation.variable_projection import Projection, separable_problem
 from robotid_sim.model.friction_laws import Stribeck, column
 
 SEEDS = range(5)

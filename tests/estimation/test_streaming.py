@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError, ShapeError
-from robotid_sim.estimation.extension import extended, stacked
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import extended, stacked
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.estimation.streaming import fit_stream, problems_of, reduce_parts
 

@@ -12,8 +12,8 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.gate import GatedRowFilter
+from robotid_sim.preprocess.kalman_torque import five_point_cubic
 from robotid_sim.preprocess.preprocessor import Rows
-from robotid_sim.preprocess.torque_filters import five_point_cubic
 
 
 @pytest.fixture(scope="module")
