@@ -36,8 +36,8 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
+from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.tasks.path import Lap, fastest_lap, tracking_path
 from robotid_sim.trajectory.fourier import FourierTrajectory

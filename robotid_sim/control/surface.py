@@ -89,17 +89,9 @@ def clipped(value: Float1D, bound: Float1D) -> Float1D:
 def unwound(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
     """Return the step of an integral, without the joints that it would drive further into a limit.
 
-    Conditional integration [1]_: while a command is beyond what the drive can give, its integral
-    may only come back.
-
-    Parameters
-    ----------
-    step : ndarray, shape (n,)
-        What one sample adds to the integral.
-    command : ndarray, shape (n,)
-        Commanded torque, which the integral raises [N m].
-    effort : ndarray, shape (n,)
-        Largest torque of the drives [N m].
+    Conditional integration [1]_: while a command is beyond what the drive can give, its
+    integral may only come back. What a sample adds to the integral is the `step`, shape (n,),
+    and the `command` is the torque that the integral raises [N m].
 
     References
     ----------

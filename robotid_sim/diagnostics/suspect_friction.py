@@ -58,24 +58,13 @@ class FrictionSuspicion:
                 "Estimating the friction velocity eps does not lower the residual significantly: "
                 "its reason is another."
             ]
-        rows = [
-            (name, *row)
-            for name, *row in zip(
-                self.joint_names,
-                self.estimated,
-                self.units,
-                self.given,
-                self.distance,
-                self.lowered,
-                strict=True,
-            )
-            if name in self.suspects
-        ]
         return [
-            f"The friction velocity eps of {name} is probably wrong: the data want {better:.3g} "
-            f"{unit}, {distance:.0f} standard deviations from the given {given:.3g}, and the "
-            f"residual falls by a factor of {factor:.2g}."
-            for name, better, unit, given, distance, factor in rows
+            f"The friction velocity eps of {name} is probably wrong: the data want "
+            f"{self.estimated[j]:.3g} {self.units[j]}, {self.distance[j]:.0f} standard deviations "
+            f"from the given {self.given[j]:.3g}, and the residual falls by a factor of "
+            f"{self.lowered[j]:.2g}."
+            for j, name in enumerate(self.joint_names)
+            if name in self.suspects
         ] + ["Estimate eps together with the other parameters."]
 
 

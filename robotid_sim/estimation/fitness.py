@@ -159,14 +159,8 @@ def make_fitness(
 ) -> Fitness:
     """Return the cost function of a problem.
 
-    Parameters
-    ----------
-    loss : str
-        ``squares``, ``absolute`` or ``huber``.
-    problem, reduction
-        The rows and their factors.
-    weights : ndarray, shape (n,)
-        Weight of every joint; for ``huber`` the inverse noise, which is the unit of its turn.
+    For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of
+    its turn.
 
     Raises
     ------

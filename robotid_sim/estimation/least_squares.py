@@ -1,12 +1,4 @@
-r"""Ordinary and weighted least squares with covariance for coloured residuals.
-
-References
-----------
-.. [1] Gautier, Poignet (2001), "Extended Kalman filtering and weighted least squares dynamic
-   identification of robot", Control Engineering Practice, doi:10.1016/S0967-0661(01)00105-8.
-.. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
-   multi-stage samples", Survey Methodology 28 (their jackknife form of the cluster sandwich).
-"""
+"""Ordinary and weighted least squares with covariance for coloured residuals."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -177,23 +169,13 @@ def block_sandwich(
     .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
         s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
 
-    one score per joint j and block B of `block` seconds, with the weighted rows X, their residuals
-    r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of [2]_. Residuals of
-    a filtered log are coloured, and in blocks of high leverage too small; with few blocks the form
-    errs on the large side, by a quarter for 300 blocks of white residuals and 52 parameters.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        The rows.
-    beta : ndarray, shape (b,)
-        The solution.
-    weights : ndarray, shape (n,)
-        Weight of every joint.
-    inverse : ndarray, shape (b, b)
-        Inverse of the triangular factor of the weighted regressor, ``A = inverse inverse^T``.
-    block : float
-        Length of a block [s].
+    one score per joint j and block B of `block` seconds, with the weighted rows X, their
+    residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
+    [2]_. Residuals of a filtered log are coloured, and in blocks of high leverage too small;
+    with few blocks the form errs on the large side, by a quarter for 300 blocks of white
+    residuals and 52 parameters. The solution is beta, shape (b,), with weights of the joints,
+    shape (n,), and the `inverse` of the triangular factor of the weighted regressor, ``A =
+    inverse inverse^T``.
 
     References
     ----------

@@ -141,17 +141,8 @@ def estimate_payload(
     estimate = part_of(whole, basis.rank)
     if not whole.success or whole.cov is None:
         none = np.full(10, np.nan)
-        return PayloadEstimate(
-            mass=np.nan,
-            mass_std=np.nan,
-            com=none[:3],
-            com_std=none[:3],
-            phi=none,
-            phi_std=none,
-            estimate=estimate,
-            success=False,
-            message=whole.message,
-        )
+        parts = (np.nan, np.nan, none[:3], none[:3], none, none)
+        return PayloadEstimate(*parts, estimate, success=False, message=whole.message)
     expand, to_tip = np.eye(10)[:, leads], _to_tip(nominal)
     chain = to_tip @ expand
     phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]

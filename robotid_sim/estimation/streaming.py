@@ -6,13 +6,12 @@ coloured residuals, whose blocks must lie within parts.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
@@ -21,13 +20,14 @@ from robotid_sim.estimation.least_squares import (
     estimate_of,
     fit_reduction,
 )
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import Reduction, reduce_rows, triangular_factor
-from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.robot import Robot
 
 ProblemStream = Callable[[], Iterable[LinearProblem]]
-"""Returns the parts of a log from its first one; called once a pass."""
+"""Returns the parts of a log from its first one; called once a pass.
+
+Motions with a row filter should overlap by twice its `edge`, which it drops at both ends.
+"""
 
 
 def merged(first: Reduction, other: Reduction) -> Reduction:
@@ -52,17 +52,6 @@ def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
     if whole is None:
         raise LogError("a stream without parts determines no parameters")
     return whole
-
-
-def problems_of(
-    motions: Iterable[Motion], nominal: Robot, basis: BaseParameters
-) -> Iterator[LinearProblem]:
-    """Yield the linear problem of one motion after the other; see `build_problem`.
-
-    Motions with a row filter should overlap by twice its `edge`, which it drops at both ends.
-    """
-    for motion in motions:
-        yield build_problem(motion, nominal, basis)
 
 
 def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:

@@ -23,12 +23,10 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
-from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.friction_shapes import FrictionShape, limits
 from robotid_sim.estimation.problem import (
     LinearProblem,
-    build_problem,
     extended,
     joint_columns,
     rows_of,
@@ -107,17 +105,6 @@ class SeparableProblem:
         levels[1:, active] = beta[self.linear.basis.rank :].reshape(-1, active.size)
         torque = (self.slopes(values) * levels[:, None]).sum(axis=1)
         return np.hstack([joint_columns(rows)[:, active] for rows in torque])
-
-
-def separable_problem(
-    motion: Motion, nominal: Robot, basis: BaseParameters, shape: FrictionShape
-) -> SeparableProblem:
-    """Return the separable problem of a motion; see `build_problem`.
-
-    The basis has Fc of every joint among its parameters; the eps of the nominal robot is that
-    of shapes which do not search it.
-    """
-    return SeparableProblem(build_problem(motion, nominal, basis), motion, nominal, shape)
 
 
 class Projection:

@@ -11,6 +11,7 @@ from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.kinematics.carried_point import CarriedPoint
 from robotid_sim.kinematics.carriers import Follow, carried_point
 from robotid_sim.model.robot import Robot
+from robotid_sim.optim import checks
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis
 from robotid_sim.trajectory.fourier import rest_basis
 from robotid_sim.trajectory.homing import HomedTrajectory, approached
@@ -120,8 +121,7 @@ class CartesianFourierOptions(ExcitationFamily):
         if self.harmonics < 2:
             raise OptionError("a Cartesian excitation needs at least 2 harmonics")
         super().__post_init__()
-        if self.follow not in ("wrist", "tip"):
-            raise OptionError(f"'follow' is wrist or tip, got {self.follow!r}")
+        checks.one_of("follow", self.follow, Follow)
 
     def space(self, robot: Robot) -> "CartesianFourierSpace":
         """Return the space of the family for a robot.

@@ -5,13 +5,16 @@ By definition they do not weigh joints: one newton meter counts alike everywhere
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.criteria import Slope, SpectralCriterion
+from robotid_sim.optim import checks
+
+Columns = Literal["raw", "unit"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,13 +100,12 @@ class CombinedCondition(SpectralCriterion):
     """Weight of the inverse of the smallest singular value."""
     y2: float = 1.0
     """Weight of the largest singular value."""
-    columns: str = "raw"
+    columns: Columns = "raw"
     """``raw`` in SI units, as the paper has it, or ``unit`` for columns of unit length."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.columns not in ("raw", "unit"):
-            raise OptionError(f"unknown columns '{self.columns}'; known: raw, unit")
+        checks.one_of("columns", self.columns, Columns)
         if not (self.y1 >= 0.0 and self.y2 >= 0.0):
             raise OptionError(f"weights must not be negative, got y1={self.y1}, y2={self.y2}")
 

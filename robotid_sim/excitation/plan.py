@@ -10,8 +10,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.excitation.constraints import MotionConstraint
 from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.information import log_samples
-from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.information import Prior, log_samples
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot

@@ -9,10 +9,9 @@ import numpy as np
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.criteria import FLOOR
-from robotid_sim.excitation.information import planned_information
+from robotid_sim.excitation.information import Prior, planned_information
 from robotid_sim.excitation.optimal import DesignResult, improved, optimal_design
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.prior import Prior
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks

@@ -39,16 +39,8 @@ def violations(
 ) -> list[Violation]:
     """Return every bound that a motion violates, at its worst time.
 
-    Parameters
-    ----------
-    constraints : sequence of MotionConstraint
-        What must be kept.
-    t : ndarray, shape (N,)
-        Times [s].
-    motion : tuple of ndarray, shape (N, n)
-        Position, velocity, acceleration there.
-    tolerance : float
-        Violation that is rounding, in the constraint's own scale.
+    Times t [s], shape (N,), and the motion, each part (N, n), belong together; up to the
+    tolerance, in a constraint's own scale, a violation is rounding.
     """
     rows = []
     for constraint in constraints:
@@ -75,14 +67,7 @@ def violated_by(
 ) -> list[Violation]:
     """Return what a trajectory violates in its first run and on its ways from home and back.
 
-    Parameters
-    ----------
-    trajectory : Excitation
-        The motion.
-    constraints : sequence of MotionConstraint
-        What it must keep.
-    quickly : bool
-        Whether a coarser grid and the first constraint that is violated will do.
+    Quickly, a coarser grid and the first constraint that is violated will do.
     """
     run, rows = run_time(trajectory), []
     for constraint in constraints:

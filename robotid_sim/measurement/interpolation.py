@@ -13,24 +13,15 @@ def between_samples(x: Float2D, position: Float1D) -> Float2D:
 
     .. math:: x(p) = \sum_{n=0}^{7} x_{i+n} \prod_{k \neq n} \frac{p - i - k}{n - k}
 
-    with the eight samples around p, the fractional-delay filter that is maximally flat at frequency
-    zero [1]_, Lagrange interpolation. It is exact at the samples and for polynomials of degree 7;
-    half-way between samples a sinusoid of angular frequency w [rad a sample] is off by at most
-    :math:`1.1 \cdot 10^{-3} w^8` of its amplitude (the remainder of the polynomial): 3e-5 at a
-    tenth of the sample rate, 1e-7 at a twentieth. A step, as of friction that turns around, rings
-    by at most a tenth over three samples. At the ends of the signal the eight samples lie on one
-    side.
-
-    Parameters
-    ----------
-    x : ndarray, shape (N, n)
-        Samples, at least eight.
-    position : ndarray, shape (M,)
-        Positions in samples from the first; those outside take the first or last sample.
-
-    Returns
-    -------
-    ndarray, shape (M, n)
+    with the eight samples around p, the fractional-delay filter that is maximally flat at
+    frequency zero [1]_, Lagrange interpolation. It is exact at the samples and for polynomials
+    of degree 7; half-way between samples a sinusoid of angular frequency w [rad a sample] is
+    off by at most :math:`1.1 \cdot 10^{-3} w^8` of its amplitude (the remainder of the
+    polynomial): 3e-5 at a tenth of the sample rate, 1e-7 at a twentieth. A step, as of friction
+    that turns around, rings by at most a tenth over three samples. At the ends of the signal
+    the eight samples lie on one side. The signal x, shape (N, n), has at least eight samples;
+    positions, shape (M,), are in samples from the first, and those outside take the first or
+    the last. The result has shape (M, n).
 
     References
     ----------

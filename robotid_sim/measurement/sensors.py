@@ -40,10 +40,7 @@ class Sensor(ABC):
     def settled(self, drawn: Mapping[str, Any]) -> "Sensor":
         """Return the sensor with what a cell has for good held as drawn; most have nothing.
 
-        Parameters
-        ----------
-        drawn : mapping
-            What the sensor drew for a log, from its provenance.
+        What it drew for a log is in the provenance of that.
         """
         del drawn
         return self
@@ -65,13 +62,6 @@ def settled(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
     Torque constants, offsets and phases of harmonics are drawn once for a cell: in a replicate of
     the experiment they are the same, and only the noise differs. A log without notes of these
     sensors, such as one of a machine, gives them back as they are.
-
-    Parameters
-    ----------
-    sensors : sequence of Sensor
-        As they were given to `measure`.
-    log : Log
-        What `measure` returned.
     """
     notes = log.provenance.get(PROVENANCE, [])
     if [note["sensor"] for note in notes] != [type(sensor).__name__ for sensor in sensors]:

@@ -31,4 +31,4 @@ def between(name: str, value: float, low: float, high: float) -> None:
 def one_of(name: str, value: str, choices: Any) -> None:
     """Refuse a value that is not among the choices of a Literal."""
     if value not in get_args(choices):
-        raise OptionError(f"{name} is '{value}'; known: {', '.join(get_args(choices))}")
+        raise OptionError(f"unknown {name} '{value}'; known: {', '.join(get_args(choices))}")

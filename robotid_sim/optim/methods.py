@@ -5,8 +5,7 @@ from robotid_sim.optim.cma_es import CmaEs
 from robotid_sim.optim.de import DifferentialEvolution
 from robotid_sim.optim.elpidso import PidSwarm
 from robotid_sim.optim.ga import GeneticAlgorithm
-from robotid_sim.optim.goa import Grasshopper
-from robotid_sim.optim.gwo import GreyWolf
+from robotid_sim.optim.mirjalili import Grasshopper, GreyWolf, WhaleOptimization
 from robotid_sim.optim.mupso import MutatingSwarm
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.pso import (
@@ -15,10 +14,8 @@ from robotid_sim.optim.pso import (
     ParticleSwarm,
     RandomWeightSwarm,
 )
-from robotid_sim.optim.qpso_delta import DeltaWellSwarm
-from robotid_sim.optim.qpso_qubit import QubitSwarm
+from robotid_sim.optim.qpso import DeltaWellSwarm, QubitSwarm
 from robotid_sim.optim.simulated_annealing import SimulatedAnnealing
-from robotid_sim.optim.woa import WhaleOptimization
 from robotid_sim.registry import Registry
 
 OPTIMIZERS: Registry[Optimizer] = Registry(

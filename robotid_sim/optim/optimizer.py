@@ -101,12 +101,7 @@ class Optimizer(ABC):
     def tell(self, X: ArrayLike, f: ArrayLike) -> None:
         """Learn the costs of the points asked last.
 
-        Parameters
-        ----------
-        X : array_like, shape (m, d)
-            The points, as `ask` returned them.
-        f : array_like, shape (m,)
-            Their costs.
+        The points X, shape (m, d), are as `ask` returned them; the costs f have shape (m,).
 
         Raises
         ------

@@ -35,8 +35,6 @@ class ParticleSwarm(VelocitySwarm):
        doi:10.1109/4235.985692.
     """
 
-    population: int = 30
-    """Number of particles."""
     w: float = 0.7298
     """Inertia weight."""
     c1: float = 1.49618
@@ -109,8 +107,6 @@ class ConstrictionSwarm(VelocitySwarm):
        swarm optimization", Congress on Evolutionary Computation, doi:10.1109/CEC.2000.870279.
     """
 
-    population: int = 30
-    """Number of particles."""
     c1: float = 2.05
     """Largest pull to the particle's own best point, before constriction."""
     c2: float = 2.05

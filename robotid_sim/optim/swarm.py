@@ -27,17 +27,8 @@ class Swarm:
     """Positions, velocities, the best point of every particle, and the best of all.
 
     Particles start at rest: with random velocities more of them leave the box at once [2]_.
-
-    Parameters
-    ----------
-    box : Box
-        Where they fly.
-    x : ndarray, shape (m, d)
-        First positions; kept.
-    velocity_limit : float
-        Largest velocity, as a share of the box per iteration; infinite for none.
-    bounds : str
-        What happens at the walls, a name of `robotid_sim.optim.bounds.WallRule`.
+    First positions x, shape (m, d), are kept, not copied; the velocity limit is a share of the
+    box per iteration, infinite for none.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.optim import checks
 from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
@@ -52,10 +53,8 @@ class KalmanTorque(RowPreprocessor):
     """Smoother of the motion behind the regressor."""
 
     def __post_init__(self) -> None:
-        if self.form not in ("compensated", "literal", "smoother"):
-            raise OptionError(f"unknown form '{self.form}'; known: compensated, literal, smoother")
-        if self.prediction not in ("nominal", "identified"):
-            raise OptionError(f"unknown prediction '{self.prediction}'; known: nominal, identified")
+        checks.one_of("form", self.form, KalmanForm)
+        checks.one_of("prediction", self.prediction, TorquePrediction)
         if any(not 0.0 < gain <= 1.0 for gain in self.gains or ()):
             raise OptionError(f"Kalman gains must lie in (0, 1], got {self.gains}")
 
@@ -135,7 +134,8 @@ GAINS = (1e-3, 0.999)
 def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
     r"""Return the steady-state Kalman estimate of a torque with a predicted input.
 
-    The state is the torque, driven by the increments of the predicted torque u [1]_, eq. (25)-(31):
+    The state is the torque, driven by the increments of the predicted torque u, eq. (25)-(31) of
+    the source of `KalmanTorque`; the gain is steady here, because the model is time-invariant:
 
     .. math:: \hat x_k^- = \hat x_{k-1} + u_k - u_{k-1}, \qquad
         \hat x_k = \hat x_k^- + K (z_k - \hat x_k^-) .
@@ -149,13 +149,6 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
         Measured and predicted torque [N m].
     gain : float
         Steady Kalman gain K in (0, 1]; small trusts the prediction.
-
-    References
-    ----------
-    .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
-       robot based on WLS-RWPSO algorithm", Machines 11(2), 316,
-       doi:10.3390/machines11020316. The gain is
-       steady here, because the model is time-invariant.
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
     return np.asarray(u + lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])

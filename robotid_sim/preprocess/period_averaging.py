@@ -8,12 +8,11 @@ from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.fourier_fit import FourierFit
+from robotid_sim.preprocess.linear_filters import Butterworth, SavitzkyGolay
 from robotid_sim.preprocess.periods import Periods, periods_of
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.preprocess.savitzky_golay import SavitzkyGolay
 from robotid_sim.registry import Registry
 
 USER = "the preprocessor period-averaging"

@@ -174,12 +174,8 @@ class RtsSmoother(RowPreprocessor):
 def likelihood_corner(z: Float1D, log: Log) -> tuple[float, float]:
     """Return the corner of largest innovation likelihood [Hz] and the encoder noise it implies.
 
-    Parameters
-    ----------
-    z : ndarray, shape (N,)
-        Measured position of one joint [rad or m].
-    log : Log
-        For sample time and torque time.
+    Positions z, shape (N,), are those of one joint [rad or m], and so is the unit of the noise;
+    of the log sample time and torque time count.
 
     Returns
     -------

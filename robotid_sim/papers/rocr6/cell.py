@@ -24,8 +24,8 @@ from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3
 from robotid_sim.papers.rocr6.searches import BOX, CLAMP
-from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
+from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
