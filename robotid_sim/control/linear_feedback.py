@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
-from robotid_sim.control.surface import unwound
+from robotid_sim.control.sliding_mode import unwound
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
 from robotid_sim.model import parameters

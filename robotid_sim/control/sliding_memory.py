@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.control.gains import LoopGains, require_size
-from robotid_sim.control.surface import SlidingLaw, clipped, sliding, unwound
+from robotid_sim.control.sliding_mode import SlidingLaw, clipped, sliding, unwound
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 

@@ -254,13 +254,7 @@ class CartesianFourierSpace:
         return matrix
 
     def _largest_circle(self) -> float:
-        """Return the radius of the largest circle that the limits allow [m].
-
-        Raises
-        ------
-        InfeasibleError
-            If there is none.
-        """
+        """Return the radius of the largest circle that the limits allow [m]; raise for none."""
         circle = np.eye(1, self.size)[0]
         low, high = 0.0, 2.0  # [m], in units of one meter
         while high - low > 0.01 * high and high > LEAST_RADIUS:

@@ -83,20 +83,10 @@ class Criterion(ABC):
         """
 
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
-        """Return the value and its gradient with respect to W.
+        """Return the value and its gradient with respect to W; these two have shape (N, n, b).
 
-        Parameters
-        ----------
-        W : ndarray, shape (N, n, b)
-            Base regressor of N samples.
-        torque_scale : ndarray, shape (n,)
-            Size of the torques of every joint [N m], to weigh joints by.
-
-        Returns
-        -------
-        value : float
-            Infinite if W and the prior lack rank.
-        gradient : ndarray, shape (N, n, b)
+        Joints weigh by the size of their torques [N m], shape (n,). The value is infinite if W, the
+        base regressor of N samples, and the prior lack rank.
         """
         variance, tau = self._variance(W, torque_scale)
         each = len(W) // self.motions

@@ -7,11 +7,11 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.excitation.constraints import Violation
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import Draw, feasible_draws
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import STEPS, Constraints, ExcitationProblem
-from robotid_sim.excitation.violation import Violation
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent

@@ -1,6 +1,6 @@
 """Optimal excitation as a nonlinear program: a criterion over the motions that keep the limits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,7 +13,13 @@ from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import PathError
-from robotid_sim.excitation.constraints import MotionConstraint, TorqueLimit, tightened
+from robotid_sim.excitation.constraints import (
+    MotionConstraint,
+    TorqueLimit,
+    Violation,
+    tightened,
+    violated_by,
+)
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import REGRESSOR_SAMPLES, torque_scale
 from robotid_sim.excitation.sensitivity import regressor_sensitivity
@@ -25,7 +31,6 @@ from robotid_sim.excitation.space import (
     LinearSpace,
     NonlinearSpace,
 )
-from robotid_sim.excitation.violation import Violation, violated_by
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Excitation
 
@@ -191,14 +196,14 @@ class ExcitationProblem:
     def fits(self, x: Float1D) -> bool:
         """Return whether all constraints hold on the grids of the solver; fast, for swarms."""
         try:
-            for constraint in self.constraints:
-                lower, upper = constraint.bounds
-                values = self.use(constraint, x).reshape(-1, lower.size)
-                if (values < lower).any() or (values > upper).any():
-                    return False
+            return not any((excess > 0.0).any() for excess in self.excesses(x))
         except PathError:
             return False
-        return True
+
+    def excesses(self, x: Float1D) -> Iterator[Float2D]:
+        """Yield by how much x violates each constraint on the grids of the solver, (N, m)."""
+        for constraint in self.constraints:
+            yield constraint.excess(self._motion(self._grid(constraint.samples), x))
 
     def within_limits(self, x: Float1D) -> Float1D:
         """Return x, shrunk toward rest if it violates a kinematic limit."""

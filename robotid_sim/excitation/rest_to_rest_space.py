@@ -95,10 +95,7 @@ class RestToRestSpace(JointSpace):
     def _units(self) -> Float2D:
         """Return the largest coefficient with which each function alone keeps the limits.
 
-        Raises
-        ------
-        InfeasibleError
-            If no function can move a joint by LEAST_SWING of its range.
+        Raise if none can move a joint by LEAST_SWING of its range.
         """
         limits, tiny = self._limits(), np.finfo(float).tiny
         peaks = [
@@ -213,13 +210,7 @@ class QuinticOptions(RestToRestOptions):
 
 
 def _at_least(name: str, count: int) -> int:
-    """Return a number of functions that is at least one.
-
-    Raises
-    ------
-    OptionError
-        If it is less.
-    """
+    """Return a number of functions; raise unless it is at least one."""
     if count < 1:
         raise OptionError(f"design option '{name}' must be at least 1, got {count}")
     return count

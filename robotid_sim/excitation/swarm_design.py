@@ -68,10 +68,7 @@ class DesignCost:
             else:
                 (kinematic,) = problem.kinematic_constraints()
                 excess = [np.maximum(kinematic.fun(x) - 1.0, 0.0)]
-            for constraint in problem.constraints:
-                lower, upper = constraint.bounds
-                values = problem.use(constraint, x).reshape(-1, lower.size)
-                excess.append(np.maximum(np.maximum(values - upper, lower - values), 0.0).ravel())
+            excess += [np.maximum(part, 0.0).ravel() for part in problem.excesses(x)]
         except PathError:
             return np.inf
         return float(sum(part.mean() for part in excess))

@@ -8,12 +8,12 @@ from scipy.signal import lfilter
 
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.harmonics import HarmonicSensor
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import (
     PerJoint,
     Sensor,
     applied,
+    between_samples,
     by_kind,
     is_prismatic,
     keep_numbers,

@@ -8,12 +8,12 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.measurement.harmonics import HarmonicSensor
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import (
     PerJoint,
     Sensor,
     applied,
+    between_samples,
     keep_numbers,
     per_joint,
     torque_rms,

@@ -8,12 +8,11 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.motion import Motion, gated
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.delay import estimate_delay, without_delay
 from robotid_sim.preprocess.faults import THRESHOLD, find_faults, repaired
 from robotid_sim.preprocess.fourier_fit import FourierFit
-from robotid_sim.preprocess.gate import gated
 from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.periods import Periods, periods_of, repeats
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor

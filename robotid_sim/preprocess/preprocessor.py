@@ -9,10 +9,9 @@ import numpy as np
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter
+from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter, gated
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import torque_outliers
-from robotid_sim.preprocess.gate import gated
 
 FEWEST_SAMPLES = 50
 """Fewest samples that the filters of this package take."""

@@ -176,13 +176,6 @@ def likelihood_corner(z: Float1D, log: Log) -> tuple[float, float]:
 
     Positions z, shape (N,), are those of one joint [rad or m], and so is the unit of the noise;
     of the log sample time and torque time count.
-
-    Returns
-    -------
-    corner : float
-        Corner [Hz].
-    noise : float
-        Standard deviation of the position measurement [rad or m].
     """
     work = _workspace(z.size)
 
