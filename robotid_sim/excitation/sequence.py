@@ -12,7 +12,6 @@ from robotid_sim.excitation.criteria import FLOOR
 from robotid_sim.excitation.information import Prior, planned_information
 from robotid_sim.excitation.optimal import DesignResult, improved, optimal_design
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
@@ -64,13 +63,8 @@ class SharedDesign:
 
     def log_dets(self, trajectories: Sequence[Excitation]) -> tuple[float, ...]:
         """Return log det of the information after each trajectory."""
-        return tuple(
-            self.information(trajectories[: k + 1]).log_det for k in range(len(trajectories))
-        )
-
-    def problem(self, count: int) -> ExcitationProblem:
-        """Return the program of all motions together."""
-        return self.plan.problem(self.nominal, self.basis, count)
+        counts = range(1, len(trajectories) + 1)
+        return tuple(self.information(trajectories[:count]).log_det for count in counts)
 
 
 def optimal_sequence(
@@ -147,7 +141,7 @@ def _in_sequence(
 ) -> SequenceResult:
     """Return the result of a sequence."""
     trajectories = [design.trajectory for design in designs]
-    problem = setting.problem(len(designs))
+    problem = setting.plan.problem(setting.nominal, setting.basis, len(designs))
     value = problem.value(problem.coordinates(trajectories))
     interrupted = interrupted or designs[-1].interrupted
     return SequenceResult(
@@ -164,7 +158,8 @@ def _in_sequence(
 
 def _together(setting: SharedDesign, start: SequenceResult, iterations: int) -> SequenceResult:
     """Return the joint improvement of a sequence, or the sequence where there is none."""
-    problem = setting.problem(len(start.trajectories))
+    count = len(start.trajectories)
+    problem = setting.plan.problem(setting.nominal, setting.basis, count)
     x = problem.coordinates(start.trajectories)
     interrupted = False
     try:

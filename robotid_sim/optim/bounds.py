@@ -50,11 +50,9 @@ class Box:
             raise OptionError(f"coordinate {k}: the bounds [{lower[k]}, {upper[k]}] are inverted")
         with np.errstate(over="ignore"):
             width = upper - lower
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
-        object.__setattr__(
-            self, "width", readonly(width, shape=(None,), name="the width of the box")
-        )
+        width = readonly(width, shape=(None,), name="the width of the box")
+        for name, value in (("lower", lower), ("upper", upper), ("width", width)):
+            object.__setattr__(self, name, value)
         if self.first is not None:
             first = readonly(self.first, shape=(None, lower.size), name="the first points")
             if ((first < lower) | (first > upper)).any():

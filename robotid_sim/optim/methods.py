@@ -2,9 +2,8 @@
 
 from robotid_sim.optim.bso import AnnealedBeetleSwarm, BeetleSwarm
 from robotid_sim.optim.cma_es import CmaEs
-from robotid_sim.optim.de import DifferentialEvolution
 from robotid_sim.optim.elpidso import PidSwarm
-from robotid_sim.optim.ga import GeneticAlgorithm
+from robotid_sim.optim.evolution import DifferentialEvolution, GeneticAlgorithm, SimulatedAnnealing
 from robotid_sim.optim.mirjalili import Grasshopper, GreyWolf, WhaleOptimization
 from robotid_sim.optim.mupso import MutatingSwarm
 from robotid_sim.optim.optimizer import Optimizer
@@ -15,7 +14,6 @@ from robotid_sim.optim.pso import (
     RandomWeightSwarm,
 )
 from robotid_sim.optim.qpso import DeltaWellSwarm, QubitSwarm
-from robotid_sim.optim.simulated_annealing import SimulatedAnnealing
 from robotid_sim.registry import Registry
 
 OPTIMIZERS: Registry[Optimizer] = Registry(
