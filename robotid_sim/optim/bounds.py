@@ -50,8 +50,8 @@ class Box:
             raise OptionError(f"coordinate {k}: the bounds [{lower[k]}, {upper[k]}] are inverted")
         with np.errstate(over="ignore"):
             width = upper - lower
-        width = readonly(width, shape=(None,), name="the width of the box")
-        for name, value in (("lower", lower), ("upper", upper), ("width", width)):
+        span = readonly(width, shape=(None,), name="the width of the box")
+        for name, value in (("lower", lower), ("upper", upper), ("width", span)):
             object.__setattr__(self, name, value)
         if self.first is not None:
             first = readonly(self.first, shape=(None, lower.size), name="the first points")
