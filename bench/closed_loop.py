@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import SensorFeedback, SinusoidalTorque
 from robotid_sim.model.catalog import load_robot

@@ -23,6 +23,7 @@ from robotid_sim.excitation.design import assess, random_designs, torque_scale
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import expected_std, planned_information
 from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
@@ -66,12 +67,19 @@ def main() -> None:
     """Print the table."""
     robot = perturb(load_robot("irb140"), np.random.default_rng(0))
     basis = base_parameters(robot)
-    optimal_design(robot, basis, np.random.default_rng(0), starts=1, iterations=2)  # compiles
+    optimal_design(
+        robot,
+        basis,
+        np.random.default_rng(0),
+        DesignPlan(search=GradientSearch(starts=1, iterations=2)),
+    )  # compiles
     print(f"{'criterion':28} {'cond':>8} {'cond, 1':>8} {'log det':>8}", end="")
     print(f" {'sqrt(tr)':>9} {'worst std':>9} {'geo. std':>9} {'s':>6}")
     for name, criterion in CASES.items():
         began = time.perf_counter()
-        result = optimal_design(robot, basis, np.random.default_rng(0), criterion=criterion)
+        result = optimal_design(
+            robot, basis, np.random.default_rng(0), DesignPlan(criterion=criterion)
+        )
         show(name, merits(robot, basis, result.trajectory), time.perf_counter() - began)
     began = time.perf_counter()
     options = FourierOptions()

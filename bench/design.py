@@ -18,6 +18,7 @@ from robotid_sim.excitation.criteria_condition import ConditionNumber
 from robotid_sim.excitation.design import assess
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.model import inertia
 from robotid_sim.model.catalog import describe_catalog, load_robot
 from robotid_sim.model.friction import Friction
@@ -102,10 +103,11 @@ def condition_table() -> None:
             rng = np.random.default_rng(seed)
             robot = irb120(joints, rng)
             basis = base_parameters(robot, joint_parameters)
-            settings = dict(options=OPTIONS, criterion=ConditionNumber(), candidates=CANDIDATES)
+            search = GradientSearch(starts=1, candidates=CANDIDATES)
+            plan = DesignPlan(family=OPTIONS, criterion=ConditionNumber(), search=search)
             draws = rng.spawn(1)[0]
             began = time.perf_counter()
-            result = optimal_design(robot, basis, draws, starts=1, **settings)
+            result = optimal_design(robot, basis, draws, plan)
             seconds.append(time.perf_counter() - began)
             found = assess(robot, basis, result.trajectory, DENSE)
             before.append(np.exp(result.value_before))
@@ -134,7 +136,12 @@ def catalog_table() -> None:
 def main() -> None:
     """Compile the kernels, then print both tables."""
     arm = irb120(2, np.random.default_rng(0))
-    optimal_design(arm, base_parameters(arm), np.random.default_rng(0), starts=1, iterations=2)
+    optimal_design(
+        arm,
+        base_parameters(arm),
+        np.random.default_rng(0),
+        DesignPlan(search=GradientSearch(starts=1, iterations=2)),
+    )
     print(f"raw condition number, {SEEDS} seeds, one start of {CANDIDATES} draws each")
     condition_table()
     print("\nlog det of the information per sample, 2 starts of 200 draws")

@@ -23,13 +23,13 @@ from preprocessors_page import preprocessors_page
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import RobotIdError
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import random_design, random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.experiment.rollout import rollout

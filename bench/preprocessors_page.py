@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
+from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque, five_point_cubic
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.preprocess.torque_filters import five_point_cubic
 from robotid_sim.report.figures.torques import torque_filters
 from robotid_sim.report.page import Page
 from robotid_sim.section import Section, Table

@@ -19,8 +19,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.presets import PRESETS
 from robotid_sim.measurement.sensors import measure

@@ -9,6 +9,7 @@ Run as ``python bench/sequential_design.py``.
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.excitation.information import planned_information
 from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.sequence import optimal_sequence
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
@@ -29,20 +31,35 @@ def main() -> None:
     """Print a table for every number of trajectories."""
     robot = perturb(load_robot("irb140"), np.random.default_rng(1))
     basis = base_parameters(robot)
-    optimal_design(robot, basis, np.random.default_rng(0), starts=1, iterations=2)  # compiles
+    optimal_design(
+        robot,
+        basis,
+        np.random.default_rng(0),
+        DesignPlan(search=GradientSearch(starts=1, iterations=2)),
+    )  # compiles
     for count in COUNTS:
         head = " ".join(f"{name:>11}" for name in COLUMNS)
         print(f"\n{count} trajectories\n{'seed':>6} {head} {'s, sequence':>11} {'s, jointly':>11}")
         rows = []
         for seed in range(SEEDS):
             rng = np.random.default_rng(seed)
-            apart = [optimal_design(robot, basis, rng, starts=1).trajectory for _ in range(count)]
+            apart = [
+                optimal_design(
+                    robot, basis, rng, DesignPlan(search=GradientSearch(starts=1))
+                ).trajectory
+                for _ in range(count)
+            ]
             begun = [time.perf_counter()]
-            settings = dict(starts=1)
-            plain = optimal_sequence(robot, basis, np.random.default_rng(seed), count, **settings)
+            settings = DesignPlan(search=GradientSearch(starts=1))
+            plain = optimal_sequence(
+                robot, basis, np.random.default_rng(seed), replace(settings, count=count)
+            )
             begun.append(time.perf_counter())
             both = optimal_sequence(
-                robot, basis, np.random.default_rng(seed), count, jointly=True, **settings
+                robot,
+                basis,
+                np.random.default_rng(seed),
+                replace(settings, count=count, jointly=True),
             )
             begun.append(time.perf_counter())
             rows.append(

@@ -21,9 +21,9 @@ from robotid_sim import FourierOptions, FourierTrajectory, Robot, random_design
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.reduction import reduce_rows
-from robotid_sim.estimation.streaming import fit_stream, problems_of, reduce_parts
+from robotid_sim.estimation.streaming import fit_stream, reduce_parts
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.catalog import load_robot
 
@@ -58,7 +58,7 @@ def main() -> None:
     truth = basis.of(robot.parameters())
 
     def parts() -> Iterator[LinearProblem]:
-        return problems_of(motions(robot, trajectory), robot, basis)
+        return (build_problem(m, robot, basis) for m in motions(robot, trajectory))
 
     before = peak_memory()
     began = time.perf_counter()

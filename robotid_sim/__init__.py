@@ -3,9 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.gains import LoopGains
-from robotid_sim.control.gravity_pd import GravityPd
+from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import (
@@ -18,12 +17,11 @@ from robotid_sim.dynamics.dynamics import (
     torque_regressor,
 )
 from robotid_sim.errors import RobotIdError
-from robotid_sim.estimation.bound import cramer_rao
-from robotid_sim.estimation.consistent import Consistent
+from robotid_sim.estimation.consistent import Consistent, lift
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from robotid_sim.estimation.lift import lift
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
@@ -39,8 +37,8 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.plugins import load_plugins
-from robotid_sim.preprocess.butterworth import Butterworth
 from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
+from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.tasks.path import Lap, fastest_lap, tracking_path
 from robotid_sim.trajectory.fourier import FourierTrajectory

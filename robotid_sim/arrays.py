@@ -52,6 +52,35 @@ def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Flo
     return array
 
 
+def freeze(
+    value: object, shape: Sequence[int | None], *names: str, what: str = "", optional: bool = False
+) -> None:
+    """Turn fields of a frozen dataclass into arrays as `readonly` makes them, all of one shape.
+
+    Parameters
+    ----------
+    value : object
+        The dataclass, in its ``__post_init__``.
+    shape : sequence of int or None
+        Expected shape; None accepts any length along that axis.
+    *names : str
+        The fields.
+    what : str
+        What messages put before a name, with its space; default nothing.
+    optional : bool
+        Whether a field may be None.
+
+    Raises
+    ------
+    ShapeError
+        If a shape differs or an entry is not a finite number.
+    """
+    for name in names:
+        array = getattr(value, name)
+        if not (optional and array is None):
+            object.__setattr__(value, name, readonly(array, shape=shape, name=f"{what}{name}"))
+
+
 def states(*values: ArrayLike, dof: int, names: Sequence[str]) -> tuple[list[Float2D], bool]:
     """Return contiguous (N, dof) arrays from arguments that are all (dof,) or all (N, dof).
 

@@ -11,7 +11,7 @@ from robots import ROBOTS, urdf_path
 from studies import study
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.plant import Plant
 from robotid_sim.excitation.design import random_design

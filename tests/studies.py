@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import (

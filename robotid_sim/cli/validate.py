@@ -10,8 +10,8 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
+from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate, load_estimates
-from robotid_sim.estimation.lift import Lift
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot

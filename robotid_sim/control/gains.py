@@ -1,12 +1,12 @@
 """The specification that all control laws take their gains from."""
 
 import logging
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze, readonly
 from robotid_sim.dynamics.dynamics import effective_inertia, joint_torque, mass_matrix
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
@@ -59,9 +59,7 @@ class LoopGains:
     """Joints whose error bound is above the one wanted."""
 
     def __post_init__(self) -> None:
-        for name in ("inertia", "gain", "layer", "error_bound", "disturbance"):
-            value = readonly(getattr(self, name), shape=(None,), name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (None,), "inertia", "gain", "layer", "error_bound", "disturbance")
         for name in ("bandwidth", "rate", "coupling"):
             positive(name, getattr(self, name))
 
@@ -191,22 +189,12 @@ def bearable_inertia(
 ) -> tuple[Float1D, float]:
     r"""Return the inertia that gains may count on, and its coupling.
 
-    Torques :math:`I \lambda s` with diagonal I let s decay at the eigenvalues of :math:`M^{-1} I
-    \lambda`. Where joints move one another, as those of parallel axes without rotors, the largest
-    is many times lambda. Then I is cut to a multiple of the inertia that a joint feels with the
-    others free, :math:`I_j \le \theta / [M^{-1}]_{jj}`, as large as `largest` admits; the trace
-    bounds the eigenvalue, so :math:`\theta` = `largest` / n always does.
-
-    Parameters
-    ----------
-    nominal : Robot
-        The model.
-    q : ndarray, shape (N, n)
-        Positions along the path.
-    inertia : ndarray, shape (n,)
-        The inertia wanted [kg m^2].
-    largest : float
-        Largest coupling admitted.
+    Torques :math:`I \lambda s` with diagonal I let s decay at the eigenvalues of :math:`M^{-1}
+    I \lambda`. Where joints move one another, as those of parallel axes without rotors, the
+    largest is many times lambda. Then I is cut to a multiple of the inertia that a joint feels
+    with the others free, :math:`I_j \le \theta / [M^{-1}]_{jj}`, as large as `largest` admits;
+    the trace bounds the eigenvalue, so :math:`\theta` = `largest` / n always does. Positions q
+    along the path have shape (N, n), the wanted inertia [kg m^2] (n,).
     """
     poses = q[:: max(1, len(q) // POSES)]
     M = mass_matrix(nominal, poses)
@@ -244,16 +232,7 @@ def positive(name: str, value: float) -> None:
 def per_joint(name: str, value: Float1D, model: Robot, *, zero: bool = False) -> Float1D:
     """Return gains as a read-only copy, one positive number per joint.
 
-    Parameters
-    ----------
-    name : str
-        What the gains are, for the message.
-    value : ndarray, shape (n,)
-        The gains.
-    model : Robot
-        It has n joints.
-    zero : bool
-        Whether zero is allowed.
+    With `zero` they may be zero.
     """
     checked = readonly(value, shape=(model.dof,), name=name)
     wrong = checked < 0.0 if zero else checked <= 0.0
@@ -265,3 +244,17 @@ def per_joint(name: str, value: Float1D, model: Robot, *, zero: bool = False) ->
             f"'{model.joint_names[joint]}'"
         )
     return checked
+
+
+def check_gains(law: Any, *, zero: bool = False) -> None:
+    """Check the options of a law: positive numbers, and arrays of one per joint of its model.
+
+    Arrays are frozen; with `zero` gains may be zero.
+    """
+    for field in fields(law):
+        value = getattr(law, field.name, None)
+        if field.type is float:
+            positive(field.name, value)  # type: ignore[arg-type]
+        elif field.init and field.name != "model":
+            checked = per_joint(field.name, value, law.model, zero=zero)  # type: ignore[arg-type]
+            object.__setattr__(law, field.name, checked)

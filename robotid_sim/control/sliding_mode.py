@@ -1,4 +1,4 @@
-"""Sliding-mode control with a boundary layer."""
+"""Sliding-mode control: surface and compensation, boundary layer, and reaching laws."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -7,9 +7,105 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import ModelController, Setpoint
-from robotid_sim.control.gains import LoopGains, require_size
-from robotid_sim.control.surface import Compensation, sliding
+from robotid_sim.control.gains import LoopGains, check_gains, require_size
+from robotid_sim.dynamics import kernels
+from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
+
+EXPONENT = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compensation:
+    r"""Torque that makes a robot follow a reference velocity v, up to the sliding variable.
+
+    .. math:: \hat\tau = \hat M a + \hat C v + \hat g + \hat f(v)
+
+    With :math:`v = \dot q + s`, :math:`a = \dot v`, the torque :math:`\tau = \hat\tau + u` and the
+    right model, what is left is [1]_, sec. 9.2
+
+    .. math:: M \dot s + C s + f(\dot q + s) - f(\dot q) = -u - d ,
+
+    and :math:`V = s^T M s / 2` falls as long as every :math:`u_j` has the sign of :math:`s_j` and
+    outweighs the disturbance :math:`d_j`: no joint has to know of the others. Friction is
+    compensated at v: friction that grows with velocity then only helps V to fall, and holds at
+    standstill too, where compensation at the measured velocity chatters and at the reference
+    velocity leaves the joint stuck.
+
+    References
+    ----------
+    .. [1] Slotine, Li (1991), "Applied Nonlinear Control", Prentice Hall, sec. 9.2.
+    """
+
+    model: Robot
+    _phi: Float1D = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_phi", self.model.parameters())
+
+    def __call__(self, q: Float1D, dq: Float1D, v: Float1D, a: Float1D) -> Float1D:
+        """Return the torque [N m], shape (n,), at state `q`, `dq`, for `v` and `a`."""
+        model = self.model
+        return kernels.reference_torque(
+            model.geometry, model.gravity, self._phi, model.eps, q, dq, v, a
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SlidingLaw(ModelController):
+    """A law of the sliding variable: `Compensation` and a torque that drives s to zero."""
+
+    model: Robot
+    bandwidth: float
+    """Decay rate of the error on the surface, lambda [rad/s]."""
+    _modelled: Compensation = field(init=False, repr=False)
+    _state: Float1D = field(init=False, repr=False)
+    """What a law with memory remembers, shape (n,); set by its `reset`."""
+
+    def __post_init__(self) -> None:
+        check_gains(self)
+        object.__setattr__(self, "_modelled", Compensation(self.model))
+        object.__setattr__(self, "_state", np.zeros(self.model.dof))
+        self.reset()
+
+
+def sliding(
+    bandwidth: float, q: Float1D, dq: Float1D, setpoint: Setpoint
+) -> tuple[Float1D, Float1D, Float1D]:
+    r"""Return the sliding variable, and the velocity and acceleration that keep it at zero.
+
+    .. math:: s = \dot e + \lambda e, \quad v = \dot q_d + \lambda e, \quad
+        a = \ddot q_d + \lambda \dot e, \qquad e = q_d - q
+
+    The state q, dq has shape (n,); the error decays at the bandwidth lambda [rad/s] on the
+    surface.
+    """
+    e, de = setpoint.q - q, setpoint.dq - dq
+    lag = bandwidth * e
+    return de + lag, setpoint.dq + lag, setpoint.ddq + bandwidth * de
+
+
+def clipped(value: Float1D, bound: Float1D) -> Float1D:
+    """Return `value` within plus and minus `bound`; faster than numpy's clip on a few joints."""
+    return np.asarray(np.minimum(np.maximum(value, -bound), bound))
+
+
+def unwound(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
+    """Return the step of an integral, without the joints that it would drive further into a limit.
+
+    Conditional integration [1]_: while a command is beyond what the drive can give, its
+    integral may only come back. What a sample adds to the integral is the `step`, shape (n,),
+    and the `command` is the torque that the integral raises [N m].
+
+    References
+    ----------
+    .. [1] Astrom, Hagglund (1995), "PID Controllers: Theory, Design, and Tuning", 2nd ed.,
+       Instrument Society of America, ch. 3.
+    """
+    beyond = np.abs(command) > effort
+    if not beyond.any():
+        return step
+    return np.where(beyond & (step * command > 0.0), 0.0, step)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,3 +144,118 @@ class SlidingMode(ModelController):
         s, v, a = sliding(self.gains.bandwidth, q, dq, setpoint)
         sat = np.minimum(np.maximum(s / self.gains.layer, -1.0), 1.0)
         return np.asarray(self._modelled(q, dq, v, a) + self.gains.gain * sat)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExponentialReaching(SlidingLaw):
+    r"""Sliding-mode control with the exponential (constant plus proportional) reaching law.
+
+    .. math:: \tau = \hat\tau(v, a) + I \left( \varepsilon\, \mathrm{sat}(s / \Phi)
+        + k s \right), \qquad \text{one joint: } \dot s = -\varepsilon\, \mathrm{sgn}\, s - k s
+
+    with the compensation :math:`\hat\tau` of `Compensation` and the smoothed sign of `SlidingMode`.
+    From afar s falls exponentially, and reaches zero after :math:`\ln(1 + k |s_0| / \varepsilon) /
+    k` [1]_. Instead of through the mass matrix, as there, the law acts through a constant diagonal
+    inertia I: then no joint has to outweigh the disturbances of the others.
+
+    Stable if :math:`I_j \varepsilon_j` outweighs disturbance and model error of joint j, for any
+    k > 0: the proportional term only helps :math:`V = s^T M s / 2` to fall. `from_gains` takes
+    :math:`I \varepsilon = K`, and shares the decay rate that the control rate admits between both
+    terms, :math:`k = \varepsilon / \Phi`; the error bound of the gains then holds with room.
+
+    References
+    ----------
+    .. [1] Gao, Hung (1993), "Variable structure control of nonlinear systems: a new approach",
+       IEEE Trans. Industrial Electronics 40(1), doi:10.1109/41.184820.
+    """
+
+    inertia: Float1D
+    """Inertia I of the joints [kg m^2 or kg], shape (n,)."""
+    reaching: Float1D
+    """Constant part of the reaching rate, epsilon [rad/s^2], shape (n,)."""
+    decay: float
+    """Proportional part of it, k [1/s]."""
+    layer: Float1D
+    """Boundary layer Phi, in which the constant part fades out [rad/s], shape (n,)."""
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with ``I epsilon = K``, half the steepest decay for either term."""
+        require_size(gains, model)
+        decay = 0.5 * gains.steepest
+        reaching = gains.gain / gains.inertia
+        return cls(
+            model=model,
+            bandwidth=gains.bandwidth,
+            inertia=gains.inertia,
+            reaching=reaching,
+            decay=decay,
+            layer=reaching / decay,
+        )
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque; `t` is not used."""
+        del t
+        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
+        fall = clipped(self.reaching / self.layer * s, self.reaching) + self.decay * s
+        return np.asarray(self._modelled(q, dq, v, a) + self.inertia * fall)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PowerReaching(SlidingLaw):
+    r"""Sliding-mode control with the power-rate reaching law.
+
+    .. math:: \tau = \hat\tau(v, a) + I k\, |s|^\alpha\, \mathrm{sgn}\, s, \qquad
+        \text{one joint: } \dot s = -k |s|^\alpha\, \mathrm{sgn}\, s, \qquad 0 < \alpha < 1
+
+    with the compensation :math:`\hat\tau` of `Compensation`. Fast from afar and gentle near zero,
+    which s reaches after :math:`|s_0|^{1-\alpha} / ((1 - \alpha) k)` [1]_. The slope of the power
+    is infinite at zero, which a sampled loop cannot hold: below `layer` the law is linear,
+    :math:`k \Phi^{\alpha - 1} s`. As in `ExponentialReaching` it acts through a constant diagonal
+    inertia I.
+
+    There is no switching torque: a disturbance D of a joint leaves :math:`|s| \le (D / (I
+    k))^{1/\alpha}`. `from_gains` makes k such that the torque is the switching gain K where
+    `SlidingMode` has its layer, so that disturbance and model error end within it, and the linear
+    part as steep as the control rate admits.
+
+    References
+    ----------
+    .. [1] Gao, Hung (1993), "Variable structure control of nonlinear systems: a new approach",
+       IEEE Trans. Industrial Electronics 40(1), doi:10.1109/41.184820.
+    """
+
+    inertia: Float1D
+    """Inertia I of the joints [kg m^2 or kg], shape (n,)."""
+    reaching: Float1D
+    """Reaching rate at s = 1, k [(rad/s)^(1 - alpha)/s], shape (n,)."""
+    layer: Float1D
+    """Sliding variable below which the law is linear, Phi [rad/s], shape (n,)."""
+    exponent: float = EXPONENT
+    """Exponent alpha."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.exponent < 1.0:
+            raise OptionError(f"exponent is {self.exponent}; give a number between 0 and 1")
+        super().__post_init__()
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with ``I k layer^alpha = K``, linear where it would be steeper."""
+        require_size(gains, model)
+        # k |s|^(alpha - 1) is the bandwidth at the layer of the gains, and steepest here.
+        thinner = (gains.bandwidth / gains.steepest) ** (1.0 / (1.0 - EXPONENT))
+        return cls(
+            model=model,
+            bandwidth=gains.bandwidth,
+            inertia=gains.inertia,
+            reaching=gains.gain / (gains.inertia * gains.layer**EXPONENT),
+            layer=gains.layer * thinner,
+        )
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque; `t` is not used."""
+        del t
+        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
+        slope = self.reaching * np.maximum(np.abs(s), self.layer) ** (self.exponent - 1.0)
+        return np.asarray(self._modelled(q, dq, v, a) + self.inertia * slope * s)

@@ -13,12 +13,11 @@ from scipy.special import fdtrc
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.intervals import relative_std
-from robotid_sim.diagnostics.whiteness import residual_whiteness
+from robotid_sim.diagnostics.residuals import residual_whiteness
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import restricted, weights_of
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, restricted, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 
 

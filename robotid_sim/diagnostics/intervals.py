@@ -16,7 +16,6 @@ References
    multi-stage samples", Survey Methodology 28.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,9 +25,8 @@ from scipy.special import stdtrit
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import weights_of
-from robotid_sim.estimation.least_squares import SATURATED
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.least_squares import SATURATED, check_block, row_blocks
+from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 
 Residuals = Literal["blocks", "white"]
@@ -159,12 +157,13 @@ def _block_variance(
     where :math:`U_B = Z_B^T M_B Z_B c`, :math:`d_B = |M_B Z_B c|^2` and M the root of
     :math:`(1 - H_B)^{-1}`; its degrees of freedom are :math:`(\mathrm{tr}\,\Omega)^2 / |\Omega|^2`.
     """
+    check_block(block)
     weights = weights_of(estimate)
     _, R = reduce_rows(problem).solve(weights)
     inverse = np.linalg.inv(R)
     b = len(inverse)
     variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
-    for Z, r in _blocks(problem, estimate.beta, weights, inverse, block):
+    for Z, r in row_blocks(problem, estimate.beta, weights, inverse, block):
         root = _root(Z)
         scores = (root @ (Z.transpose(0, 2, 1) @ r))[:, :, 0]
         variance += ((scores @ inverse.T) ** 2).sum(axis=0)
@@ -177,28 +176,8 @@ def _block_variance(
         per_parameter = U.transpose(2, 1, 0)
         outer += per_parameter @ per_parameter.transpose(0, 2, 1)
     squares += (outer**2).sum(axis=(1, 2))
-    share = problem.samples / _used(problem, block)[0]  # what the last, incomplete block lacks
+    share = problem.samples / (Z.shape[0] * Z.shape[1])  # what the last, incomplete block lacks
     return share * variance, np.maximum(trace**2 / squares, 1.0)
-
-
-def _used(problem: LinearProblem, block: float) -> tuple[int, int]:
-    """Return the samples in complete blocks, and samples a block."""
-    if not 0.0 < block < np.inf:
-        raise OptionError(f"covariance blocks need a positive length, got {block} s")
-    length = min(max(1, round(block / problem.dt)), problem.samples)
-    return problem.samples // length * length, length
-
-
-def _blocks(
-    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
-) -> Iterator[tuple[Float, Float]]:
-    """Yield the blocks of every joint: rows of unit Gram matrix and weighted residuals."""
-    used, length = _used(problem, block)
-    residual = problem.by_joint(problem.y - problem.W @ beta)[:used] * weights
-    rows = problem.by_joint(problem.W)[:used]
-    for j in range(problem.dof):
-        Z = ((rows[:, j] * weights[j]) @ inverse).reshape(used // length, length, -1)
-        yield Z, residual[:, j].reshape(used // length, length, 1)
 
 
 def _root(Z: Float) -> Float:

@@ -58,41 +58,22 @@ class FrictionSuspicion:
                 "Estimating the friction velocity eps does not lower the residual significantly: "
                 "its reason is another."
             ]
-        rows = [
-            (name, *row)
-            for name, *row in zip(
-                self.joint_names,
-                self.estimated,
-                self.units,
-                self.given,
-                self.distance,
-                self.lowered,
-                strict=True,
-            )
-            if name in self.suspects
-        ]
         return [
-            f"The friction velocity eps of {name} is probably wrong: the data want {better:.3g} "
-            f"{unit}, {distance:.0f} standard deviations from the given {given:.3g}, and the "
-            f"residual falls by a factor of {factor:.2g}."
-            for name, better, unit, given, distance, factor in rows
+            f"The friction velocity eps of {name} is probably wrong: the data want "
+            f"{self.estimated[j]:.3g} {self.units[j]}, {self.distance[j]:.0f} standard deviations "
+            f"from the given {self.given[j]:.3g}, and the residual falls by a factor of "
+            f"{self.lowered[j]:.2g}."
+            for j, name in enumerate(self.joint_names)
+            if name in self.suspects
         ] + ["Estimate eps together with the other parameters."]
 
 
 def suspect_friction(motion: Motion, nominal: Robot, basis: BaseParameters) -> FrictionSuspicion:
     """Estimate eps of every joint and say where the given one is the likely reason of residuals.
 
-    It is where the estimate is far from the given value, measured by its standard deviation, and
-    the residual of the joint falls by more than a tenth: the one alone may be a significant trifle.
-
-    Parameters
-    ----------
-    motion : Motion
-        What the fit in question was made from.
-    nominal : Robot
-        The model with the given eps.
-    basis : BaseParameters
-        Parameters of the fit.
+    It is where the estimate is far from the given value, measured by its standard deviation,
+    and the residual of the joint falls by more than a tenth: the one alone may be a significant
+    trifle. The motion and the parameters are those of the fit in question.
     """
     problem = build_problem(motion, nominal, basis)
     before = WeightedLeastSquares().fit(problem, np.random.default_rng(0))

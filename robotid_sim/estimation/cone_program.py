@@ -43,12 +43,8 @@ _INFEASIBLE = ("PrimalInfeasible", "DualInfeasible")
 class ConsistentProgram:
     """The consistent robots around a nominal one.
 
-    Parameters
-    ----------
-    nominal : Robot
-        Centre and scale of the variables.
-    basis : BaseParameters
-        Map to base parameters; parameters that it does not consider stay as they are.
+    Its variables have centre and scale of the nominal robot; parameters that the basis does not
+    consider stay as they are.
     """
 
     def __init__(self, nominal: Robot, basis: BaseParameters) -> None:
@@ -69,15 +65,7 @@ class ConsistentProgram:
     def exact(self, beta: Float1D) -> Float1D | None:
         """Return the full parameters nearest to the nominal with base parameters `beta`.
 
-        Parameters
-        ----------
-        beta : ndarray, shape (b,)
-            Base parameters.
-
-        Returns
-        -------
-        phi : ndarray, shape (14 n,), or None
-            None if no consistent robot has these base parameters.
+        None if no consistent robot has them, shape (b,); else of shape (14 n,).
         """
         offset = beta - self.basis.of(self.phi0)
         size = np.linalg.norm(self.B, axis=1)  # by std, accurate data would ask for lost digits
@@ -95,26 +83,12 @@ class ConsistentProgram:
         .. math:: \min_\phi |R (B\phi - \beta)|^2 + \lambda |D^{-1}(\phi - \phi_0)|^2
             + 2 \gamma \sum_k d(J_k(\phi), J_k(\phi_0)),
 
-        with the log-det divergence :math:`d(J, J_0) = \mathrm{tr}(J_0^{-1} J) - \log\det J` [2]_.
-        With R the triangular factor of a regressor and `beta` its least-squares solution this is
-        the constrained least-squares fit; the squares are taken on slack variables, because forming
-        B^T R^T R B loses half of the digits.
-
-        Parameters
-        ----------
-        beta : ndarray, shape (b,)
-            Centre.
-        R : ndarray, shape (b, b)
-            Square root of the weight.
-        pull : float
-            Weight of the squared distance to the nominal, in units of its parameters.
-        divergence : float
-            Weight of the divergence from the nominal bodies.
-
-        Returns
-        -------
-        phi : ndarray, shape (14 n,), or None
-            None if the solver fails.
+        with the log-det divergence :math:`d(J, J_0) = \mathrm{tr}(J_0^{-1} J) - \log\det J`
+        [2]_. With R the triangular factor of a regressor and `beta` its least-squares
+        solution this is the constrained least-squares fit; the squares are taken on slack
+        variables, because forming B^T R^T R B loses half of the digits. Lambda is the
+        `pull`, in units of the nominal's parameters, and gamma the weight of the
+        `divergence`; None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
         whole, offset = R @ self.B, R @ (beta - self.basis.of(self.phi0))

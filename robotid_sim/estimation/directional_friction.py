@@ -23,8 +23,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import extended, joint_columns, rows_of
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, extended, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
@@ -35,14 +34,8 @@ FAR = 4.0
 def directional_problem(problem: LinearProblem, motion: Motion, nominal: Robot) -> LinearProblem:
     """Return the problem with ``Fva`` and ``Fca`` of every joint as further parameters.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        The problem of a motion, with Fv and Fc among its parameters.
-    motion : Motion
-        What it was built from.
-    nominal : Robot
-        Gives the friction velocities eps.
+    The problem is that of the motion, with Fv and Fc among its parameters; the nominal robot
+    gives the friction velocities eps.
     """
     speed, sign = np.abs(motion.dq), np.abs(np.tanh(motion.dq / nominal.eps))
     columns = np.hstack([joint_columns(rows_of(motion, x)) for x in (speed, sign)])
@@ -80,10 +73,7 @@ class DirectionalFriction:
 def directional_friction(estimate: Estimate) -> DirectionalFriction:
     """Return what an estimate of a directional problem says about both directions.
 
-    Parameters
-    ----------
-    estimate : Estimate
-        Fit of what `directional_problem` returned, with covariance.
+    It is a fit of what `directional_problem` returned, with covariance.
     """
     if not estimate.success or estimate.cov is None:
         raise OptionError("friction by direction needs an estimate that succeeded")

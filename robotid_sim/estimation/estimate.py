@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
 
@@ -56,20 +56,11 @@ class Estimate:
 
     def __post_init__(self) -> None:
         b, n = len(self.names), len(self.joint_names)
-        shapes: dict[str, tuple[int | None, ...]] = {
-            "beta": (b,),
-            "torque_rms": (n,),
-            "noise_std": (n,),
-        }
-        for name in ("cov", "cov_white"):
-            if getattr(self, name) is not None:
-                shapes[name] = (b, b)
-        if self.phi is not None:
-            shapes["phi"] = (None,)
-        if self.weights is not None:
-            shapes["weights"] = (n,)
-        for name, shape in shapes.items():
-            object.__setattr__(self, name, readonly(getattr(self, name), shape=shape, name=name))
+        freeze(self, (b,), "beta")
+        freeze(self, (n,), "torque_rms", "noise_std")
+        freeze(self, (b, b), "cov", "cov_white", optional=True)
+        freeze(self, (None,), "phi", optional=True)
+        freeze(self, (n,), "weights", optional=True)
 
     @property
     def std(self) -> Float1D:
@@ -83,9 +74,7 @@ class Estimate:
         values: dict[str, Any] = {}
         for name in self.__slots__:
             value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                value = value.tolist()
-            values[name] = list(value) if isinstance(value, tuple) else value
+            values[name] = np.asarray(value).tolist() if np.ndim(value) else value
         values["cond"] = float(self.cond) if np.isfinite(self.cond) else None
         return values
 

@@ -16,7 +16,6 @@ References
    doi:10.1214/aoms/1177703732.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -26,7 +25,7 @@ from scipy.optimize import linprog
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import Reduction, triangular_factor
+from robotid_sim.estimation.reduction import Reduction
 
 Loss = Literal["squares", "absolute", "huber"]
 
@@ -67,10 +66,7 @@ class SquaredFitness:
     @classmethod
     def of(cls, reduction: Reduction, weights: Float1D) -> "SquaredFitness":
         """Return the cost for weights per joint, shape (n,)."""
-        factors = (reduction.factors * weights[:, None, None]).reshape(
-            -1, reduction.factors.shape[2]
-        )
-        whole = triangular_factor(factors)
+        whole = reduction.whole(weights)
         return cls(whole[:-1, :-1].copy(), whole[:-1, -1].copy(), float(whole[-1, -1] ** 2))
 
     def __call__(self, X: Float2D) -> Float1D:
@@ -85,8 +81,8 @@ class SquaredFitness:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AbsoluteFitness:
-    """Weighted sum of absolute residuals."""
+class RowFitness:
+    """A cost that needs every row, BLOCK of them at a time."""
 
     W: Float2D
     """Weighted rows, shape (N, b)."""
@@ -95,11 +91,22 @@ class AbsoluteFitness:
 
     def __call__(self, X: Float2D) -> Float1D:
         """Return the costs (m,) of candidates X (m, b)."""
-        total = np.zeros(len(X))
-        for residual in _residuals(self.W, self.y, X):
+        total, candidates = np.zeros(len(X)), np.ascontiguousarray(X.T)
+        for first in range(0, len(self.W), BLOCK):
+            rows = slice(first, first + BLOCK)
+            residual = self.W[rows] @ candidates
+            residual -= self.y[rows, None]
             np.abs(residual, out=residual)
+            self._apply_loss(residual)
             total += residual.sum(axis=0)
         return total
+
+    def _apply_loss(self, size: Float2D) -> None:
+        """Put the losses of residuals in place of their sizes."""
+
+
+class AbsoluteFitness(RowFitness):
+    """Weighted sum of absolute residuals."""
 
     def minimum(self) -> Float1D:
         """Return the least absolute deviations, as a linear program.
@@ -121,27 +128,17 @@ class AbsoluteFitness:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HuberFitness:
+class HuberFitness(RowFitness):
     """Weighted Huber loss [1]: quadratic for small residuals, linear for large ones."""
 
-    W: Float2D
-    """Weighted rows, shape (N, b)."""
-    y: Float1D
-    """Weighted torques, shape (N,)."""
     delta: float
     """Residual at which it turns linear."""
 
-    def __call__(self, X: Float2D) -> Float1D:
-        """Return the costs (m,) of candidates X (m, b)."""
-        total = np.zeros(len(X))
-        for residual in _residuals(self.W, self.y, X):
-            np.abs(residual, out=residual)
-            near = np.minimum(residual, self.delta)
-            # r^2 / 2 up to delta, delta (r - delta / 2) beyond: both are near (r - near / 2)
-            residual -= 0.5 * near
-            residual *= near
-            total += residual.sum(axis=0)
-        return total
+    def _apply_loss(self, size: Float2D) -> None:
+        near = np.minimum(size, self.delta)
+        # r^2 / 2 up to delta, delta (r - delta / 2) beyond: both are near (r - near / 2)
+        size -= 0.5 * near
+        size *= near
 
     def minimum(self) -> Float1D:
         """Return the minimum by iteratively reweighted least squares."""
@@ -162,14 +159,8 @@ def make_fitness(
 ) -> Fitness:
     """Return the cost function of a problem.
 
-    Parameters
-    ----------
-    loss : str
-        ``squares``, ``absolute`` or ``huber``.
-    problem, reduction
-        The rows and their factors.
-    weights : ndarray, shape (n,)
-        Weight of every joint; for ``huber`` the inverse noise, which is the unit of its turn.
+    For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of
+    its turn.
 
     Raises
     ------
@@ -185,13 +176,3 @@ def make_fitness(
     if loss == "huber":
         return HuberFitness(W, y, HUBER)
     raise OptionError(f"unknown loss '{loss}'; known: squares, absolute, huber")
-
-
-def _residuals(W: Float2D, y: Float1D, X: Float2D) -> Iterator[Float2D]:
-    """Yield the residuals of all candidates, BLOCK rows at a time; each may be changed."""
-    candidates = np.ascontiguousarray(X.T)
-    for first in range(0, len(W), BLOCK):
-        rows = slice(first, first + BLOCK)
-        residual = W[rows] @ candidates
-        residual -= y[rows, None]
-        yield residual

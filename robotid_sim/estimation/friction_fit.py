@@ -8,7 +8,6 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import extended, part_of
 from robotid_sim.estimation.friction_shapes import (
     FrictionShape,
     SmoothSign,
@@ -16,8 +15,8 @@ from robotid_sim.estimation.friction_shapes import (
     checked_start,
 )
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.separable import SeparableProblem, separable_problem
-from robotid_sim.estimation.variable_projection import search
+from robotid_sim.estimation.problem import build_problem, extended, part_of
+from robotid_sim.estimation.variable_projection import SeparableProblem, search
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
@@ -97,7 +96,7 @@ def fit_friction(
     block : float
         Length of the blocks of the covariance [s].
     """
-    problem = separable_problem(motion, nominal, basis, shape)
+    problem = SeparableProblem(build_problem(motion, nominal, basis), motion, nominal, shape)
     begin = checked_start(shape, nominal, start)
     wls = WeightedLeastSquares(block=block)
     every = np.arange(nominal.dof)

@@ -1,17 +1,10 @@
-r"""Ordinary and weighted least squares with covariance for coloured residuals.
-
-References
-----------
-.. [1] Gautier, Poignet (2001), "Extended Kalman filtering and weighted least squares dynamic
-   identification of robot", Control Engineering Practice, doi:10.1016/S0967-0661(01)00105-8.
-.. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
-   multi-stage samples", Survey Methodology 28 (their jackknife form of the cluster sandwich).
-"""
+"""Ordinary and weighted least squares with covariance for coloured residuals."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +36,7 @@ class OrdinaryLeastSquares(Estimator):
     """Length of the blocks of the covariance [s]."""
 
     def __post_init__(self) -> None:
-        _check_block(self.block)
+        check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the least-squares estimate; `rng` is not used."""
@@ -72,7 +65,7 @@ class WeightedLeastSquares(Estimator):
     def __post_init__(self) -> None:
         if self.rounds < 1:
             raise OptionError(f"weighted least squares needs at least 1 round, got {self.rounds}")
-        _check_block(self.block)
+        check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the weighted least-squares estimate; `rng` is not used."""
@@ -80,7 +73,8 @@ class WeightedLeastSquares(Estimator):
         return _fit(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
 
 
-def _check_block(block: float) -> None:
+def check_block(block: float) -> None:
+    """Refuse a length of covariance blocks that is not positive and finite."""
     if not 0.0 < block < np.inf:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
@@ -89,21 +83,28 @@ def _fit(
     problem: LinearProblem, name: str, rounds: int, block: float, options: dict[str, float]
 ) -> Estimate:
     began = time.perf_counter()
-    result = partial(
-        Estimate,
-        estimator=name,
-        names=problem.basis.names,
-        units=problem.basis.units,
-        joint_names=problem.joint_names,
-        rows=len(problem.W),
-        options=options,
-    )
+    result = estimate_of(problem, name, len(problem.W), options)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
         return block_sandwich(problem, beta, weights, inverse, block)
 
     estimate = fit_reduction(reduce_rows(problem), rounds, result, sandwich)
     return replace(estimate, seconds=time.perf_counter() - began) if estimate.success else estimate
+
+
+def estimate_of(
+    problem: LinearProblem, name: str, rows: int, options: dict[str, Any]
+) -> Callable[..., Estimate]:
+    """Return what makes an estimate of a problem's parameters, for `fit_reduction`."""
+    return partial(
+        Estimate,
+        estimator=name,
+        names=problem.basis.names,
+        units=problem.basis.units,
+        joint_names=problem.joint_names,
+        rows=rows,
+        options=options,
+    )
 
 
 def fit_reduction(
@@ -114,17 +115,9 @@ def fit_reduction(
 ) -> Estimate:
     """Return the least-squares estimate of rows that are given by their triangular factors.
 
-    Parameters
-    ----------
-    reduction : Reduction
-        The factors.
-    rounds : int
-        How often weights are estimated anew; 0 for ordinary least squares.
-    result : callable
-        Makes the estimate; knows the names.
-    sandwich : callable
-        Returns the covariance of the solution for coloured residuals, from the solution, the
-        weights and the inverse of the triangular factor.
+    Weights are estimated anew `rounds` times; with 0 it is ordinary least squares. `result`
+    makes the estimate, and `sandwich` the covariance for coloured residuals, from the solution,
+    the weights and the inverse of the triangular factor.
     """
     weights: Float1D = np.ones(reduction.dof)
     rank = reduction.factors.shape[2] - 1
@@ -176,40 +169,43 @@ def block_sandwich(
     .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
         s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
 
-    one score per joint j and block B of `block` seconds, with the weighted rows X, their residuals
-    r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of [2]_. Residuals of
-    a filtered log are coloured, and in blocks of high leverage too small; with few blocks the form
-    errs on the large side, by a quarter for 300 blocks of white residuals and 52 parameters.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        The rows.
-    beta : ndarray, shape (b,)
-        The solution.
-    weights : ndarray, shape (n,)
-        Weight of every joint.
-    inverse : ndarray, shape (b, b)
-        Inverse of the triangular factor of the weighted regressor, ``A = inverse inverse^T``.
-    block : float
-        Length of a block [s].
+    one score per joint j and block B of `block` seconds, with the weighted rows X, their
+    residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
+    [2]_. Residuals of a filtered log are coloured, and in blocks of high leverage too small;
+    with few blocks the form errs on the large side, by a quarter for 300 blocks of white
+    residuals and 52 parameters. The solution is beta, shape (b,), with weights of the joints,
+    shape (n,), and the `inverse` of the triangular factor of the weighted regressor, ``A =
+    inverse inverse^T``.
 
     References
     ----------
     .. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
        multi-stage samples", Survey Methodology 28.
     """
+    meat = np.zeros((len(beta), len(beta)))
+    for Z, residual in row_blocks(problem, beta, weights, inverse, block):
+        scores = _corrected_scores(Z, residual)
+        meat += scores.T @ scores
+    used = Z.shape[0] * Z.shape[1]
+    return np.asarray(problem.samples / used * (inverse @ meat @ inverse.T))
+
+
+def row_blocks(
+    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
+) -> Iterator[tuple[Float, Float]]:
+    """Yield the blocks of every joint: rows Z of unit Gram matrix, (m, l, b), and residuals.
+
+    Arguments as of `block_sandwich`; Z Z^T is the leverage, residuals are weighted, (m, l, 1), and
+    samples left over at the end are dropped.
+    """
     length = min(max(1, round(block / problem.dt)), problem.samples)
     count = problem.samples // length
-    used = count * length  # samples left over at the end are dropped
+    used = count * length
     residual = problem.by_joint(problem.y - problem.W @ beta)[:used] * weights
     rows = problem.by_joint(problem.W)[:used]
-    meat = np.zeros((len(beta), len(beta)))
     for j in range(problem.dof):
-        Z = ((rows[:, j] * weights[j]) @ inverse).reshape(count, length, -1)  # leverage Z Z^T
-        scores = _corrected_scores(Z, residual[:, j].reshape(count, length, 1))
-        meat += scores.T @ scores
-    return np.asarray(problem.samples / used * (inverse @ meat @ inverse.T))
+        Z = ((rows[:, j] * weights[j]) @ inverse).reshape(count, length, -1)
+        yield Z, residual[:, j].reshape(count, length, 1)
 
 
 def _corrected_scores(Z: Float, r: Float) -> Float2D:

@@ -31,9 +31,15 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import RankDeficientError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.extension import extended, part_of, rows_of, stacked
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import (
+    LinearProblem,
+    build_problem,
+    extended,
+    part_of,
+    rows_of,
+    stacked,
+)
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
@@ -85,15 +91,7 @@ class PayloadEstimate:
 
 
 def payload_columns(motion: Motion, nominal: Robot) -> Float2D:
-    """Return the torque rows of a load fixed to the last link, per parameter, shape (N n, 10).
-
-    Parameters
-    ----------
-    motion : Motion
-        Motion of the loaded robot.
-    nominal : Robot
-        Gives the kinematics.
-    """
+    """Return the torque rows of a load fixed to the last link, per parameter, shape (N n, 10)."""
     last = parameters.inertial_slice(nominal.dof - 1)
     selected = range(last.start, last.stop)
     Y = torque_regressor(nominal, motion.q, motion.dq, motion.ddq, selected)
@@ -143,17 +141,8 @@ def estimate_payload(
     estimate = part_of(whole, basis.rank)
     if not whole.success or whole.cov is None:
         none = np.full(10, np.nan)
-        return PayloadEstimate(
-            mass=np.nan,
-            mass_std=np.nan,
-            com=none[:3],
-            com_std=none[:3],
-            phi=none,
-            phi_std=none,
-            estimate=estimate,
-            success=False,
-            message=whole.message,
-        )
+        parts = (np.nan, np.nan, none[:3], none[:3], none, none)
+        return PayloadEstimate(*parts, estimate, success=False, message=whole.message)
     expand, to_tip = np.eye(10)[:, leads], _to_tip(nominal)
     chain = to_tip @ expand
     phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]

@@ -30,6 +30,11 @@ class Reduction:
         """Number of joints n."""
         return len(self.factors)
 
+    def whole(self, weights: Float1D) -> Float2D:
+        """Return the triangular factor of the rows of all joints for weights per joint."""
+        stacked = (self.factors * weights[:, None, None]).reshape(-1, self.factors.shape[2])
+        return triangular_factor(stacked)
+
     def solve(self, weights: Float1D) -> tuple[Float1D, Float2D]:
         """Return the least-squares solution for weights per joint and the factor R (b, b).
 
@@ -38,8 +43,7 @@ class Reduction:
         numpy.linalg.LinAlgError
             If the weighted regressor is numerically rank-deficient.
         """
-        stacked = (self.factors * weights[:, None, None]).reshape(-1, self.factors.shape[2])
-        whole = triangular_factor(stacked)
+        whole = self.whole(weights)
         R, z = whole[:-1, :-1], whole[:-1, -1]
         size = np.abs(np.diag(R))
         if not size.min() > 1e-13 * size.max():
@@ -70,3 +74,26 @@ def reduce_rows(problem: LinearProblem) -> Reduction:
 def triangular_factor(A: Float2D) -> Float2D:
     """Return the triangular factor of a QR decomposition."""
     return np.asarray(np.linalg.qr(A, mode="r"))
+
+
+def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
+    r"""Return the Cramér-Rao bound :math:`(W^T \Sigma^{-1} W)^{-1}`, shape (b, b).
+
+    For exactly known motion and white Gaussian torque noise; it is the yardstick that errors are
+    measured by, which preprocessing of noisy motion can only approach.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the exact regressor at the full sample rate.
+    noise_std : ndarray, shape (n,)
+        Standard deviation of the torque noise of every joint [N m].
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the motion does not determine all parameters.
+    """
+    _, R = reduce_rows(problem).solve(1.0 / np.asarray(noise_std))
+    inverse = np.linalg.inv(R)
+    return np.asarray(inverse @ inverse.T)

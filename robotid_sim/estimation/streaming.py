@@ -6,37 +6,34 @@ coloured residuals, whose blocks must lie within parts.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from functools import partial
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
     WeightedLeastSquares,
     block_sandwich,
+    estimate_of,
     fit_reduction,
 )
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import Reduction, reduce_rows, triangular_factor
-from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.robot import Robot
 
 ProblemStream = Callable[[], Iterable[LinearProblem]]
-"""Returns the parts of a log from its first one; called once a pass."""
+"""Returns the parts of a log from its first one; called once a pass.
+
+Motions with a row filter should overlap by twice its `edge`, which it drops at both ends.
+"""
 
 
 def merged(first: Reduction, other: Reduction) -> Reduction:
     """Return the triangular factors of the rows of two reductions together."""
-    size = first.factors.shape[2]
-    factors = np.zeros((first.dof, size, size))
-    for j in range(first.dof):
-        R = triangular_factor(np.vstack([first.factors[j], other.factors[j]]))
-        factors[j, : len(R)] = R
+    pairs = zip(first.factors, other.factors, strict=True)
+    factors = np.array([triangular_factor(np.vstack(pair)) for pair in pairs])
     return Reduction(factors, first.samples + other.samples)
 
 
@@ -57,44 +54,19 @@ def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
     return whole
 
 
-def problems_of(
-    motions: Iterable[Motion], nominal: Robot, basis: BaseParameters
-) -> Iterator[LinearProblem]:
-    """Yield the linear problem of one motion after the other; see `build_problem`.
-
-    Motions with a row filter should overlap by twice its `edge`, which it drops at both ends.
-    """
-    for motion in motions:
-        yield build_problem(motion, nominal, basis)
-
-
 def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
     """Return the weighted least-squares estimate of a log that comes in parts, in two passes.
 
-    It is that of all rows at once, but for rounding, and but for covariance blocks that the bounds
-    of the parts cut.
-
-    Parameters
-    ----------
-    parts : callable
-        Returns the parts, from the first one at every call.
-    estimator : WeightedLeastSquares, optional
-        Its options count; by default those of the class.
+    It is that of all rows at once, but for rounding, and but for covariance blocks that the
+    bounds of the parts cut. Of the estimator only the options count; by default those of the
+    class.
     """
     began, method = time.perf_counter(), estimator or WeightedLeastSquares()
     first = next(iter(parts()), None)
     if first is None:
         raise LogError("a stream without parts determines no parameters")
     reduction = reduce_parts(parts())
-    result = partial(
-        Estimate,
-        estimator="wls",
-        names=first.basis.names,
-        units=first.basis.units,
-        joint_names=first.joint_names,
-        rows=reduction.samples * reduction.dof,
-        options=asdict(method),
-    )
+    result = estimate_of(first, "wls", reduction.samples * reduction.dof, asdict(method))
     del first
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:

@@ -19,6 +19,7 @@ from robotid_sim.estimation.reduction import Reduction, reduce_rows
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import unpack
 from robotid_sim.model.robot import Robot
+from robotid_sim.optim import checks
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import OptimResult, minimize
 from robotid_sim.registry import source_of, summary_of
@@ -68,10 +69,8 @@ class SwarmEstimator(Estimator):
     """Cost evaluations."""
 
     def __post_init__(self) -> None:
-        if self.weights not in ("equal", "noise") or self.bounds not in ("fit", "physics"):
-            raise OptionError("weights are 'equal' or 'noise', bounds 'fit' or 'physics'")
-        if self.loss not in ("squares", "absolute", "huber"):
-            raise OptionError(f"unknown loss '{self.loss}'; known: squares, absolute, huber")
+        for name, choices in (("weights", Weights), ("bounds", BoxOrigin), ("loss", Loss)):
+            checks.one_of(name, getattr(self, name), choices)
         if not (self.fraction > 0.0 and self.spread > 0.0 and self.evaluations > 0):
             raise OptionError("fraction, spread and evaluations of a swarm must be positive")
         OPTIMIZERS.build(self.optimizer, **self.options)  # refuses what it does not know
@@ -142,12 +141,7 @@ def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1
     A link has a mass of at most twice the nominal one, anywhere within twice the distance at which
     the nominal link has its mass (radius of gyration about the link frame); friction and rotor
     inertia lie between zero and five times the largest nominal value of the robot. Base parameters
-    are bounded by interval arithmetic.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape (b,)
-        BoxOrigin.
+    are bounded by interval arithmetic; both bounds have shape (b,).
     """
     low, high = np.zeros_like(basis.B[0]), np.zeros_like(basis.B[0])
     for k, link in enumerate(nominal.links):

@@ -23,10 +23,16 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.extension import extended, joint_columns, part_of, stacked
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import payload_columns
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import (
+    LinearProblem,
+    build_problem,
+    extended,
+    joint_columns,
+    part_of,
+    stacked,
+)
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 

@@ -8,8 +8,12 @@ from robotid_sim.excitation.criteria_condition import (
     NormalizedConditionNumber,
 )
 from robotid_sim.excitation.criteria_variance import AOptimality, EOptimality
-from robotid_sim.excitation.families import BSplineOptions, FourierQuinticOptions, QuinticOptions
 from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.rest_to_rest_space import (
+    BSplineOptions,
+    FourierQuinticOptions,
+    QuinticOptions,
+)
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.registry import Registry
 

@@ -1,21 +1,20 @@
-"""The Cartesian family: its options, and coordinates in units of what the limits allow."""
+"""The Cartesian family: options, coordinates in units of the limits, and exact gradients."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
-from robotid_sim.excitation.cartesian_grid import CartesianGrid
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.kinematics.carried_point import CarriedPoint
 from robotid_sim.kinematics.carriers import Follow, carried_point
 from robotid_sim.model.robot import Robot
+from robotid_sim.optim import checks
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis
 from robotid_sim.trajectory.fourier import rest_basis
 from robotid_sim.trajectory.homing import HomedTrajectory, approached
-from robotid_sim.trajectory.motion_basis import require_few
 
 LIMIT_SAMPLES = 200
 """Points of a run on which the limits are imposed."""
@@ -31,7 +30,71 @@ TRIES = 40
 """A draw outside the limits is scaled by SHRINK up to TRIES times."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class CartesianGrid:
+    """The nonlinear map from coordinates to the motion on a grid of equidistant times."""
+
+    carrier: CarriedPoint
+    center: Float1D
+    position: Float
+    """From coordinates to the position of the point - center [m], shape (N, 3, d)."""
+    velocity: Float
+    acceleration: Float
+
+    def motion(self, x: Float1D) -> MotionArrays:
+        """Return position, velocity and acceleration, each of shape (N, n).
+
+        Raises
+        ------
+        PathError
+            If the arm cannot follow.
+        """
+        q = self.carrier.along(self.center + self.position @ x)
+        return q, *self.carrier.rates(q, self.velocity @ x, self.acceleration @ x)
+
+    def pull_back(
+        self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
+    ) -> Float1D:
+        """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
+
+        Raises
+        ------
+        OptionError
+            If x is not given: the map is not the same everywhere.
+        """
+        if x is None:
+            raise OptionError("a nonlinear grid pulls back at a point x; give it")
+        J, Vq, Aq, Adq = self.carrier.sensitivity(self.motion(x))
+        moved = self.carrier.moved
+        g_q, g_dq, g_ddq = (part[:, moved, None] for part in (by_q, by_dq, by_ddq))
+        JT = J.transpose(0, 2, 1)
+        # Backward through ddq = J^-1 (a - ...), then dq = J^-1 v, then q.
+        by_a = np.linalg.solve(JT, g_ddq)
+        by_v = np.linalg.solve(JT, g_dq - Adq.transpose(0, 2, 1) @ by_a)
+        rest = Aq.transpose(0, 2, 1) @ by_a + Vq.transpose(0, 2, 1) @ by_v
+        by_p = np.linalg.solve(JT, g_q - rest)
+        pairs = ((by_p, self.position), (by_v, self.velocity), (by_a, self.acceleration))
+        return np.asarray(sum(np.einsum("tc,tcd->d", g[:, :3, 0], part) for g, part in pairs))
+
+    def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:
+        """Return the derivatives of position, velocity, acceleration by x, each (N, n, d)."""
+        J, Vq, Aq, Adq = self.carrier.sensitivity(self.motion(x))
+        p, v, a = (
+            np.concatenate([part, np.zeros((len(part), J.shape[1] - 3, x.size))], axis=1)
+            for part in (self.position, self.velocity, self.acceleration)
+        )
+        q_x = np.linalg.solve(J, p)
+        dq_x = np.linalg.solve(J, v - Vq @ q_x)
+        ddq_x = np.linalg.solve(J, a - Aq @ q_x - Adq @ dq_x)
+        return self._whole(q_x), self._whole(dq_x), self._whole(ddq_x)
+
+    def _whole(self, part: Float) -> Float:
+        whole = np.zeros((len(part), self.carrier.q_start.size, part.shape[2]))
+        whole[:, self.carrier.moved] = part
+        return whole
+
+
+@dataclass(frozen=True, kw_only=True)
 class CartesianFourierOptions(ExcitationFamily):
     """Circle and Fourier series of a point in space, followed by inverse kinematics.
 
@@ -45,14 +108,6 @@ class CartesianFourierOptions(ExcitationFamily):
 
     harmonics: int = 3
     """Number of harmonics; at least 2."""
-    period: float = 10.0
-    """Time of one run [s]."""
-    periods: int = 3
-    """Number of runs; with more than one, preprocessing discards the first."""
-    margin: float = 0.9
-    """Share of the position, velocity and acceleration limits that the reference uses."""
-    torque_ratio: float = 0.75
-    """Share of the torque limits that the nominal model may need."""
     follow: Follow = "wrist"
     """What follows the path: ``wrist`` by three joints, or ``tip`` by six with its orientation."""
     center: tuple[float, float, float] | None = None
@@ -65,14 +120,8 @@ class CartesianFourierOptions(ExcitationFamily):
     def __post_init__(self) -> None:
         if self.harmonics < 2:
             raise OptionError("a Cartesian excitation needs at least 2 harmonics")
-        require_few("harmonics", self.harmonics)
-        for name in ("period", "periods", "margin", "torque_ratio"):
-            if not getattr(self, name) > 0.0:
-                raise OptionError(f"design option '{name}' must be positive")
-        if self.margin > 1.0:
-            raise OptionError("design option 'margin' must not exceed 1")
-        if self.follow not in ("wrist", "tip"):
-            raise OptionError(f"'follow' is wrist or tip, got {self.follow!r}")
+        super().__post_init__()
+        checks.one_of("follow", self.follow, Follow)
 
     def space(self, robot: Robot) -> "CartesianFourierSpace":
         """Return the space of the family for a robot.
@@ -205,13 +254,7 @@ class CartesianFourierSpace:
         return matrix
 
     def _largest_circle(self) -> float:
-        """Return the radius of the largest circle that the limits allow [m].
-
-        Raises
-        ------
-        InfeasibleError
-            If there is none.
-        """
+        """Return the radius of the largest circle that the limits allow [m]; raise for none."""
         circle = np.eye(1, self.size)[0]
         low, high = 0.0, 2.0  # [m], in units of one meter
         while high - low > 0.01 * high and high > LEAST_RADIUS:

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError
 
 SOFT_POWER = 3.0
@@ -67,15 +67,8 @@ class Criterion(ABC):
     """Number of motions of equal length that W holds one after the other, each with its noise."""
 
     def __post_init__(self) -> None:
-        shapes: dict[str, tuple[None, ...]] = {
-            "noise_std": (None,),
-            "beta": (None,),
-            "prior": (None, None),
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name) is not None:
-                array = readonly(getattr(self, name), shape=shape, name=name)
-                object.__setattr__(self, name, array)
+        freeze(self, (None,), "noise_std", "beta", optional=True)
+        freeze(self, (None, None), "prior", optional=True)
         if self.noise_std is not None and not (self.noise_std > 0.0).all():
             raise OptionError(f"noise_std must be positive for every joint, got {self.noise_std}")
         if self.floor is not None and not self.floor > 0.0:
@@ -85,29 +78,15 @@ class Criterion(ABC):
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return the value and its derivative with respect to the information ``R' R``.
 
-        Parameters
-        ----------
-        R : ndarray, shape (b, b)
-            Upper triangular, without a zero on its diagonal.
-        count : int
-            Number of samples N that W has.
+        R, shape (b, b), is upper triangular without a zero on its diagonal, and `count` is
+        the number of samples N that W has.
         """
 
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
-        """Return the value and its gradient with respect to W.
+        """Return the value and its gradient with respect to W; these two have shape (N, n, b).
 
-        Parameters
-        ----------
-        W : ndarray, shape (N, n, b)
-            Base regressor of N samples.
-        torque_scale : ndarray, shape (n,)
-            Size of the torques of every joint [N m], to weigh joints by.
-
-        Returns
-        -------
-        value : float
-            Infinite if W and the prior lack rank.
-        gradient : ndarray, shape (N, n, b)
+        Joints weigh by the size of their torques [N m], shape (n,). The value is infinite if W, the
+        base regressor of N samples, and the prior lack rank.
         """
         variance, tau = self._variance(W, torque_scale)
         each = len(W) // self.motions
@@ -185,6 +164,21 @@ class Criterion(ABC):
         if self.prior is not None:
             rows = np.vstack([rows, np.sqrt(count) * self.prior])
         return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SpectralCriterion(Criterion):
+    """A function of extreme singular values, which has kinks where they cross.
+
+    A p-norm over the spectrum is minimized before it.
+    """
+
+    p: float = np.inf
+    """Exponent of the norm over the eigenvalues of the information; infinite for the extremes."""
+
+    def stages(self) -> tuple[Criterion, ...]:
+        """Return the p-norm, then the criterion."""
+        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -4,18 +4,21 @@ By definition they do not weigh joints: one newton meter counts alike everywhere
 ``noise_std`` they do, and with data from before they must (see `Criterion.given`).
 """
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.criteria import SOFT_POWER, Criterion, Slope
+from robotid_sim.excitation.criteria import Slope, SpectralCriterion
+from robotid_sim.optim import checks
+
+Columns = Literal["raw", "unit"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConditionNumber(Criterion):
+class ConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor, raw, in SI units.
 
     .. math:: f = \log\frac{s_1}{s_b}, \qquad \frac{\partial f}{\partial W}
@@ -34,8 +37,6 @@ class ConditionNumber(Criterion):
     symbol: ClassVar[str] = "log cond(W)"
 
     floor: float | None = None
-    p: float = np.inf
-    """Exponent of the norm over the eigenvalues of the information; infinite for the extremes."""
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -44,13 +45,9 @@ class ConditionNumber(Criterion):
         ends = extremes(s, self.p)
         return Slope(ends.log_large - ends.log_small, Vt.T, (ends.large - ends.small) / (2 * s**2))
 
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norm, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NormalizedConditionNumber(Criterion):
+class NormalizedConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor with columns of unit length.
 
     .. math:: f = \log \operatorname{cond}(W_n), \quad W_n = W \operatorname{diag}(c)^{-1}, \qquad
@@ -70,8 +67,6 @@ class NormalizedConditionNumber(Criterion):
     symbol: ClassVar[str] = "log cond(W, unit columns)"
 
     floor: float | None = None
-    p: float = np.inf
-    """As that of `ConditionNumber`."""
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -81,13 +76,9 @@ class NormalizedConditionNumber(Criterion):
         F, a = _through_unit_columns(s, V, length, ends.large - ends.small)
         return Slope(ends.log_large - ends.log_small, F, a)
 
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norm, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CombinedCondition(Criterion):
+class CombinedCondition(SpectralCriterion):
     r"""Logarithm of a condition number plus both ends of the spectrum, weighted.
 
     .. math:: f = \log\Bigl( \frac{s_1}{s_b} + \frac{y_1}{s_b} + y_2 s_1 \Bigr)
@@ -109,15 +100,12 @@ class CombinedCondition(Criterion):
     """Weight of the inverse of the smallest singular value."""
     y2: float = 1.0
     """Weight of the largest singular value."""
-    columns: str = "raw"
+    columns: Columns = "raw"
     """``raw`` in SI units, as the paper has it, or ``unit`` for columns of unit length."""
-    p: float = np.inf
-    """As that of `ConditionNumber`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.columns not in ("raw", "unit"):
-            raise OptionError(f"unknown columns '{self.columns}'; known: raw, unit")
+        checks.one_of("columns", self.columns, Columns)
         if not (self.y1 >= 0.0 and self.y2 >= 0.0):
             raise OptionError(f"weights must not be negative, got y1={self.y1}, y2={self.y2}")
 
@@ -138,10 +126,6 @@ class CombinedCondition(Criterion):
         if length is None:
             return Slope(float(np.log(total)), V, slope / (2 * s**2))
         return Slope(float(np.log(total)), *_through_unit_columns(s, V, length, slope))
-
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norms, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
 
 
 class Extremes(NamedTuple):

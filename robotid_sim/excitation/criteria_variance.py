@@ -4,16 +4,16 @@ Unlike its determinant they depend on the units of the parameters, so that these
 sizes d: :math:`C_d = D^{-1} C D^{-1}`.
 """
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.errors import OptionError
-from robotid_sim.excitation.criteria import SOFT_POWER, Criterion, Slope
+from robotid_sim.excitation.criteria import Criterion, Slope, SpectralCriterion
+from robotid_sim.optim import checks
 
-SCALINGS = ("nominal", "unit")
+Scaling = Literal["nominal", "unit"]
 
 SIZE_FLOOR = 0.1
 """Smallest size of a parameter over the median of the nominal ones that are not zero."""
@@ -51,13 +51,13 @@ class AOptimality(Criterion):
 
     symbol: ClassVar[str] = "log tr((W' S^-1 W / N)^-1)"
 
-    scaling: str = "nominal"
+    scaling: Scaling = "nominal"
     """What parameters are measured in: ``nominal`` magnitudes (see `parameter_sizes`) or ``unit``,
     their SI units."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_scaling(self.scaling)
+        checks.one_of("scaling", self.scaling, Scaling)
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -68,7 +68,7 @@ class AOptimality(Criterion):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EOptimality(Criterion):
+class EOptimality(SpectralCriterion):
     r"""Logarithm of the largest eigenvalue of the covariance per sample: the worst direction.
 
     .. math:: f = -\log \lambda_{\min}(D M D), \qquad
@@ -87,14 +87,12 @@ class EOptimality(Criterion):
 
     symbol: ClassVar[str] = "log max eig((W' S^-1 W / N)^-1)"
 
-    scaling: str = "nominal"
+    scaling: Scaling = "nominal"
     """As that of `AOptimality`."""
-    p: float = np.inf
-    """Exponent of the norm over the eigenvalues; infinite for the largest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_scaling(self.scaling)
+        checks.one_of("scaling", self.scaling, Scaling)
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -109,17 +107,8 @@ class EOptimality(Criterion):
         value += np.log(count) - 2.0 * np.log(s[-1])
         return Slope(float(value), size[:, None] * Vt.T, -shares / s**2)
 
-    def stages(self) -> tuple[Criterion, ...]:
-        """Return the p-norm, then the criterion."""
-        return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
 
-
-def _require_scaling(scaling: str) -> None:
-    if scaling not in SCALINGS:
-        raise OptionError(f"unknown scaling '{scaling}'; known: {', '.join(SCALINGS)}")
-
-
-def _sizes(beta: Float1D | None, scaling: str, rank: int) -> Float1D:
+def _sizes(beta: Float1D | None, scaling: Scaling, rank: int) -> Float1D:
     if beta is None or scaling == "unit":
         return np.ones(rank)
     return parameter_sizes(beta)

@@ -90,22 +90,7 @@ def random_designs(
 ) -> list[RandomDesign]:
     """Return random feasible Fourier series, the best first.
 
-    Parameters
-    ----------
-    nominal : Robot
-        Model that gives limits, torques and regressor.
-    basis : BaseParameters
-        Parameters that shall become visible.
-    rng : numpy.random.Generator
-        Source of randomness.
-    options : FourierOptions
-        The family and its limits.
-    criterion : Criterion, optional
-        What is best; default D-optimality.
-    candidates : int
-        Number of feasible draws.
-    progress : callable
-        Called with the stage and the share done.
+    The family comes with its limits as `options`; the criterion is by default D-optimality.
 
     Raises
     ------
@@ -175,16 +160,8 @@ def assess(
 ) -> Assessment:
     """Return criterion, condition numbers and use of the limits on a dense grid.
 
-    Parameters
-    ----------
-    robot : Robot
-        Model that gives torques and limits.
-    basis : BaseParameters
-        Columns of W.
-    trajectory : Trajectory
-        The reference; W takes the part after time zero, the limits all of it.
-    samples : int
-        Size of the grid.
+    W takes the part of the trajectory after time zero, the limits all of it, on `samples`
+    points.
     """
     period = trajectory.period or trajectory.duration
     W = base_regressor(robot, basis, trajectory, np.linspace(0.0, period, 500, endpoint=False))

@@ -41,17 +41,6 @@ def feasible_draws(
 ) -> list[Draw]:
     """Return random motions that keep all limits, the best first.
 
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        Criterion and constraints.
-    rng : numpy.random.Generator
-        Source of randomness.
-    candidates : int
-        Number of feasible draws.
-    progress : callable
-        Called with the stage and the share done.
-
     Raises
     ------
     InfeasibleError
@@ -161,14 +150,7 @@ def shrunk(
 ) -> Float1D | None:
     """Return x, shrunk toward rest until it keeps all limits; None if it never does.
 
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        The limits.
-    x : ndarray, shape (d,)
-        Coordinates.
-    keeps : callable, optional
-        What tells whether a point keeps the constraints; default `ExcitationProblem.keeps`.
+    Whether a point keeps them is for `keeps` to say, by default `ExcitationProblem.keeps`.
     """
     keeps = keeps or problem.keeps
     x = problem.within_limits(started(problem, x))

@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import RankDeficientError
-from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.information import Prior
 
 POOR = 0.1
 """Expected standard deviation over the nominal value above which a parameter is poorly excited."""

@@ -20,12 +20,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.space import (
-    ExcitationFamily,
-    LinearGrid,
-    joint_blocks,
-    random_in_limits,
-)
+from robotid_sim.excitation.space import ExcitationFamily, JointSpace, LinearGrid
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import (
     FourierTrajectory,
@@ -33,7 +28,6 @@ from robotid_sim.trajectory.fourier import (
     fourier_jerk_basis,
     rest_basis,
 )
-from robotid_sim.trajectory.motion_basis import require_few
 from robotid_sim.trajectory.quintic import APPROACH_SHARE, approach_duration
 
 LIMIT_SAMPLES = 16
@@ -52,14 +46,6 @@ class FourierOptions(ExcitationFamily):
 
     harmonics: int = 5
     """Number of harmonics; at least 2."""
-    period: float = 10.0
-    """Base period [s]."""
-    periods: int = 3
-    """Number of periods; the first is discarded by preprocessing."""
-    margin: float = 0.9
-    """Share of the position, velocity and acceleration limits that the reference uses."""
-    torque_ratio: float = 0.75
-    """Share of the torque limits that the nominal model may need."""
     amplitude: float = 1.0
     """Extra scale of the motion about its offsets; below 1 for a robot that must move little."""
     jerk: float | None = None
@@ -68,13 +54,7 @@ class FourierOptions(ExcitationFamily):
     def __post_init__(self) -> None:
         if self.harmonics < 2 or self.periods < 1:
             raise OptionError("a design needs at least 2 harmonics and 1 period")
-        require_few("harmonics", self.harmonics)
-        for name in ("period", "margin", "torque_ratio", "amplitude", "jerk"):
-            value = getattr(self, name)
-            if value is not None and not value > 0.0:
-                raise OptionError(f"design option '{name}' must be positive")
-        if self.margin > 1.0 or self.amplitude > 1.0:
-            raise OptionError("design options 'margin' and 'amplitude' must not exceed 1")
+        super().__post_init__()
 
     def space(self, robot: Robot) -> "FourierSpace":
         """Return the space of these series for a robot."""
@@ -82,7 +62,7 @@ class FourierOptions(ExcitationFamily):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FourierSpace:
+class FourierSpace(JointSpace):
     """All Fourier series of one robot and one choice of options."""
 
     robot: Robot
@@ -97,11 +77,6 @@ class FourierSpace:
         count = 2 * self.options.harmonics - 2
         object.__setattr__(self, "unit", np.vstack([limits.half_range, *[slope] * count]))
 
-    @property
-    def size(self) -> int:
-        """Number of coordinates."""
-        return self.unit.size
-
     def on_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one period."""
         H, T = self.options.harmonics, self.options.period
@@ -115,14 +90,6 @@ class FourierSpace:
             middle=self.robot.limits.middle,
             unit=self.unit,
         )
-
-    def limit_matrix(self) -> Float2D:
-        """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
-        return joint_blocks(self._joint_limits())
-
-    def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
-        """Return random coordinates that use `margin` of what the kinematic limits allow."""
-        return random_in_limits(self._joint_limits(), rng, margin)
 
     def _joint_limits(self) -> list[Float2D]:
         """Return the matrix of the limits of every joint."""

@@ -1,21 +1,128 @@
-"""What an excitation promises: the accuracy of the parameters before any measurement."""
+"""What data say about the base parameters: existing ones, and those that excitations promise."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze, readonly
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.excitation.criteria import FLOOR, NOISE_SHARE
 from robotid_sim.excitation.design import base_regressor, torque_scale
-from robotid_sim.excitation.prior import Prior
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Excitation, run_time
 
 SAMPLES = 500
 """Points of a period that the information is averaged over."""
+
+
+SYMMETRY = 1e-9
+"""Asymmetry and negative eigenvalues of an information matrix that pass for rounding, relative."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    r"""Existing data of the base parameters: :math:`R_0^T R_0 = \sum_k W_k^T \Sigma^{-1} W_k`.
+
+    In inverse units of the base parameters, thus comparable with their covariance; the order of
+    the parameters is that of the `BaseParameters` that the regressor W has its columns from.
+    """
+
+    root: Float2D
+    """R0, upper triangular, shape (b, b); zero for no data."""
+
+    def __post_init__(self) -> None:
+        freeze(self, (None, None), "root")
+        root = self.root
+        if root.shape[0] != root.shape[1] or np.tril(root, -1).any():
+            raise ShapeError(
+                f"a prior's root must be square and upper triangular, got shape {root.shape}; for "
+                "other matrices there are Prior.of_information and Prior.of_rows"
+            )
+
+    @classmethod
+    def none(cls, rank: int) -> Self:
+        """Return the prior of no data about `rank` base parameters."""
+        return cls(np.zeros((rank, rank)))
+
+    @classmethod
+    def of_information(cls, information: Float2D) -> Self:
+        """Return the prior of an information matrix, the inverse of a covariance, shape (b, b).
+
+        Raises
+        ------
+        OptionError
+            If it is not symmetric and positive semidefinite.
+        """
+        M = readonly(information, shape=(None, None), name="information")
+        if M.shape[0] != M.shape[1] or np.abs(M - M.T).max() > SYMMETRY * np.abs(M).max():
+            raise OptionError("an information matrix must be symmetric; give the root as it is")
+        # Scaled to a unit diagonal, so that parameters of small units keep their digits.
+        size = np.sqrt(np.where(np.diag(M) > 0.0, np.diag(M), 1.0))
+        values, vectors = np.linalg.eigh(M / np.outer(size, size))
+        if values[0] < -SYMMETRY * max(values[-1], 1.0):
+            raise OptionError(
+                f"an information matrix must not have negative eigenvalues, got {values[0]:.3g}"
+            )
+        half = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        return cls._of_any_root(half * size)
+
+    @classmethod
+    def of_rows(cls, W: Float, noise_std: Float1D) -> Self:
+        """Return the prior of regressor rows, such as those of a linear problem.
+
+        Rows W, shape (N n, b) or (N, n, b), are sample-major, and the noise of every joint
+        [N m] has shape (n,).
+        """
+        noise = np.asarray(noise_std, dtype=float)
+        rows = np.asarray(W).reshape(-1, noise.size, np.shape(W)[-1]) / noise[:, None]
+        return cls._of_any_root(rows.reshape(-1, rows.shape[-1]))
+
+    @classmethod
+    def _of_any_root(cls, rows: Float2D) -> Self:
+        missing = max(rows.shape[1] - rows.shape[0], 0)
+        R = np.linalg.qr(np.pad(rows, ((0, missing), (0, 0))), mode="r")
+        return cls(np.triu(R))
+
+    def __add__(self, other: "Prior") -> "Prior":
+        """Return what both data say together."""
+        if self.empty or other.empty:
+            return other if self.empty else self
+        return self._of_any_root(np.vstack([self.root, other.root]))
+
+    @property
+    def information(self) -> Float2D:
+        """Information matrix, shape (b, b)."""
+        return np.asarray(self.root.T @ self.root)
+
+    @property
+    def empty(self) -> bool:
+        """True without any data."""
+        return not self.root.any()
+
+    @property
+    def determined(self) -> bool:
+        """True if the data determine all parameters."""
+        size = np.abs(np.diag(self.root))
+        return bool(size.min() > np.finfo(float).eps * size.max())
+
+    @property
+    def log_det(self) -> float:
+        """Logarithm of the determinant of the information; minus infinity without full rank."""
+        if not self.determined:
+            return -np.inf
+        return float(2.0 * np.log(np.abs(np.diag(self.root))).sum())
+
+    @property
+    def std(self) -> Float1D:
+        """Cramér-Rao bounds of the standard deviations, shape (b,); infinite without full rank."""
+        if not self.determined:
+            return np.full(len(self.root), np.inf)
+        return np.asarray(np.linalg.norm(np.linalg.inv(self.root), axis=1))
 
 
 def assumed_noise(nominal: Robot, trajectory: Excitation) -> Float1D:
@@ -61,23 +168,10 @@ def planned_information(
 ) -> Prior:
     r"""Return the information that the logs of trajectories have: :math:`\sum W^T \Sigma^{-1} W`.
 
-    For exactly known motion and white torque noise, over `log_samples` samples of each trajectory.
-    It is the prior for the design of the next one.
-
-    Parameters
-    ----------
-    nominal : Robot
-        Model that gives the regressor.
-    basis : BaseParameters
-        The parameters.
-    trajectories : sequence of Excitation
-        The excitations; none gives a prior of no data.
-    noise_std : ndarray, shape (n,), optional
-        Torque noise of every joint [N m]; default `design_noise` of each trajectory.
-    floor : float
-        Of `design_noise`.
-    dt : float
-        Time between the samples of the logs [s].
+    For exactly known motion and white torque noise, over `log_samples` samples of each
+    trajectory. It is the prior for the design of the next one. The noise of every joint [N m],
+    shape (n,), is by default the `design_noise` of each trajectory with its `floor`; dt [s] is
+    the time between the samples of the logs. No trajectories give a prior of no data.
     """
     rows = [np.zeros((1, basis.rank))]
     for trajectory in trajectories:
@@ -98,25 +192,9 @@ def expected_std(
     r"""Return the standard deviation that every base parameter will have, shape (b,).
 
     The Cramér-Rao bound :math:`\sqrt{\operatorname{diag} (W^T \Sigma^{-1} W)^{-1}}` of
-    `planned_information`.
-
-    Parameters
-    ----------
-    nominal : Robot
-        Model that gives the regressor.
-    basis : BaseParameters
-        The parameters.
-    trajectory : Excitation
-        The excitation.
-    noise_std : ndarray, shape (n,), optional
-        Torque noise of every joint [N m]; default `assumed_noise`.
-    dt : float
-        Time between the samples of the log [s].
-
-    Returns
-    -------
-    std : ndarray, shape (b,)
-        In the units of the base parameters; infinite if the motion does not determine them.
+    `planned_information`. The noise of every joint [N m], shape (n,), is by default the
+    `assumed_noise`; dt [s] is the time between the samples of the log. In the units of the base
+    parameters; infinite if the motion does not determine them.
     """
     noise = assumed_noise(nominal, trajectory) if noise_std is None else noise_std
     return planned_information(nominal, basis, [trajectory], noise_std=noise, dt=dt).std

@@ -1,6 +1,5 @@
 """Optimal excitation: sequential quadratic programming with exact gradients, from many starts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,16 +7,11 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import OptionError
-from robotid_sim.excitation.constraints import MotionConstraint
-from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.constraints import Violation
+from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import Draw, feasible_draws
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.information import log_samples
-from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import STEPS, Constraints, ExcitationProblem
-from robotid_sim.excitation.space import ExcitationFamily
-from robotid_sim.excitation.violation import Violation
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
@@ -25,18 +19,6 @@ from robotid_sim.trajectory.reference import Excitation
 
 DRAW_SHARE = 0.2
 """Share of the progress that belongs to the random draws."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GradientSearch:
-    """Sequential quadratic programming from the best random draws."""
-
-    candidates: int = 200
-    """Random draws."""
-    starts: int = 1
-    """Draws that the solver starts from; with none the best draw is the result."""
-    iterations: int = 200
-    """Largest number of iterations of a run of the solver; a start has one to four runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,17 +57,8 @@ def optimal_design(
     nominal: Robot,
     basis: BaseParameters,
     rng: np.random.Generator,
+    plan: DesignPlan | None = None,
     *,
-    options: ExcitationFamily | None = None,
-    criterion: Criterion | None = None,
-    constraints: Sequence[MotionConstraint] = (),
-    start: Float1D | None = None,
-    noise_std: Float1D | None = None,
-    prior: Prior | None = None,
-    dt: float = 1e-3,
-    starts: int = GradientSearch.starts,
-    candidates: int = GradientSearch.candidates,
-    iterations: int = GradientSearch.iterations,
     workers: int = 1,
     progress: Progress = silent,
 ) -> DesignResult:
@@ -104,26 +77,9 @@ def optimal_design(
         Parameters that shall become visible.
     rng : numpy.random.Generator
         Source of randomness.
-    options : ExcitationFamily, optional
-        The family and its limits; default Fourier series.
-    criterion : Criterion, optional
-        What to minimize; default D-optimality.
-    constraints : sequence of MotionConstraint
-        What the motion must keep beside kinematic and torque limits.
-    start : ndarray, shape (n,), optional
-        Pose where every run starts [rad or m]; default any. Not for Cartesian families.
-    noise_std : ndarray, shape (n,), optional
-        Torque noise of every joint [N m], by which its rows count; default by the criterion.
-    prior : Prior, optional
-        Existing data: the criterion is then that of these and the new motion's log together.
-    dt : float
-        Time between the samples of that log [s]; counts only against a prior.
-    starts : int
-        Number of draws to start from; with none the best draw is the result.
-    candidates : int
-        Number of random draws.
-    iterations : int
-        Largest number of iterations of a run; a start has one to four runs.
+    plan : DesignPlan, optional
+        What to minimize under which constraints, and a `GradientSearch`; by default D-optimality of
+        a Fourier series. It designs one motion, whatever the count.
     workers : int
         Number of processes; the result does not depend on it.
     progress : callable
@@ -141,46 +97,27 @@ def optimal_design(
     .. [1] Swevers, Ganseman, Tukel, De Schutter, Van Brussel (1997), "Optimal robot excitation and
        identification", IEEE Trans. Robotics and Automation, doi:10.1109/70.631234.
     """
-    if starts < 0:
-        raise OptionError(f"the number of starts must not be negative, got {starts}")
-    options = options or FourierOptions()
-    chosen = given(criterion or DOptimality(), options, noise_std, prior, dt)
-    problem = ExcitationProblem(nominal, basis, options, chosen, tuple(constraints), start)
+    plan = plan or DesignPlan()
+    starts, search = plan.gradient.starts, plan.gradient
+    problem = plan.problem(nominal, basis)
     draw_share = DRAW_SHARE if starts else 1.0
     drawn = feasible_draws(
         problem,
         rng,
-        max(candidates, starts),
+        max(search.candidates, starts),
         lambda stage, share: progress(stage, draw_share * share),
     )
 
     def report(share: float) -> None:
         progress("design", draw_share + (1.0 - draw_share) * share)
 
-    improve = partial(improved, problem, iterations)
+    improve = partial(improved, problem, search.iterations)
     try:
         arrivals = map_tasks(improve, [draw.x for draw in drawn[:starts]], workers, report)
     except Interrupted as interrupt:
         arrivals = interrupt.results
         return best_of(problem, drawn[0], arrivals, interrupted=True)
     return best_of(problem, drawn[0], arrivals)
-
-
-def given(
-    criterion: Criterion,
-    options: ExcitationFamily,
-    noise_std: Float1D | None,
-    prior: Prior | None,
-    dt: float,
-    motions: int = 1,
-) -> Criterion:
-    """Return a criterion for new motions that add to existing data; see `Criterion.given`."""
-    return criterion.given(
-        noise_std=noise_std,
-        prior=None if prior is None or prior.empty else prior.root,
-        samples=motions * log_samples(options, dt),
-        motions=motions,
-    )
 
 
 def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:

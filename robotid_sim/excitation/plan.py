@@ -1,15 +1,49 @@
 """What a design stage designs: family, criterion, constraints and search as values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import OptionError
 from robotid_sim.excitation.constraints import MotionConstraint
 from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.optimal import GradientSearch
-from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.information import Prior, log_samples
+from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationFamily
-from robotid_sim.excitation.swarm_design import SwarmSearch
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim.optimizer import Optimizer
+
+Handling = Literal["scaling", "penalty"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientSearch:
+    """Sequential quadratic programming from the best random draws."""
+
+    candidates: int = 200
+    """Random draws."""
+    starts: int = 1
+    """Draws that the solver starts from; with none the best draw is the result."""
+    iterations: int = 200
+    """Largest number of iterations of a run of the solver; a start has one to four runs."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SwarmSearch:
+    """An optimizer of `robotid_sim.optim`, or one of the user's own, with its budget."""
+
+    method: str | Optimizer
+    """Name in OPTIMIZERS, or an optimizer."""
+    population: int = 50
+    """Points of a generation."""
+    generations: int = 30
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Hyper-parameters of the method, if it is a name."""
+    handling: Handling = "scaling"
+    """How limits are kept: see `DesignCost`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +81,35 @@ class DesignPlan:
     def dt(self) -> float:
         """Time between the samples of the log [s]."""
         return 1.0 / self.rate
+
+    @property
+    def gradient(self) -> GradientSearch:
+        """The search by gradient.
+
+        Raises
+        ------
+        OptionError
+            If the plan has another one, or a negative number of starts.
+        """
+        search = self.search
+        if not isinstance(search, GradientSearch):
+            raise OptionError("the plan is to search by a swarm; give it a GradientSearch")
+        if search.starts < 0:
+            raise OptionError(f"the number of starts must not be negative, got {search.starts}")
+        return search
+
+    def problem(self, nominal: Robot, basis: BaseParameters, motions: int = 1) -> ExcitationProblem:
+        """Return the program of new motions together; their logs add to the prior data."""
+        prior = self.prior
+        criterion = self.criterion.given(
+            noise_std=self.noise_std,
+            prior=None if prior is None or prior.empty else prior.root,
+            samples=motions * log_samples(self.family, self.dt),
+            motions=motions,
+        )
+        return ExcitationProblem(
+            nominal, basis, self.family, criterion, self.constraints, self.start
+        )
 
     @property
     def keeps_apart(self) -> bool:

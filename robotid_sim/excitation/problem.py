@@ -1,6 +1,6 @@
 """Optimal excitation as a nonlinear program: a criterion over the motions that keep the limits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,8 +13,13 @@ from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import PathError
-from robotid_sim.excitation.constraints import MotionConstraint, TorqueLimit, tightened
-from robotid_sim.excitation.coordinates import chained, largest_motion, resting, start_rows
+from robotid_sim.excitation.constraints import (
+    MotionConstraint,
+    TorqueLimit,
+    Violation,
+    tightened,
+    violated_by,
+)
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import REGRESSOR_SAMPLES, torque_scale
 from robotid_sim.excitation.sensitivity import regressor_sensitivity
@@ -22,10 +27,10 @@ from robotid_sim.excitation.space import (
     ExcitationFamily,
     ExcitationGrid,
     ExcitationSpace,
+    LinearGrid,
     LinearSpace,
     NonlinearSpace,
 )
-from robotid_sim.excitation.violation import Violation, violated_by
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Excitation
 
@@ -191,14 +196,14 @@ class ExcitationProblem:
     def fits(self, x: Float1D) -> bool:
         """Return whether all constraints hold on the grids of the solver; fast, for swarms."""
         try:
-            for constraint in self.constraints:
-                lower, upper = constraint.bounds
-                values = self.use(constraint, x).reshape(-1, lower.size)
-                if (values < lower).any() or (values > upper).any():
-                    return False
+            return not any((excess > 0.0).any() for excess in self.excesses(x))
         except PathError:
             return False
-        return True
+
+    def excesses(self, x: Float1D) -> Iterator[Float2D]:
+        """Yield by how much x violates each constraint on the grids of the solver, (N, m)."""
+        for constraint in self.constraints:
+            yield constraint.excess(self._motion(self._grid(constraint.samples), x))
 
     def within_limits(self, x: Float1D) -> Float1D:
         """Return x, shrunk toward rest if it violates a kinematic limit."""
@@ -261,3 +266,56 @@ class ExcitationProblem:
             way = (x + share * (end - x) for share in STEPS)
             tried, free = [x, *(point for point in way if self.keeps(point))], False
         return min(tried, key=lambda point: self.value(point, stage)), free
+
+
+SHRINKS = 40
+SMALLEST_STEP, LARGEST_STEP = 0.6, 0.98
+"""A motion of a nonlinear family is shrunk by steps between these, at most so often."""
+
+
+def resting(space: ExcitationSpace, pose: Float1D, margin: float) -> Float1D:
+    """Return the coordinates at which a robot rests in a pose, or as near as its limits admit."""
+    x = np.zeros(space.size)
+    if isinstance(space, LinearSpace):
+        limits = space.robot.limits
+        offset = np.clip((pose - limits.middle) / limits.half_range, -margin, margin)
+        x.reshape(space.robot.dof, -1)[:, 0] = offset
+    return x
+
+
+def start_rows(space: ExcitationSpace, pose: Float1D) -> tuple[Float2D, Float1D]:
+    """Return A and b such that ``A x = b`` lets a run of a linear space start in a pose."""
+    grid = space.on_grid(1)
+    assert isinstance(grid, LinearGrid)
+    d, n = grid.unit.shape
+    rows = np.zeros((n, n, d))
+    for j in range(n):
+        rows[j, j] = grid.position[0] * grid.unit[:, j]
+    return rows.reshape(n, n * d), np.asarray(pose - grid.middle)
+
+
+def largest_motion(space: ExcitationSpace, x: Float1D) -> Float1D:
+    """Return x, shrunk toward rest until a nonlinear space's limits hold.
+
+    Rates grow with the motion about as its size, so that a few steps by the use of the limits find
+    a size that just keeps them.
+    """
+    assert isinstance(space, NonlinearSpace)
+    size = 1.0
+    for _ in range(SHRINKS):
+        use = float(space.limit_values(size * x).max())
+        if use <= 1.0:
+            return np.asarray(size * x)
+        size *= min(LARGEST_STEP, max(SMALLEST_STEP, 1.0 / use))
+    return np.zeros_like(x)
+
+
+def chained(grid: ExcitationGrid, x: Float1D, slopes: tuple[Float, Float, Float]) -> Float2D:
+    """Return derivatives by the coordinates, (N m, d), from those by the motion, each (N, m, n)."""
+    if isinstance(grid, LinearGrid):
+        parts = zip(slopes, (grid.position, grid.velocity, grid.acceleration), strict=True)
+        by_x = sum(np.einsum("tmj,td->tmjd", slope, part) for slope, part in parts)
+        return np.asarray((by_x * grid.unit.T).reshape(-1, x.size))
+    parts = zip(slopes, grid.jacobian(x), strict=True)
+    total = sum(np.einsum("tmj,tjd->tmd", slope, part) for slope, part in parts)
+    return np.asarray(total).reshape(-1, x.size)

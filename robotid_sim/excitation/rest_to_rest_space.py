@@ -1,15 +1,21 @@
-"""Runs from a rest pose back to it that keep the limits."""
+"""The families of runs from a rest pose back to it: spaces and options."""
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import InfeasibleError, OptionError
-from robotid_sim.excitation.space import LinearGrid, joint_blocks, random_in_limits
+from robotid_sim.excitation.space import ExcitationFamily, JointSpace, LinearGrid
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.homing import HomedTrajectory, approached
-from robotid_sim.trajectory.motion_basis import MotionBasis
+from robotid_sim.trajectory.motion_basis import (
+    BSplineBasis,
+    FourierQuinticBasis,
+    MotionBasis,
+    QuinticBasis,
+)
 from robotid_sim.trajectory.rest_to_rest import RestToRest
 
 LEAST_SWING = 1e-3
@@ -17,7 +23,7 @@ LEAST_SWING = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RestToRestSpace:
+class RestToRestSpace(JointSpace):
     """All runs of one basis for one robot.
 
     Per joint the coordinates are the rest pose from the middle of the position range, over half of
@@ -39,24 +45,11 @@ class RestToRestSpace:
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", self._units())
 
-    @property
-    def size(self) -> int:
-        """Number of coordinates."""
-        return self.unit.size
-
     def on_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one run."""
         t = np.arange(samples) * self.basis.duration / samples
         q, dq, ddq = (self.basis.derivative(t, order) for order in (0, 1, 2))
         return LinearGrid(q, dq, ddq, self.robot.limits.middle, self.unit)
-
-    def limit_matrix(self) -> Float2D:
-        """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
-        return joint_blocks(self._joint_limits())
-
-    def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
-        """Return random coordinates that use `margin` of what the kinematic limits allow."""
-        return random_in_limits(self._joint_limits(), rng, margin)
 
     def trajectory(self, x: Float1D) -> HomedTrajectory:
         """Return the runs with the given coordinates, with their approach from home.
@@ -102,10 +95,7 @@ class RestToRestSpace:
     def _units(self) -> Float2D:
         """Return the largest coefficient with which each function alone keeps the limits.
 
-        Raises
-        ------
-        InfeasibleError
-            If no function can move a joint by LEAST_SWING of its range.
+        Raise if none can move a joint by LEAST_SWING of its range.
         """
         limits, tiny = self._limits(), np.finfo(float).tiny
         peaks = [
@@ -137,3 +127,90 @@ class RestToRestSpace:
             f"within its {which} limit; raise 'period' from {T:g} s to "
             f"{1.01 * max(powers) * T:.3g} s or more"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestToRestOptions(ExcitationFamily):
+    """What all families of runs from rest to rest have in common."""
+
+    jerk: float | None = None
+    """Jerk limit of every joint [rad/s^3 or m/s^3]; None for no limit."""
+    home: tuple[float, ...] | None = None
+    """Where the approach starts [rad or m]; None for the home pose of the robot."""
+
+    @abstractmethod
+    def basis(self) -> MotionBasis:
+        """Return the functions of time of which a run is a combination."""
+
+    def space(self, robot: Robot) -> RestToRestSpace:
+        """Return the space of the family for a robot.
+
+        Raises
+        ------
+        InfeasibleError
+            If the period is too short for a joint to move within its limits.
+        """
+        return RestToRestSpace(robot, self.basis(), self.periods, self.margin, self.jerk, self.home)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FourierQuinticOptions(RestToRestOptions):
+    """Fourier series with free coefficients, and a quintic that brings it to rest at both ends.
+
+    References
+    ----------
+    .. [1] Wu, Zhu, Wang, Liu (2012), "Closed-loop dynamic parameter identification of robot
+       manipulators using modified Fourier series", Int. J. Advanced Robotic Systems,
+       doi:10.5772/45818.
+    """
+
+    harmonics: int = 5
+    """Number of harmonics."""
+
+    def basis(self) -> FourierQuinticBasis:
+        """See `RestToRestOptions.basis`."""
+        return FourierQuinticBasis(self.period, _at_least("harmonics", self.harmonics))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BSplineOptions(RestToRestOptions):
+    """Cubic B-splines, clamped to rest at both ends; the jerk jumps at the knots.
+
+    References
+    ----------
+    .. [1] Rackl, Lampariello, Hirzinger (2012), "Robot excitation trajectories for dynamic
+       parameter identification using optimized B-splines", IEEE ICRA,
+       doi:10.1109/ICRA.2012.6225279.
+    """
+
+    points: int = 10
+    """Number of free control points."""
+
+    def basis(self) -> BSplineBasis:
+        """See `RestToRestOptions.basis`."""
+        return BSplineBasis(self.period, _at_least("points", self.points))
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuinticOptions(RestToRestOptions):
+    """Quintics through free poses, at rest in each.
+
+    References
+    ----------
+    .. [1] Gautier, Khalil (1992), "Exciting trajectories for the identification of base inertial
+       parameters of robots", Int. J. Robotics Research, doi:10.1177/027836499201100408.
+    """
+
+    poses: int = 7
+    """Number of free poses between start and end."""
+
+    def basis(self) -> QuinticBasis:
+        """See `RestToRestOptions.basis`."""
+        return QuinticBasis(self.period, _at_least("poses", self.poses))
+
+
+def _at_least(name: str, count: int) -> int:
+    """Return a number of functions; raise unless it is at least one."""
+    if count < 1:
+        raise OptionError(f"design option '{name}' must be at least 1, got {count}")
+    return count

@@ -35,15 +35,9 @@ def polynomial_derivatives(
 ) -> tuple[Float, Float, Float]:
     """Return the derivatives of a rigid-body function of the motion, each of shape (n, N, ...).
 
-    Parameters
-    ----------
-    function : callable
-        From batches of positions, velocities and accelerations, shape (K, N, n), to values of shape
-        (K, N, ...) that have the polynomial form above, sample by sample.
-    motion : tuple of ndarray, shape (N, n)
-        Where to differentiate.
-    robot : Robot
-        Tells prismatic joints.
+    The function goes from batches of positions, velocities and accelerations, shape (K, N, n),
+    to values of shape (K, N, ...) that have the polynomial form above, sample by sample; the
+    motion, each part of shape (N, n), is where to differentiate.
     """
     here = function(*(part[None] for part in motion))[0]
     slopes: tuple[list[Float], list[Float], list[Float]] = ([], [], [])
@@ -68,20 +62,9 @@ def regressor_sensitivity(
 ) -> tuple[Float2D, Float2D, Float2D]:
     r"""Return the gradient with respect to the motion of a function of the regressor.
 
-    Parameters
-    ----------
-    robot : Robot
-        Kinematics, gravity and friction velocities.
-    columns : ndarray, shape (b,)
-        Columns of the regressor that W has.
-    motion : tuple of ndarray, shape (N, n)
-        Position, velocity, acceleration.
-    gradient : ndarray, shape (N, n, b)
-        :math:`G = \partial f / \partial W`.
-
-    Returns
-    -------
-    by_q, by_dq, by_ddq : ndarray, shape (N, n)
+    The columns of W are `columns`, shape (b,), of the regressor, and the `gradient` is :math:`G
+    = \partial f / \partial W`, shape (N, n, b). The result is by position, velocity and
+    acceleration, as is the motion: each of shape (N, n).
     """
     n, N = robot.dof, len(gradient)
     coulomb = {int(parameters.joint_slice(j, n).start) + 1: j for j in range(n)}
@@ -104,10 +87,8 @@ def regressor_sensitivity(
 def torque_sensitivity(robot: Robot, motion: MotionArrays) -> tuple[Float, Float, Float]:
     """Return the derivatives of the joint torques with respect to the motion.
 
-    Returns
-    -------
-    by_q, by_dq, by_ddq : ndarray, shape (n, N, n)
-        The first index is the joint that moves, the last the joint whose torque changes.
+    Each has shape (n, N, n): the first index is the joint that moves, the last the joint whose
+    torque changes.
     """
     n, phi = robot.dof, robot.parameters()
 

@@ -6,23 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.constraints import MotionConstraint
-from robotid_sim.excitation.criteria import FLOOR, Criterion, DOptimality
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.information import planned_information
-from robotid_sim.excitation.optimal import (
-    DesignResult,
-    GradientSearch,
-    given,
-    improved,
-    optimal_design,
-)
-from robotid_sim.excitation.prior import Prior
-from robotid_sim.excitation.problem import ExcitationProblem
-from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.excitation.criteria import FLOOR
+from robotid_sim.excitation.information import Prior, planned_information
+from robotid_sim.excitation.optimal import DesignResult, improved, optimal_design
+from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
@@ -56,84 +45,44 @@ class SharedDesign:
 
     nominal: Robot
     basis: BaseParameters
-    options: ExcitationFamily
-    criterion: Criterion
-    prior: Prior
-    dt: float
-    constraints: tuple[MotionConstraint, ...] = ()
-    start: Float1D | None = None
+    plan: DesignPlan
+    """With a prior and a floor of the noise."""
 
     def information(self, trajectories: Sequence[Excitation]) -> Prior:
         """Return the information of the prior and the logs of trajectories."""
-        planned = planned_information(
+        criterion, prior = self.plan.criterion, self.plan.prior
+        assert prior is not None
+        return prior + planned_information(
             self.nominal,
             self.basis,
             trajectories,
-            noise_std=self.criterion.noise_std,
-            floor=self.criterion.floor or FLOOR,
-            dt=self.dt,
+            noise_std=criterion.noise_std,
+            floor=criterion.floor or FLOOR,
+            dt=self.plan.dt,
         )
-        return self.prior + planned
 
     def log_dets(self, trajectories: Sequence[Excitation]) -> tuple[float, ...]:
         """Return log det of the information after each trajectory."""
-        return tuple(
-            self.information(trajectories[: k + 1]).log_det for k in range(len(trajectories))
-        )
-
-    def problem(self, count: int) -> ExcitationProblem:
-        """Return the program of all motions together."""
-        criterion = given(self.criterion, self.options, None, self.prior, self.dt, count)
-        return ExcitationProblem(
-            self.nominal, self.basis, self.options, criterion, self.constraints, self.start
-        )
+        counts = range(1, len(trajectories) + 1)
+        return tuple(self.information(trajectories[:count]).log_det for count in counts)
 
 
 def optimal_sequence(
     nominal: Robot,
     basis: BaseParameters,
     rng: np.random.Generator,
-    count: int,
+    plan: DesignPlan,
     *,
-    jointly: bool = False,
-    options: ExcitationFamily | None = None,
-    criterion: Criterion | None = None,
-    constraints: Sequence[MotionConstraint] = (),
-    start: Float1D | None = None,
-    noise_std: Float1D | None = None,
-    prior: Prior | None = None,
-    dt: float = 1e-3,
-    starts: int = GradientSearch.starts,
-    candidates: int = GradientSearch.candidates,
-    iterations: int = GradientSearch.iterations,
     workers: int = 1,
     progress: Progress = silent,
 ) -> SequenceResult:
     """Return excitations whose logs together minimize a criterion within all limits.
 
     Each is designed given the prior and the logs of those before it. All together are one program
-    with `count` times the unknowns, which starts from that sequence and so is never worse; the
+    with `count` times the unknowns and one start, the sequence, so that it is never worse; the
     order of its trajectories has no meaning. Rows count by their noise, whatever the criterion. At
-    Ctrl-C the result is what there is so far; before the first design there is nothing.
-
-    Parameters
-    ----------
-    nominal, basis, rng
-        As for `optimal_design`.
-    count : int
-        Number of trajectories.
-    jointly : bool
-        Whether to improve all together in the end.
-    options, criterion, constraints, start, noise_std
-        As for `optimal_design`.
-    prior : Prior, optional
-        Data that exist before the first trajectory.
-    dt : float
-        Time between the samples of the logs [s].
-    starts, candidates, iterations, workers
-        As for `optimal_design`, for each trajectory; the joint program has one start.
-    progress : callable
-        Called with the stage and the share done.
+    Ctrl-C the result is what there is so far; before the first design there is nothing. Arguments
+    are those of `optimal_design`.
 
     Raises
     ------
@@ -142,31 +91,22 @@ def optimal_sequence(
     KeyboardInterrupt
         At Ctrl-C before there is any design.
     """
+    count, jointly, search = plan.count, plan.jointly, plan.gradient
     if count < 1:
         raise OptionError(f"a sequence needs at least 1 trajectory, got {count}")
-    chosen = (criterion or DOptimality()).given(noise_std=noise_std)
-    if chosen.floor is None:  # sums of information need rows in units of noise
-        chosen = replace(chosen, floor=FLOOR)
-    prior = prior or Prior.none(basis.rank)
-    setting = SharedDesign(
-        nominal, basis, options or FourierOptions(), chosen, prior, dt, tuple(constraints), start
-    )
-    design = partial(
-        optimal_design,
-        *(nominal, basis, rng),
-        starts=starts,
-        candidates=candidates,
-        iterations=iterations,
-        workers=workers,
-    )
+    criterion = plan.criterion.given(noise_std=plan.noise_std)
+    if criterion.floor is None:  # sums of information need rows in units of noise
+        criterion = replace(criterion, floor=FLOOR)
+    prior = plan.prior or Prior.none(basis.rank)
+    plan = replace(plan, criterion=criterion, noise_std=None, prior=prior)
+    setting = SharedDesign(nominal, basis, plan)
+    design = partial(optimal_design, nominal, basis, rng, workers=workers)
     share = 0.5 if jointly else 1.0
-    designs = _one_after_another(
-        setting, design, count, lambda stage, done: progress(stage, share * done)
-    )
+    designs = _one_after_another(setting, design, lambda stage, done: progress(stage, share * done))
     result = _in_sequence(setting, designs, interrupted=len(designs) < count)
     if not jointly or result.interrupted:
         return result
-    together = _together(setting, result, iterations)
+    together = _together(setting, result, search.iterations)
     progress("design", 1.0)
     return together
 
@@ -174,20 +114,16 @@ def optimal_sequence(
 def _one_after_another(
     setting: SharedDesign,
     design: Callable[..., DesignResult],
-    count: int,
     progress: Progress,
 ) -> list[DesignResult]:
     """Return the designs, each given those before; fewer after Ctrl-C."""
     designs: list[DesignResult] = []
+    count = setting.plan.count
     for k in range(count):
+        prior = setting.information([done.trajectory for done in designs])
         try:
             result = design(
-                options=setting.options,
-                criterion=setting.criterion,
-                constraints=setting.constraints,
-                start=setting.start,
-                prior=setting.information([done.trajectory for done in designs]),
-                dt=setting.dt,
+                replace(setting.plan, prior=prior),
                 progress=lambda stage, done, k=k: progress(stage, (k + done) / count),
             )
         except KeyboardInterrupt:
@@ -205,7 +141,7 @@ def _in_sequence(
 ) -> SequenceResult:
     """Return the result of a sequence."""
     trajectories = [design.trajectory for design in designs]
-    problem = setting.problem(len(designs))
+    problem = setting.plan.problem(setting.nominal, setting.basis, len(designs))
     value = problem.value(problem.coordinates(trajectories))
     interrupted = interrupted or designs[-1].interrupted
     return SequenceResult(
@@ -222,7 +158,8 @@ def _in_sequence(
 
 def _together(setting: SharedDesign, start: SequenceResult, iterations: int) -> SequenceResult:
     """Return the joint improvement of a sequence, or the sequence where there is none."""
-    problem = setting.problem(len(start.trajectories))
+    count = len(start.trajectories)
+    problem = setting.plan.problem(setting.nominal, setting.basis, count)
     x = problem.coordinates(start.trajectories)
     interrupted = False
     try:

@@ -15,7 +15,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
+from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.motion_basis import require_few
 from robotid_sim.trajectory.reference import Excitation
 
 
@@ -88,20 +90,32 @@ class NonlinearSpace(ExcitationSpace, Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
 class ExcitationFamily(ABC):
-    """A kind of motion; a frozen dataclass of its options, with at least these fields."""
+    """A kind of motion; a frozen dataclass of its options, with at least these."""
 
     check_robot: ClassVar[str] = "twolink"
     """Catalog robot that is rich enough for it; `robotid_sim.testing` tries it there."""
 
-    period: float
+    period: float = 10.0
     """Time of one run [s]."""
-    periods: int
-    """Number of runs."""
-    margin: float
+    periods: int = 3
+    """Number of runs; with more than one, preprocessing discards the first."""
+    margin: float = 0.9
     """Share of the position, velocity and acceleration limits that the reference uses."""
-    torque_ratio: float
+    torque_ratio: float = 0.75
     """Share of the torque limits that the nominal model may need."""
+
+    def __post_init__(self) -> None:
+        for name in ("period", "periods", "margin", "torque_ratio", "amplitude", "jerk"):
+            value = getattr(self, name, None)
+            if value is not None and not value > 0.0:
+                raise OptionError(f"design option '{name}' must be positive, got {value}")
+        for name in ("margin", "amplitude"):
+            if getattr(self, name, 1.0) > 1.0:
+                raise OptionError(f"design option '{name}' must not exceed 1")
+        for name in ("harmonics", "points", "poses"):
+            require_few(name, getattr(self, name, 0))
 
     @abstractmethod
     def space(self, robot: Robot) -> ExcitationSpace:
@@ -169,17 +183,9 @@ def random_in_limits(
 ) -> Float1D:
     """Return random coordinates of a linear space that use `margin` of the limits of every joint.
 
-    The shape is normally distributed and as large as it may be; the first coordinate of a joint is
-    its offset, which is uniform over the room that is left.
-
-    Parameters
-    ----------
-    blocks : list of ndarray, shape (R_j, d)
-        Limits of every joint: ``|A_j x_j| <= 1``.
-    rng : numpy.random.Generator
-        Source of randomness.
-    margin : float
-        Share of them that is used.
+    The shape is normally distributed and as large as it may be; the first coordinate of a joint
+    is its offset, which is uniform over the room that is left. Every block A_j, shape (R_j, d),
+    stands for ``|A_j x_j| <= 1``.
     """
     x = []
     for A in blocks:
@@ -195,3 +201,27 @@ def random_in_limits(
         offset = 0.5 * (low + high) + 0.5 * max(high - low, 0.0) * rng.uniform(-1.0, 1.0)
         x.append(np.append(offset, shape))
     return np.concatenate(x)
+
+
+class JointSpace(ABC):
+    """A linear space whose coordinates go joint by joint, in units of what the limits allow."""
+
+    unit: Float2D
+    """Units of the coordinates, shape (d, n)."""
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return self.unit.size
+
+    def limit_matrix(self) -> Float2D:
+        """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
+        return joint_blocks(self._joint_limits())
+
+    def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
+        """Return random coordinates that use `margin` of what the kinematic limits allow."""
+        return random_in_limits(self._joint_limits(), rng, margin)
+
+    @abstractmethod
+    def _joint_limits(self) -> list[Float2D]:
+        """Return the matrix of the limits of every joint."""

@@ -1,45 +1,24 @@
 """Excitation by swarm: the optimizers of the papers on the same problem as the gradient."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
-from robotid_sim.excitation.constraints import MotionConstraint
-from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.draws import require_rank, require_rest, shrunk, started
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.optimal import DesignResult, given, mended
-from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.optimal import DesignResult, mended
+from robotid_sim.excitation.plan import DesignPlan, Handling, SwarmSearch
 from robotid_sim.excitation.problem import ExcitationProblem
-from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
+from robotid_sim.optim import checks
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.progress import Progress, silent
-
-Handling = Literal["scaling", "penalty"]
 
 PENALTY = 10.0
 """Weight of the sum of violations, each over its bound, against the logarithm of a criterion."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SwarmSearch:
-    """An optimizer of `robotid_sim.optim`, or one of the user's own, with its budget."""
-
-    method: str | Optimizer
-    """Name in OPTIMIZERS, or an optimizer."""
-    population: int = 50
-    """Points of a generation."""
-    generations: int = 30
-    handling: Handling = "scaling"
-    """How limits are kept: see `DesignCost`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,10 +68,7 @@ class DesignCost:
             else:
                 (kinematic,) = problem.kinematic_constraints()
                 excess = [np.maximum(kinematic.fun(x) - 1.0, 0.0)]
-            for constraint in problem.constraints:
-                lower, upper = constraint.bounds
-                values = problem.use(constraint, x).reshape(-1, lower.size)
-                excess.append(np.maximum(np.maximum(values - upper, lower - values), 0.0).ravel())
+            excess += [np.maximum(part, 0.0).ravel() for part in problem.excesses(x)]
         except PathError:
             return np.inf
         return float(sum(part.mean() for part in excess))
@@ -102,39 +78,15 @@ def swarm_design(
     nominal: Robot,
     basis: BaseParameters,
     rng: np.random.Generator,
+    plan: DesignPlan,
     *,
-    method: str | Optimizer,
-    options: ExcitationFamily | None = None,
-    criterion: Criterion | None = None,
-    constraints: Sequence[MotionConstraint] = (),
-    start: Float1D | None = None,
-    noise_std: Float1D | None = None,
-    prior: Prior | None = None,
-    dt: float = 1e-3,
-    population: int = SwarmSearch.population,
-    generations: int = SwarmSearch.generations,
-    handling: Handling = SwarmSearch.handling,
-    method_options: dict[str, Any] | None = None,
     progress: Progress = silent,
 ) -> DesignResult:
     """Return the excitation that an optimizer of `robotid_sim.optim` finds.
 
-    Parameters
-    ----------
-    nominal, basis, rng
-        As for `optimal_design`.
-    method : str or Optimizer
-        A name in OPTIMIZERS, or an optimizer, which has a population of its own.
-    options, criterion, constraints, start, noise_std, prior, dt
-        As for `optimal_design`.
-    population, generations : int
-        Its budget is their product, in evaluations of the criterion.
-    handling : str
-        ``scaling`` or ``penalty``: see `DesignCost`.
-    method_options : dict, optional
-        Hyper-parameters of the method.
-    progress : callable
-        Called with the stage and the share done.
+    Arguments are those of `optimal_design`; the plan has a `SwarmSearch`. Its budget is population
+    times generations, in evaluations of the criterion; a ready optimizer has a population of its
+    own.
 
     Raises
     ------
@@ -143,22 +95,22 @@ def swarm_design(
     UnknownNameError, OptionError
         If the method or a value is refused.
     """
-    if population < 1 or generations < 1:
+    search = plan.search
+    if not isinstance(search, SwarmSearch):
+        raise OptionError("the plan is to search by gradient; give it a SwarmSearch")
+    population, handling = search.population, search.handling
+    if population < 1 or search.generations < 1:
         raise OptionError(
-            f"population and generations must be at least 1, got {population} and {generations}"
+            f"population and generations must be at least 1, got {population} and "
+            f"{search.generations}"
         )
-    if handling not in ("scaling", "penalty"):
-        raise OptionError(f"unknown handling '{handling}'; known: scaling, penalty")
-    options = options or FourierOptions()
-    chosen = given(criterion or DOptimality(), options, noise_std, prior, dt)
-    problem = ExcitationProblem(nominal, basis, options, chosen, tuple(constraints), start)
+    checks.one_of("handling", handling, Handling)
+    problem = plan.problem(nominal, basis)
     require_rest(problem)
-    cost, budget = DesignCost(problem, handling), population * generations
-    optimizer = (
-        OPTIMIZERS.build(method, population=population, **(method_options or {}))
-        if isinstance(method, str)
-        else method
-    )
+    cost, budget = DesignCost(problem, handling), population * search.generations
+    optimizer = search.method
+    if isinstance(optimizer, str):
+        optimizer = OPTIMIZERS.build(optimizer, population=population, **search.options)
     name = OPTIMIZERS.name_of(optimizer)
     box = np.ones(problem.space.size)
     result = minimize(

@@ -1,27 +1,23 @@
 """Sensors of the joint positions: noise, eccentricity, resolution and the time of sampling."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.signal import lfilter
 
 from robotid_sim.errors import OptionError
-from robotid_sim.measurement.interpolation import between_samples
+from robotid_sim.measurement.harmonics import HarmonicSensor
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import (
     PerJoint,
-    Phases,
     Sensor,
     applied,
+    between_samples,
     by_kind,
-    check_harmonics,
-    harmonics,
+    is_prismatic,
     keep_numbers,
     per_joint,
-    phases,
-    shaft_angle,
 )
 
 DEFAULT_RESOLUTION = 2.0 * np.pi / 2**17  # [rad]
@@ -83,8 +79,8 @@ class EncoderColoredNoise(Sensor):
         return applied(self, log, q=log.q + noise)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncoderHarmonics(Sensor):
+@dataclass(frozen=True, kw_only=True)
+class EncoderHarmonics(HarmonicSensor):
     r"""Position errors that repeat with every revolution of the encoder, as of an eccentric disk.
 
     .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
@@ -102,32 +98,15 @@ class EncoderHarmonics(Sensor):
     """Amplitude A of revolute joints [rad], at the joint."""
     prismatic: PerJoint = 1e-5
     """Amplitude A of prismatic joints [m]."""
-    orders: tuple[float, ...] = (1.0, 2.0)
-    """Periods k per revolution of the encoder."""
-    shares: tuple[float, ...] = (1.0, 0.5)
-    """Amplitude of each order over A."""
-    gear: PerJoint = 1.0
-    """Revolutions G of the encoder per revolution of the joint; 1 for an encoder at the joint."""
-    lead: PerJoint = 0.01
-    """Travel of a prismatic joint per revolution of its screw [m]."""
-    phase: Phases | None = None
-    """Phases [rad], a list per order with one per joint; by default they are drawn."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "revolute", "prismatic", "orders", "shares")
-        keep_numbers(self, "gear", "lead", positive=True)
-        check_harmonics(self.orders, self.shares, self)
+        super().__post_init__()
+        keep_numbers(self, "revolute", "prismatic")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the error to `q`."""
-        phase = phases(self.phase, self.orders, log, rng)
-        angle = shaft_angle(log, per_joint(self, "gear", log), per_joint(self, "lead", log))
-        error = by_kind(self, log) * harmonics(angle, self.orders, self.shares, phase)
-        return applied(self, log, {"phase": phase}, q=log.q + error)
-
-    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
-        """Hold the phases; see `Sensor`."""
-        return replace(self, phase=drawn["phase"])
+        error, phase = self.harmonics(log, rng)
+        return applied(self, log, {"phase": phase}, q=log.q + by_kind(self, log) * error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +148,7 @@ class EncoderQuantization(Sensor):
         step = by_kind(self, log)
         if self.bits is not None:
             turn = 2.0 * np.pi / per_joint(self, "gear", log)
-            revolute = np.array([unit != "m" for unit in log.joint_units])
-            step = np.where(revolute, turn / 2.0 ** per_joint(self, "bits", log), step)
+            step = np.where(is_prismatic(log), step, turn / 2.0 ** per_joint(self, "bits", log))
         counts = np.divide(log.q, step, out=np.zeros_like(log.q), where=step > 0.0)
         return applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
 

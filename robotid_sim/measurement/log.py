@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.model.robot import Robot
 
@@ -51,11 +51,9 @@ class Truth:
     friction: Float2D | None = None
 
     def __post_init__(self) -> None:
-        first = readonly(self.q, shape=(None, None), name="truth q")
-        for name in ("q", "dq", "ddq", "tau", "friction"):
-            if getattr(self, name) is not None:
-                value = readonly(getattr(self, name), shape=first.shape, name=f"truth {name}")
-                object.__setattr__(self, name, value)
+        freeze(self, (None, None), "q", what="truth ")
+        freeze(self, self.q.shape, "dq", "ddq", "tau", what="truth ")
+        freeze(self, self.q.shape, "friction", what="truth ", optional=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,14 +96,11 @@ class Log:
     def __post_init__(self) -> None:
         n = len(self.joint_names)
         try:
-            t = readonly(self.t, shape=(None,), name="t")
-            object.__setattr__(self, "t", t)
-            shapes = dict.fromkeys(("q", "tau_meas", "dq", "tau_cmd", "current"), (t.size, n))
-            for name, shape in {**shapes, "torque_constant": (n,)}.items():
-                value = getattr(self, name)
-                if value is not None:
-                    checked = readonly(value, shape=shape, name=name)
-                    object.__setattr__(self, name, checked)
+            freeze(self, (None,), "t")
+            t = self.t
+            freeze(self, (t.size, n), "q", "tau_meas")
+            freeze(self, (t.size, n), "dq", "tau_cmd", "current", optional=True)
+            freeze(self, (n,), "torque_constant", optional=True)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
         if self.origin not in ORIGINS:
@@ -147,11 +142,9 @@ class Log:
             If the joints differ.
         """
         if self.joint_names != robot.joint_names or self.joint_units != robot.joint_units:
-            ours = ", ".join(
-                f"{n} [{u}]" for n, u in zip(self.joint_names, self.joint_units, strict=True)
-            )
-            theirs = ", ".join(
-                f"{n} [{u}]" for n, u in zip(robot.joint_names, robot.joint_units, strict=True)
+            ours, theirs = (
+                ", ".join(f"{n} [{u}]" for n, u in zip(x.joint_names, x.joint_units, strict=True))
+                for x in (self, robot)
             )
             raise LogError(
                 f"the log is of another robot: its joints are {ours}; those of '{robot.name}' are "

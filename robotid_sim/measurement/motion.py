@@ -1,13 +1,13 @@
-"""Motion and torque after preprocessing, and the row filter that regressor and torque share."""
+"""Motion and torque after preprocessing, and the row filters that regressor and torque share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.signal import butter, lfilter, sosfiltfilt
 
-from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, readonly
-from robotid_sim.errors import LogError, OptionError
+from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, freeze
+from robotid_sim.errors import LogError, OptionError, ShapeError
 
 FEWEST_ROWS = 10
 """Fewest rows of a fit."""
@@ -99,12 +99,8 @@ class Motion:
     """Period [s], if the motion repeats."""
 
     def __post_init__(self) -> None:
-        t = readonly(self.t, shape=(None,), name="t")
-        object.__setattr__(self, "t", t)
-        for name in ("q", "dq", "ddq", "tau"):
-            shape = (t.size, len(self.joint_names))
-            value = readonly(getattr(self, name), shape=shape, name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (None,), "t")
+        freeze(self, (self.t.size, len(self.joint_names)), "q", "dq", "ddq", "tau")
         if self.mask is not None and self.row_filter is not None:
             raise OptionError("a row filter needs all samples; give a mask or a filter, not both")
 
@@ -119,3 +115,65 @@ class Motion:
         if self.row_filter is not None:
             return self.t[self.row_filter.used][self.row_filter.rows]
         return self.t if self.mask is None else self.t[self.mask]
+
+
+LEAST_SHARE = 0.05
+"""Rows that see a smaller share of open samples than this fade out instead of being scaled up."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GatedRowFilter(RowFilter):
+    r"""Row filter that leaves samples out, each joint for itself.
+
+    With the low-pass F and the gate :math:`g \in \{0, 1\}` of a joint it returns
+
+    .. math:: F(g x) / \sqrt{F g}
+
+    of torque and of every column of the regressor: the applicability function of normalized
+    convolution [1]_. Both sides pass the same linear map, so ``tau = W beta`` stays exact however
+    many samples are shut, and no sample has to be invented. Division by the root of the open share,
+    where [1]_ divides by the share itself, leaves white noise with the same variance in every row,
+    which is what least squares wants.
+
+    References
+    ----------
+    .. [1] Knutsson, Westin (1993), "Normalized and differential convolution", IEEE Conf. Computer
+       Vision and Pattern Recognition, 515-523, doi:10.1109/CVPR.1993.341081.
+    """
+
+    gate: Bool2D | None = None
+    """Samples in `used` that count, shape (stop - first, n)."""
+
+    def __post_init__(self) -> None:
+        # A slotted dataclass is another class than the one its body sees: no bare super().
+        RowFilter.__post_init__(self)
+        if self.gate is None or len(self.gate) != self.stop - self.first:
+            raise ShapeError(f"the gate of a row filter needs {self.stop - self.first} samples")
+
+    def apply(self, x: Float) -> Float:
+        """Return the rows of a signal cut to `used`, shut samples left out; see `RowFilter`."""
+        assert self.gate is not None
+        gate = self.gate.reshape(self.gate.shape + (1,) * (x.ndim - 2))
+        share = RowFilter.apply(self, gate.astype(float))
+        rows = RowFilter.apply(self, np.where(gate, x, 0.0))
+        return np.asarray(rows / np.sqrt(np.maximum(share, LEAST_SHARE)))
+
+
+def ungated(row_filter: RowFilter) -> RowFilter:
+    """Return a row filter without its gate."""
+    options = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
+    return RowFilter(**options)
+
+
+def gated(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
+    """Return a row filter with a gate for all samples of a log, shape (N, n), added to its own.
+
+    A gate that shuts nothing leaves the filter as it is.
+    """
+    cut = gate[row_filter.used]
+    if cut.all():
+        return row_filter
+    if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
+        cut = cut & row_filter.gate
+    options = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
+    return GatedRowFilter(**options, gate=cut)

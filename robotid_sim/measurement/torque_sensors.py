@@ -6,19 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from robotid_sim.measurement.interpolation import between_samples
+from robotid_sim.arrays import Float1D
+from robotid_sim.measurement.harmonics import HarmonicSensor
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import (
     PerJoint,
-    Phases,
     Sensor,
     applied,
-    check_harmonics,
-    harmonics,
+    between_samples,
     keep_numbers,
     per_joint,
-    phases,
-    shaft_angle,
     torque_rms,
 )
 
@@ -40,9 +37,7 @@ class TorqueNoise(Sensor):
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add noise to `tau_meas`."""
-        rms = torque_rms(log)
-        std = per_joint(self, "relative", log) * rms + per_joint(self, "absolute", log)
-        noise = std * rng.standard_normal(log.q.shape)
+        noise = _of_torque(self, log) * rng.standard_normal(log.q.shape)
         return applied(self, log, tau_meas=log.tau_meas + noise)
 
 
@@ -73,8 +68,8 @@ class TorqueOffset(Sensor):
         return replace(self, offset=drawn["offset"], relative=0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TorqueRipple(Sensor):
+@dataclass(frozen=True, kw_only=True)
+class TorqueRipple(HarmonicSensor):
     r"""Torque errors that repeat with every revolution of the motor.
 
     .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
@@ -93,34 +88,18 @@ class TorqueRipple(Sensor):
     """Amplitude A over the RMS torque of the joint."""
     absolute: PerJoint = 0.0
     """Amplitude added to that [N m]."""
-    orders: tuple[float, ...] = (1.0, 2.0)
-    """Periods k per revolution of the motor."""
-    shares: tuple[float, ...] = (1.0, 0.5)
-    """Amplitude of each order over A."""
     gear: PerJoint = 100.0
     """Revolutions G of the motor per revolution of the joint, or of the screw."""
-    lead: PerJoint = 0.01
-    """Travel of a prismatic joint per revolution of its screw [m]."""
-    phase: Phases | None = None
-    """Phases [rad], a list per order with one per joint; by default they are drawn."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "relative", "absolute", "orders", "shares")
-        keep_numbers(self, "gear", "lead", positive=True)
-        check_harmonics(self.orders, self.shares, self)
+        super().__post_init__()
+        keep_numbers(self, "relative", "absolute")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the ripple to `tau_meas`."""
-        phase = phases(self.phase, self.orders, log, rng)
-        angle = shaft_angle(log, per_joint(self, "gear", log), per_joint(self, "lead", log))
-        relative, absolute = (per_joint(self, name, log) for name in ("relative", "absolute"))
-        size = relative * torque_rms(log) + absolute
-        ripple = size * harmonics(angle, self.orders, self.shares, phase)
+        error, phase = self.harmonics(log, rng)
+        ripple = _of_torque(self, log) * error
         return applied(self, log, {"phase": phase}, tau_meas=log.tau_meas + ripple)
-
-    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
-        """Hold the phases; see `Sensor`."""
-        return replace(self, phase=drawn["phase"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,3 +193,9 @@ class TorqueDelay(Sensor):
         late = whole if abs(late - whole) < 1e-9 else late  # rounding of the mean step
         position = np.arange(log.t.size) - late
         return applied(self, log, tau_meas=between_samples(log.tau_meas, position))
+
+
+def _of_torque(sensor: Sensor, log: Log) -> Float1D:
+    """Return the options `relative`, times the RMS torque, plus `absolute` [N m], shape (n,)."""
+    rms = torque_rms(log)
+    return per_joint(sensor, "relative", log) * rms + per_joint(sensor, "absolute", log)

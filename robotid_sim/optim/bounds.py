@@ -1,14 +1,13 @@
 """The box that is searched, and what happens to points that leave it."""
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.optim import checks
 
 WallRule = Literal["clip", "reflect", "absorb", "none"]
 """What happens to a point outside the box, coordinate by coordinate.
@@ -51,11 +50,9 @@ class Box:
             raise OptionError(f"coordinate {k}: the bounds [{lower[k]}, {upper[k]}] are inverted")
         with np.errstate(over="ignore"):
             width = upper - lower
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
-        object.__setattr__(
-            self, "width", readonly(width, shape=(None,), name="the width of the box")
-        )
+        span = readonly(width, shape=(None,), name="the width of the box")
+        for name, value in (("lower", lower), ("upper", upper), ("width", span)):
+            object.__setattr__(self, name, value)
         if self.first is not None:
             first = readonly(self.first, shape=(None, lower.size), name="the first points")
             if ((first < lower) | (first > upper)).any():
@@ -70,37 +67,14 @@ class Box:
     def scatter(self, count: int, region: float, rng: np.random.Generator) -> Float2D:
         """Return uniform points of the middle part of the box, shape (count, d).
 
-        The first of them are replaced by the points that are known before the search.
-
-        Parameters
-        ----------
-        count : int
-            Number of points.
-        region : float
-            Share of the width of every side that they are drawn from, about its middle.
-        rng : numpy.random.Generator
-            Source of randomness.
+        The first of them are replaced by the points that are known before the search. They
+        are drawn from the share `region` of the width of every side, about its middle.
         """
         share = 0.5 + region * (rng.random((count, self.dim)) - 0.5)
         points = put_inside(self.lower + share * self.width, self, "clip")  # against rounding
         if self.first is not None:
             points[: len(self.first)] = self.first[:count]
         return points
-
-
-def check_region(region: float) -> None:
-    """Refuse an initial region that is no share of the box."""
-    checks.between("region", region, 1e-12, 1.0)
-
-
-def check_bounds(bounds: str) -> None:
-    """Refuse an unknown name of `WallRule`."""
-    checks.one_of("bounds", bounds, get_args(WallRule))
-
-
-def check_walls(bounds: str) -> None:
-    """Refuse an unknown name of `Walls`."""
-    checks.one_of("bounds", bounds, get_args(Walls))
 
 
 def keep_inside(X: Float2D, V: Float2D, box: Box, bounds: str) -> None:

@@ -1,20 +1,20 @@
-"""Beetle swarm: particles that feel the slope with two whiskers."""
+"""Beetle swarms: particles that feel the slope with two whiskers."""
 
 from dataclasses import dataclass
+from math import exp, log
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import WallRule, put_inside
-from robotid_sim.optim.forms import EquationForm, check_form
-from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.optimizer import EquationForm
 from robotid_sim.optim.stability import RandomMap, swarm_map
-from robotid_sim.optim.swarm import Swarm, check_swarm
+from robotid_sim.optim.swarm import Swarm, VelocitySwarm
 
 
 @dataclass(kw_only=True, eq=False)
-class BeetleSwarm(Optimizer):
+class BeetleSwarm(VelocitySwarm):
     r"""Beetle swarm: particles that feel the slope with two whiskers (BSO).
 
     .. math::
@@ -56,78 +56,185 @@ class BeetleSwarm(Optimizer):
     """Length of the beetle's own step, delta, in velocities; whiskers are half of it apart."""
     form: EquationForm = "corrected"
     """How equation (12) is read."""
-    velocity_limit: float = 0.2
-    """Largest velocity, share of the box per iteration; not in the paper."""
-    bounds: WallRule = "absorb"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the beetles start in; the paper's is small."""
 
     def __post_init__(self) -> None:
-        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
-        check_beetles(self.mix, self.step, self.form)
+        super().__post_init__()
+        checks.between("mix", self.mix, 0.0, 1.0)
+        checks.positive("step", self.step)
+        checks.one_of("form", self.form, EquationForm)
+
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, c1 and c2."""
+        del progress
+        return self.w, self.c1, self.c2
 
     def linear_map(self, progress: float) -> RandomMap:
-        """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
-        del progress
-        return beetle_map(self.w, self.c1, self.c2, self.mix, self.step)
+        """Return the update of one coordinate; the sign of the beetle's step counts as random."""
+        sway = (1.0 - self.mix) * self.step
+        return swarm_map(*self.coefficients(progress), gain=self.mix, sway=sway)
 
     def _first(self) -> Float2D:
-        x = self.box.scatter(self.population, self.region, self.rng)
-        self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
-        return with_whiskers(self._swarm, self.step)
+        super()._first()
+        return self._with_whiskers()
 
     def _next(self, f: Float1D) -> Float2D:
+        self._move(self._own_steps(f))
+        return self._with_whiskers()
+
+    def _move(self, steps: Float2D) -> None:
+        """Move by the swarm's velocity and the beetles' steps xi."""
         swarm = self._swarm
-        steps = own_steps(swarm, f, self.step, self.form)
         swarm.accelerate(self.w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # eq. (11)
         swarm.move(self.mix * swarm.v + (1.0 - self.mix) * steps)  # [1] eq. (10)
-        return with_whiskers(swarm, self.step)
+
+    def _with_whiskers(self) -> Float2D:
+        """Return positions, left and right whiskers of all beetles, shape (3 m, d).
+
+        Beetles that rest, at the start, have no whiskers: positions only, shape (m, d).
+        """
+        swarm = self._swarm
+        if not swarm.v.any():
+            return swarm.x
+        reach = swarm.v * (self.step / 4.0)  # d0 / 2
+        X = np.concatenate([swarm.x, swarm.x + reach, swarm.x - reach])  # [1] eq. (13)
+        return put_inside(X, swarm.box, swarm.bounds)
+
+    def _own_steps(self, f: Float1D) -> Float2D:
+        """Remember the costs f, (3 m,) or (m,); return the steps xi that the whiskers lead to."""
+        swarm = self._swarm
+        here, *whiskers = f.reshape(-1, len(swarm.x))
+        swarm.remember(here)
+        if not whiskers:
+            return np.zeros_like(swarm.x)
+        left, right = whiskers
+        worse_left = (left > right).astype(float) - (left < right)  # infinity does not harm it
+        forward = -self.step if self.form == "corrected" else self.step
+        return forward * worse_left[:, None] * swarm.v  # [1] eq. (12)
 
 
-def check_beetles(mix: float, step: float, form: str) -> None:
-    """Refuse hyper-parameters that no beetle can have."""
-    checks.between("mix", mix, 0.0, 1.0)
-    checks.positive("step", step)
-    check_form(form)
+@dataclass(kw_only=True, eq=False)
+class AnnealedBeetleSwarm(BeetleSwarm):
+    r"""Beetle swarm with a shrinking population and an annealed leader (SEDSABSO).
 
+    The beetles fly as in `BeetleSwarm`. After every move the best point g of
+    all is disturbed q times in a row, and a disturbed point is accepted with the probability of
+    Metropolis,
 
-def beetle_map(w: float, c1: float, c2: float, mix: float, step: float) -> RandomMap:
-    """Return the update of one coordinate; the sign of the own step is taken as random."""
-    return swarm_map(w, c1, c2, gain=mix, sway=(1.0 - mix) * step)
+    .. math:: g' = g + s\, (2 r - 1) \circ (u - l), \qquad
+        P = \min\{1, e^{-(f' - f)/T}\}, \qquad T \leftarrow \kappa\, T, \tag{14}
 
+    with r uniform in [0, 1] for every coordinate of the box [l, u]. A better one replaces g.
+    The number of beetles falls exponentially with the iteration t of :math:`t_\text{max}`,
 
-def with_whiskers(swarm: Swarm, step: float) -> Float2D:
-    """Return positions, left and right whiskers of all beetles, shape (3 m, d).
+    .. math:: N_t = \operatorname{round}(N_\text{start}\, e^{\alpha}), \qquad
+        \alpha = \ln f_\text{max} - t\,
+            \frac{\ln f_\text{max} - \ln f_\text{min}}{t_\text{max}}, \tag{15, 16}
 
-    Beetles that rest, at the start, have no whiskers: positions only, shape (m, d).
-    """
-    if not swarm.v.any():
-        return swarm.x
-    reach = swarm.v * (step / 4.0)  # d0 / 2
-    X = np.concatenate([swarm.x, swarm.x + reach, swarm.x - reach])  # [1] eq. (13)
-    return put_inside(X, swarm.box, swarm.bounds)
+    the beetles with the worst memories first; :math:`t_\text{max}` is what the budget pays for.
 
+    Three equations are misprinted [1]_. Equation (12), see `BeetleSwarm`. Equation (14) prints
+    :math:`g' = g (1 + r)` with one r, which only inflates, never moves a coordinate that is zero,
+    and depends on the origin. Equation (16) prints the opposite sign, with which the population
+    grows from 100 to 300 where the paper describes and plots its fall from 81 to 27. The
+    ``literal`` form does all three as printed; beetles that are born start anywhere, at rest.
 
-def own_steps(swarm: Swarm, f: Float1D, step: float, form: EquationForm) -> Float2D:
-    """Let the beetles remember; return the steps xi that their whiskers lead them to.
+    At the printed initial temperature every disturbed point is accepted until T has fallen to the
+    differences of the cost, about half the run for costs near one. w, c1 and c2 default to values
+    inside the order-2 stability region; see `robotid_sim.optim.settings` for the published ones.
 
-    Parameters
+    References
     ----------
-    swarm : Swarm
-        The beetles, where `with_whiskers` found them.
-    f : ndarray, shape (3 m,) or (m,)
-        Costs of the points of `with_whiskers`.
-    step : float
-        Length of the steps, in velocities.
-    form : str
-        How eq. (12) is read.
+    .. [1] Kou, Guo, Ren (2022), "A new method for identifying kinetic parameters of industrial
+       robots", Actuators 11(1), 2, doi:10.3390/act11010002, eq. (10)-(16).
     """
-    here, *whiskers = f.reshape(-1, len(swarm.x))
-    swarm.remember(here)
-    if not whiskers:
-        return np.zeros_like(swarm.x)
-    left, right = whiskers
-    worse_left = (left > right).astype(float) - (left < right)  # a sign that infinity does not harm
-    forward = -step if form == "corrected" else step
-    return forward * worse_left[:, None] * swarm.v  # [1] eq. (12)
+
+    population: int = 90
+    """Number of beetles that the schedule is relative to, N_start."""
+    f_max: float = 0.9
+    """Share of it at the start."""
+    f_min: float = 0.3
+    """Share of it at the end of the budget."""
+    disturbances: int = 3
+    """Disturbances of the best point per iteration, q."""
+    disturbance: float = 0.05
+    """Largest disturbance, s, as a share of the box; not in the literal form."""
+    temperature: float = 1e4
+    """Initial temperature, in units of the cost."""
+    cooling: float = 0.93
+    """Factor of the temperature from one iteration to the next, kappa."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.between("f_max", self.f_max, 1.0 / self.population, 1.0)
+        checks.between("f_min", self.f_min, 1.0 / self.population, self.f_max)
+        checks.whole("disturbances", self.disturbances, 0)
+        checks.positive("disturbance", self.disturbance)
+        checks.positive("temperature", self.temperature)
+        checks.between("cooling", self.cooling, 0.0, 1.0)
+
+    def population_at(self, share: float) -> int:
+        """Return the number of beetles after a share of the iterations, eq. (15)-(16)."""
+        alpha = log(self.f_max) - share * log(self.f_max / self.f_min)
+        return round(self.population * exp(alpha if self.form == "corrected" else -alpha))
+
+    def population_sizes(self, iterations: int) -> Int1D:
+        """Return the number of beetles in every iteration t = 1, 2, ..., shape (iterations,)."""
+        return np.array([self.population_at(t / iterations) for t in range(1, iterations + 1)])
+
+    def iterations(self, max_evals: int) -> int:
+        """Return how many iterations a budget pays for, at least 1."""
+        mean = np.mean(self.population_sizes(1000))
+        return max(1, round(max_evals / (3.0 * mean + self.disturbances)))
+
+    def _first(self) -> Float2D:
+        self._iterations, self._iteration = self.iterations(self.max_evals), 1
+        x = self.box.scatter(self.population_at(1.0 / self._iterations), self.region, self.rng)
+        self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
+        self._disturbed, self._T = 0, self.temperature
+        return self._with_whiskers()
+
+    def _next(self, f: Float1D) -> Float2D:
+        if self._disturbed == 0:
+            self._own = self._own_steps(f)
+            self._current = (self._swarm.leader_x, self._swarm.leader_f)
+        else:
+            self._judge(float(f[0]))
+        if self._disturbed < self.disturbances:
+            self._disturbed += 1
+            self._candidate = self._disturb(self._current[0])
+            return self._candidate[None, :]
+        self._disturbed = 0
+        self._T *= self.cooling
+        self._iterate()
+        return self._with_whiskers()
+
+    def _disturb(self, g: Float1D) -> Float1D:
+        """Return a point about g, eq. (14)."""
+        if self.form == "literal":
+            moved = g * (1.0 + self.rng.random())
+        else:
+            shift = 2.0 * self.rng.random(g.size) - 1.0
+            moved = g + self.disturbance * shift * self.box.width
+        put_inside(moved[None, :], self.box, self.bounds)
+        return moved
+
+    def _judge(self, f: float) -> None:
+        """Accept or refuse the candidate of cost f; lead by it if it is the best of all."""
+        swarm, candidate = self._swarm, self._candidate
+        if f < swarm.leader_f:
+            swarm.leader_x, swarm.leader_f = candidate, f
+        rise = f - self._current[1] if np.isfinite(f) else np.inf
+        # The comparison with 1 minus a random number keeps the logarithm finite.
+        if rise <= 0.0 or rise < -self._T * log(1.0 - self.rng.random()):
+            self._current = (candidate, f)
+
+    def _iterate(self) -> None:
+        """Move the beetles, then let the worst of them go, or new ones come."""
+        swarm = self._swarm
+        self._move(self._own)
+        self._iteration += 1
+        count = self.population_at(min(1.0, self._iteration / self._iterations))
+        if count < len(swarm.x):
+            swarm.keep(np.sort(np.argsort(swarm.best_f, kind="stable")[:count]))
+        elif count > len(swarm.x):
+            swarm.add(self.box.scatter(count - len(swarm.x), self.region, self.rng))

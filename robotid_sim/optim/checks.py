@@ -1,6 +1,7 @@
 """Checks of hyper-parameters: one line that says what was given and what may be."""
 
 import operator
+from typing import Any, get_args
 
 from robotid_sim.errors import OptionError
 
@@ -27,7 +28,7 @@ def between(name: str, value: float, low: float, high: float) -> None:
         raise OptionError(f"{name} is {value}; give a number from {low:g} to {high:g}")
 
 
-def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is not among the choices."""
-    if value not in choices:
-        raise OptionError(f"{name} is '{value}'; known: {', '.join(choices)}")
+def one_of(name: str, value: str, choices: Any) -> None:
+    """Refuse a value that is not among the choices of a Literal."""
+    if value not in get_args(choices):
+        raise OptionError(f"unknown {name} '{value}'; known: {', '.join(get_args(choices))}")

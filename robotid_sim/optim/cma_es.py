@@ -9,7 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box, Walls, check_region, check_walls, put_inside
+from robotid_sim.optim.bounds import Box, Walls, put_inside
 from robotid_sim.optim.optimizer import Optimizer
 
 FLAT = 1e-13
@@ -53,8 +53,8 @@ class CmaEs(Optimizer):
             checks.whole("population", self.population, 2)
         checks.positive("sigma", self.sigma)
         checks.between("growth", self.growth, 1.0, 10.0)
-        check_walls(self.bounds)
-        check_region(self.region)
+        checks.one_of("bounds", self.bounds, Walls)
+        checks.between("region", self.region, 1e-12, 1.0)
 
     def _first(self) -> Float2D:
         size = self.population or 4 + math.floor(3.0 * math.log(self.box.dim))

@@ -7,16 +7,14 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import WallRule, put_inside
-from robotid_sim.optim.forms import EquationForm, check_form
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
+from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.optimizer import EquationForm, linear
 from robotid_sim.optim.stability import RandomMap, pid_map
-from robotid_sim.optim.swarm import Swarm, check_swarm
+from robotid_sim.optim.swarm import VelocitySwarm
 
 
 @dataclass(kw_only=True, eq=False)
-class PidSwarm(Optimizer):
+class PidSwarm(VelocitySwarm):
     r"""Particle swarm with a PID controller and elitist learning (ELPIDSO).
 
     .. math::
@@ -87,33 +85,26 @@ class PidSwarm(Optimizer):
     """Standard deviation of the mutation at the end of the budget, share of the box."""
     form: EquationForm = "corrected"
     """How Algorithm 1 is read."""
-    velocity_limit: float = 0.2
-    """Largest velocity, share of the box per iteration."""
-    bounds: WallRule = "absorb"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the particles start in."""
 
     def __post_init__(self) -> None:
-        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
-        check_form(self.form)
+        super().__post_init__()
+        checks.one_of("form", self.form, EquationForm)
         checks.positive("windup", self.windup)
         checks.whole("patience", self.patience, 1)
 
     def linear_map(self, progress: float) -> RandomMap:
         """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
         rest = 1.0 - progress
-        return pid_map(*self._pulls(progress), self.kp, self.ki * rest, self.kd * rest)
+        return pid_map(*self.coefficients(progress), self.kp, self.ki * rest, self.kd * rest)
 
-    def _pulls(self, progress: float) -> tuple[float, float, float]:
-        """Return inertia, eq. (25), c1 and c2."""
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, [1] eq. (25), c1 and c2."""
         w = 1.0 / (1.0 + 1.5 * exp(-2.6 * (1.0 - progress)))
         c1 = linear(self.c1_start, self.c1_end, progress)
         return w, c1, linear(self.c2_start, self.c2_end, progress)
 
     def _first(self) -> Float2D:
-        x = self.box.scatter(self.population, self.region, self.rng)
-        self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
+        x = super()._first()
         self._sum, self._last = np.zeros_like(x), np.zeros_like(x)
         self._waited = np.zeros(self.population, dtype=int)
         self._teacher = np.tile(np.arange(self.population)[:, None], (1, self.box.dim))
@@ -167,7 +158,7 @@ class PidSwarm(Optimizer):
         exemplar = np.take_along_axis(swarm.best_x, self._teacher, axis=0)
         if self.form == "literal":
             swarm.best_x = exemplar  # [1] Algorithm 1, line 26
-        w, c1, c2 = self._pulls(self.progress)
+        w, c1, c2 = self.coefficients(self.progress)
         pull = swarm.pulls(c1, c2, self.rng, exemplar)
         most = self.windup * self.box.width
         self._sum = np.clip(self._sum + pull, -most, most)

@@ -1,23 +1,19 @@
 """The registry of optimizers; what its names mean is the business of one file each."""
 
-from robotid_sim.optim.bso import BeetleSwarm
+from robotid_sim.optim.bso import AnnealedBeetleSwarm, BeetleSwarm
 from robotid_sim.optim.cma_es import CmaEs
-from robotid_sim.optim.constriction_pso import ConstrictionSwarm
-from robotid_sim.optim.de import DifferentialEvolution
 from robotid_sim.optim.elpidso import PidSwarm
-from robotid_sim.optim.ga import GeneticAlgorithm
-from robotid_sim.optim.goa import Grasshopper
-from robotid_sim.optim.gwo import GreyWolf
-from robotid_sim.optim.ldw_pso import LinearInertiaSwarm
+from robotid_sim.optim.evolution import DifferentialEvolution, GeneticAlgorithm, SimulatedAnnealing
+from robotid_sim.optim.mirjalili import Grasshopper, GreyWolf, WhaleOptimization
 from robotid_sim.optim.mupso import MutatingSwarm
 from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.pso import ParticleSwarm
-from robotid_sim.optim.qpso_delta import DeltaWellSwarm
-from robotid_sim.optim.qpso_qubit import QubitSwarm
-from robotid_sim.optim.rwpso import RandomWeightSwarm
-from robotid_sim.optim.sedsabso import AnnealedBeetleSwarm
-from robotid_sim.optim.simulated_annealing import SimulatedAnnealing
-from robotid_sim.optim.woa import WhaleOptimization
+from robotid_sim.optim.pso import (
+    ConstrictionSwarm,
+    LinearInertiaSwarm,
+    ParticleSwarm,
+    RandomWeightSwarm,
+)
+from robotid_sim.optim.qpso import DeltaWellSwarm, QubitSwarm
 from robotid_sim.registry import Registry
 
 OPTIMIZERS: Registry[Optimizer] = Registry(

@@ -7,16 +7,12 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import WallRule
-from robotid_sim.optim.forms import EquationForm, check_form
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import geometric
-from robotid_sim.optim.stability import RandomMap, swarm_map
-from robotid_sim.optim.swarm import Swarm, check_swarm
+from robotid_sim.optim.optimizer import EquationForm, geometric
+from robotid_sim.optim.swarm import VelocitySwarm
 
 
 @dataclass(kw_only=True, eq=False)
-class MutatingSwarm(Optimizer):
+class MutatingSwarm(VelocitySwarm):
     r"""Particle swarm that starts afresh when it stagnates (MuPSO).
 
     The usual update, eq. (1)-(2) of [1]_, with two geometric schedules, eq. (3)-(4),
@@ -74,46 +70,30 @@ class MutatingSwarm(Optimizer):
     """Abandonment limit Q, in iterations."""
     form: EquationForm = "corrected"
     """How equations (6) and (7) are read."""
-    velocity_limit: float = 0.2
-    """Largest velocity, share of the box per iteration; not in the paper, needed for w > 1."""
-    bounds: WallRule = "absorb"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the particles start in."""
 
     def __post_init__(self) -> None:
-        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
-        check_form(self.form)
+        super().__post_init__()
+        checks.one_of("form", self.form, EquationForm)
         for name in ("w_start", "w_end", "c2_start", "c2_end", "threshold"):
             checks.positive(name, getattr(self, name))
         checks.whole("patience", self.patience, 1)
 
-    def linear_map(self, progress: float) -> RandomMap:
-        """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
-        return swarm_map(self._w(progress), self.c1, self._c2(progress))
-
-    def _w(self, progress: float) -> float:
-        return geometric(self.w_start, self.w_end, progress)  # [1] eq. (3)
-
-    def _c2(self, progress: float) -> float:
-        return geometric(self.c2_start, self.c2_end, progress)  # [1] eq. (4)
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, [1] eq. (3), c1, and c2, eq. (4)."""
+        w = geometric(self.w_start, self.w_end, progress)
+        return w, self.c1, geometric(self.c2_start, self.c2_end, progress)
 
     def _first(self) -> Float2D:
         if self.evals == 0:
             self.mutated_at: list[int] = []  # evaluations told at every mutation
-        x = self.box.scatter(self.population, self.region, self.rng)
-        self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
         self._last_f, self._last_fall, self._waited = np.inf, np.inf, 0
-        return x
+        return super()._first()
 
     def _next(self, f: Float1D) -> Float2D:
-        swarm = self._swarm
-        swarm.remember(f)
-        if self._stagnates(swarm.leader_f):
+        if self._stagnates(min(self._swarm.leader_f, float(f.min()))):
             self.mutated_at.append(self.evals)
             return self._first()  # [1] eq. (8)
-        pulls = swarm.pulls(self.c1, self._c2(self.progress), self.rng)
-        return swarm.fly(self._w(self.progress) * swarm.v + pulls)
+        return super()._next(f)
 
     def _stagnates(self, f: float) -> bool:
         """Return whether the swarm is to be drawn anew, from its best cost."""

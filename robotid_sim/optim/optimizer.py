@@ -1,7 +1,8 @@
 """What an optimizer is."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +10,10 @@ from numpy.typing import ArrayLike
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import CallOrderError, OptionError, ShapeError
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box
+from robotid_sim.optim.bounds import Box, Walls
+
+EquationForm = Literal["corrected", "literal"]
+"""``literal`` is what a paper misprints, ``corrected`` what it must mean; docstrings say why."""
 
 
 class Optimizer(ABC):
@@ -97,12 +101,7 @@ class Optimizer(ABC):
     def tell(self, X: ArrayLike, f: ArrayLike) -> None:
         """Learn the costs of the points asked last.
 
-        Parameters
-        ----------
-        X : array_like, shape (m, d)
-            The points, as `ask` returned them.
-        f : array_like, shape (m,)
-            Their costs.
+        The points X, shape (m, d), are as `ask` returned them; the costs f have shape (m,).
 
         Raises
         ------
@@ -131,6 +130,36 @@ class Optimizer(ABC):
     @abstractmethod
     def _next(self, f: Float1D) -> Float2D:
         """Learn the costs of the last points, infinite or not; return the next points."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Population(Optimizer):
+    """A method whose members have positions and no velocities."""
+
+    smallest: ClassVar[int] = 2
+    """Smallest number of members."""
+
+    population: int = 30
+    """Number of members."""
+    bounds: Walls = "clip"
+    """What happens at the walls of the box."""
+    region: float = 1.0
+    """Share of the box, about its center, that the members start in."""
+
+    def __post_init__(self) -> None:
+        checks.whole("population", self.population, self.smallest)
+        checks.one_of("bounds", self.bounds, Walls)
+        checks.between("region", self.region, 1e-12, 1.0)
+
+
+def linear(start: float, end: float, progress: float) -> float:
+    """Return the value on the line from start to end after a share `progress` of the budget."""
+    return start + (end - start) * progress
+
+
+def geometric(start: float, end: float, progress: float) -> float:
+    """Return the value on the geometric sequence from start to end; both are positive."""
+    return float(start * (end / start) ** progress)
 
 
 def finite_costs(values: ArrayLike, count: int) -> Float1D:

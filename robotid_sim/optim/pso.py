@@ -1,16 +1,18 @@
-"""Particle swarm with constant inertia."""
+"""Particle swarms that differ by their inertia: constant, falling, constricted, random."""
 
 from dataclasses import dataclass
+from math import sqrt
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.optim.bounds import WallRule
-from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.errors import OptionError
+from robotid_sim.optim import checks
+from robotid_sim.optim.optimizer import EquationForm, linear
 from robotid_sim.optim.stability import RandomMap, swarm_map
-from robotid_sim.optim.swarm import Swarm, check_swarm
+from robotid_sim.optim.swarm import VelocitySwarm
 
 
 @dataclass(kw_only=True, eq=False)
-class ParticleSwarm(Optimizer):
+class ParticleSwarm(VelocitySwarm):
     r"""Particle swarm with constant inertia.
 
     .. math::
@@ -33,8 +35,6 @@ class ParticleSwarm(Optimizer):
        doi:10.1109/4235.985692.
     """
 
-    population: int = 30
-    """Number of particles."""
     w: float = 0.7298
     """Inertia weight."""
     c1: float = 1.49618
@@ -43,25 +43,168 @@ class ParticleSwarm(Optimizer):
     """Largest pull to the best point of all."""
     velocity_limit: float = 0.5
     """Largest velocity, share of the box per iteration."""
-    bounds: WallRule = "absorb"
-    """What happens at the walls of the box."""
-    region: float = 1.0
-    """Share of the box, about its center, that the particles start in."""
+
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, c1 and c2."""
+        del progress
+        return self.w, self.c1, self.c2
+
+
+@dataclass(kw_only=True, eq=False)
+class LinearInertiaSwarm(VelocitySwarm):
+    r"""Particle swarm whose inertia decreases linearly (LDW-PSO, also called SPSO).
+
+    .. math::
+
+        w &= w_\text{start} - (w_\text{start} - w_\text{end})\, t / t_\text{max} \\
+        v &\leftarrow w\, v + c_1 r_1 (p - x) + c_2 r_2 (g - x), \qquad x \leftarrow x + v
+
+    with the share of the budget for :math:`t / t_\text{max}`. Early the swarm is outside the
+    order-2 stability region and explores, held by the velocity limit; with the defaults it enters
+    the region after 80 % of the run and ends close to its edge.
+
+    References
+    ----------
+    .. [1] Shi, Eberhart (1999), "Empirical study of particle swarm optimization", Congress on
+       Evolutionary Computation, doi:10.1109/CEC.1999.785511.
+    """
+
+    population: int = 40
+    """Number of particles."""
+    w_start: float = 0.9
+    """Inertia weight at the start."""
+    w_end: float = 0.4
+    """Inertia weight at the end of the budget."""
+    c1: float = 2.0
+    """Largest pull to the particle's own best point."""
+    c2: float = 2.0
+    """Largest pull to the best point of all."""
+
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, c1 and c2."""
+        return linear(self.w_start, self.w_end, progress), self.c1, self.c2
+
+
+@dataclass(kw_only=True, eq=False)
+class ConstrictionSwarm(VelocitySwarm):
+    r"""Particle swarm with the constriction factor of Clerc and Kennedy.
+
+    .. math::
+
+        v &\leftarrow \chi \big( v + c_1 r_1 (p - x) + c_2 r_2 (g - x) \big), \qquad
+            x \leftarrow x + v \\
+        \chi &= \frac{2 \kappa}{\left| 2 - c - \sqrt{c^2 - 4 c} \right|}, \qquad c = c_1 + c_2 > 4
+
+    The factor makes the deterministic particle converge for every such c [1]_. The random one is
+    stable of order 2 for c above 4.07.
+
+    References
+    ----------
+    .. [1] Clerc, Kennedy (2002), "The particle swarm - explosion, stability, and convergence in a
+       multidimensional complex space", IEEE Trans. Evolutionary Computation,
+       doi:10.1109/4235.985692.
+    .. [2] Eberhart, Shi (2000), "Comparing inertia weights and constriction factors in particle
+       swarm optimization", Congress on Evolutionary Computation, doi:10.1109/CEC.2000.870279.
+    """
+
+    c1: float = 2.05
+    """Largest pull to the particle's own best point, before constriction."""
+    c2: float = 2.05
+    """Largest pull to the best point of all, before constriction."""
+    kappa: float = 1.0
+    """Speed of convergence, from 0 to 1; 1 is the slowest."""
+    velocity_limit: float = 0.5
+    """Largest velocity, share of the box per iteration; [2]_ recommends half the box."""
 
     def __post_init__(self) -> None:
-        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
+        super().__post_init__()
+        checks.between("kappa", self.kappa, 1e-6, 1.0)
+        if not self.c1 + self.c2 > 4.0:
+            raise OptionError(f"c1 + c2 is {self.c1 + self.c2}; constriction needs more than 4")
 
-    def linear_map(self, progress: float) -> RandomMap:
-        """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
+    @property
+    def chi(self) -> float:
+        """The constriction factor."""
+        c = self.c1 + self.c2
+        return 2.0 * self.kappa / abs(2.0 - c - sqrt(c**2 - 4.0 * c))
+
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, c1 and c2."""
         del progress
-        return swarm_map(self.w, self.c1, self.c2)
-
-    def _first(self) -> Float2D:
-        x = self.box.scatter(self.population, self.region, self.rng)
-        self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
-        return x
+        return self.chi, self.chi * self.c1, self.chi * self.c2
 
     def _next(self, f: Float1D) -> Float2D:
         swarm = self._swarm
         swarm.remember(f)
-        return swarm.fly(self.w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))
+        return swarm.fly(self.chi * (swarm.v + swarm.pulls(self.c1, self.c2, self.rng)))
+
+
+@dataclass(kw_only=True, eq=False)
+class RandomWeightSwarm(VelocitySwarm):
+    r"""Particle swarm with random inertia (RWPSO).
+
+    .. math::
+
+        \mu &= \mu_\text{min} + (\mu_\text{max} - \mu_\text{min})\, \rho, \qquad
+            w = \mu + \sigma\, \nu \\
+        v &\leftarrow w\, v + c_1 r_1 (p - x) + c_2 r_2 (g - x), \qquad x \leftarrow x + v
+
+    with :math:`\rho` uniform in [0, 1] and :math:`\nu` standard normal, both drawn anew for every
+    particle and iteration; eq. (13)-(15) of [1]_.
+
+    Equation (15) prints :math:`\mu_\text{min} + (\mu_\text{max} - \mu_\text{min}) + \rho`: the
+    ``literal`` form. Its inertia lies above 1 most of the time, whatever :math:`\mu_\text{min}`.
+
+    The paper gives c1 = 1.5, c2 = 3 and no :math:`\mu` or :math:`\sigma`. No inertia makes
+    c1 + c2 = 4.5 stable of order 2, so c2 defaults to 1.5, which does; see
+    `robotid_sim.optim.settings` for the published values.
+
+    References
+    ----------
+    .. [1] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
+       robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316.
+    """
+
+    population: int = 50
+    """Number of particles; the paper has 200."""
+    mu_min: float = 0.5
+    """Smallest mean of the inertia weight."""
+    mu_max: float = 0.9
+    """Largest mean of the inertia weight."""
+    sigma: float = 0.2
+    """Standard deviation of the inertia weight about its mean."""
+    c1: float = 1.5
+    """Largest pull to the particle's own best point."""
+    c2: float = 1.5
+    """Largest pull to the best point of all."""
+    form: EquationForm = "corrected"
+    """How equation (15) is read."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of("form", self.form, EquationForm)
+        checks.between("mu_min", self.mu_min, 0.0, self.mu_max)
+        checks.between("sigma", self.sigma, 0.0, 10.0)
+
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return the mean of w, c1 and c2."""
+        del progress
+        return self._lowest() + self._spread() / 2.0, self.c1, self.c2
+
+    def linear_map(self, progress: float) -> RandomMap:
+        """Return the update of one coordinate, of random inertia."""
+        variance = self._spread() ** 2 / 12.0 + self.sigma**2
+        return swarm_map(*self.coefficients(progress), w_variance=variance)
+
+    def _lowest(self) -> float:
+        return self.mu_max if self.form == "literal" else self.mu_min
+
+    def _spread(self) -> float:
+        return 1.0 if self.form == "literal" else self.mu_max - self.mu_min
+
+    def _next(self, f: Float1D) -> Float2D:
+        swarm, each = self._swarm, (self.population, 1)
+        swarm.remember(f)
+        mu = self._lowest() + self._spread() * self.rng.random(each)  # [1] eq. (15)
+        w = mu + self.sigma * self.rng.standard_normal(each)
+        return swarm.fly(w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # [1] eq. (13)-(14)

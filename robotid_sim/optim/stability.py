@@ -120,18 +120,9 @@ def swarm_map(
 ) -> RandomMap:
     """Return the map of position and velocity of the usual particle.
 
-    Parameters
-    ----------
-    w : float
-        Inertia weight, or its mean.
-    c1, c2 : float
-        Largest pull to the own best and to the common best; both are uniform from zero on.
-    w_variance : float
-        Variance of the inertia weight.
-    gain : float
-        Share of the velocity by which the position moves.
-    sway : float
-        Further share of the old velocity, of random sign.
+    The pulls c1 and c2 to both best points are uniform from zero to these; w is the mean of the
+    inertia weight. The position moves by the share `gain` of the velocity, and by the share
+    `sway` of the old one, of random sign.
     """
     return RandomMap(
         constant=np.diag([1.0, 0.0]),

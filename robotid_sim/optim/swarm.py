@@ -8,11 +8,16 @@ References
    Evolutionary Computation, doi:10.1109/CEC.2012.6256112.
 """
 
+from abc import abstractmethod
+from dataclasses import dataclass
+
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box, check_bounds, check_region, keep_inside
+from robotid_sim.optim.bounds import Box, WallRule, keep_inside
+from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.optim.stability import RandomMap, swarm_map
 
 LARGEST_VELOCITY = 1e60
 """Stands for an unlimited velocity, in widths of the box: diverging swarms stay finite numbers."""
@@ -22,17 +27,8 @@ class Swarm:
     """Positions, velocities, the best point of every particle, and the best of all.
 
     Particles start at rest: with random velocities more of them leave the box at once [2]_.
-
-    Parameters
-    ----------
-    box : Box
-        Where they fly.
-    x : ndarray, shape (m, d)
-        First positions; kept.
-    velocity_limit : float
-        Largest velocity, as a share of the box per iteration; infinite for none.
-    bounds : str
-        What happens at the walls, a name of `robotid_sim.optim.bounds.WallRule`.
+    First positions x, shape (m, d), are kept, not copied; the velocity limit is a share of the
+    box per iteration, infinite for none.
 
     Attributes
     ----------
@@ -109,9 +105,40 @@ class Swarm:
         self.best_f = np.concatenate([self.best_f, np.full(len(x), np.inf)])
 
 
-def check_swarm(population: int, velocity_limit: float, bounds: str, region: float) -> None:
-    """Refuse hyper-parameters that no swarm can have."""
-    checks.whole("population", population, 2)
-    checks.positive("velocity_limit", velocity_limit)
-    check_bounds(bounds)
-    check_region(region)
+@dataclass(kw_only=True, eq=False)
+class VelocitySwarm(Optimizer):
+    """A method whose particles have velocities, inertia w and pulls c1 and c2."""
+
+    population: int = 30
+    """Number of particles."""
+    velocity_limit: float = 0.2
+    """Largest velocity, share of the box per iteration; few papers print one."""
+    bounds: WallRule = "absorb"
+    """What happens at the walls of the box."""
+    region: float = 1.0
+    """Share of the box, about its center, that the particles start in."""
+
+    def __post_init__(self) -> None:
+        checks.whole("population", self.population, 2)
+        checks.positive("velocity_limit", self.velocity_limit)
+        checks.one_of("bounds", self.bounds, WallRule)
+        checks.between("region", self.region, 1e-12, 1.0)
+
+    @abstractmethod
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, the mean one if it is random, c1 and c2 after a share of the budget."""
+
+    def linear_map(self, progress: float) -> RandomMap:
+        """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
+        return swarm_map(*self.coefficients(progress))
+
+    def _first(self) -> Float2D:
+        x = self.box.scatter(self.population, self.region, self.rng)
+        self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
+        return x
+
+    def _next(self, f: Float1D) -> Float2D:
+        swarm = self._swarm
+        swarm.remember(f)
+        w, c1, c2 = self.coefficients(self.progress)
+        return swarm.fly(w * swarm.v + swarm.pulls(c1, c2, self.rng))

@@ -8,23 +8,22 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.motion import Motion, gated
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.delay import estimate_delay, without_delay
 from robotid_sim.preprocess.faults import THRESHOLD, find_faults, repaired
 from robotid_sim.preprocess.fourier_fit import FourierFit
-from robotid_sim.preprocess.gate import gated
 from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.periods import Periods, periods_of, repeats
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.registry import INTERNAL
 
 METHODS = ("rts", "fourier-fit")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Adaptive(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adaptive(RowPreprocessor):
     r"""RTS smoother or Fourier fit, with outlier mask and delay compensation where needed.
 
     1. Samples that are lost or far off are found; if there are some, positions are interpolated
@@ -56,8 +55,6 @@ class Adaptive(Preprocessor):
     """Robust standard deviations beyond which a value is an outlier; 0 to look for none."""
     margin: float = 1.0
     """By how much the sum of logarithms must be lower for the Fourier fit."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
     smoother: RtsSmoother = field(default_factory=RtsSmoother)
     """The smoother."""
     series: FourierFit = field(default_factory=FourierFit)

@@ -9,11 +9,10 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion, RowFilter
+from robotid_sim.measurement.motion import Motion, RowFilter, ungated
+from robotid_sim.measurement.sensors import between_samples
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.gate import ungated
 from robotid_sim.preprocess.misfit import RowFit
 
 LONGEST = 0.02
@@ -74,19 +73,12 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
     .. math:: \hat d = \arg\min_d \min_\beta \sum_j \sigma_j^{-2}
         \lVert F \tau_j(t + d) - F W_j(t) \beta \rVert^2
 
-    with the shared low-pass F of the rows; the minimum over beta is a projection, so that only the
-    torque has to be shifted in the search [1]_. Correlation with the torque that the nominal
-    model predicts would not do: an error of its viscous friction looks like a delay of gravity, by
-    several samples. Residuals fix the weights, once at no delay and twice at the one found.
-
-    Parameters
-    ----------
-    log : Log
-        The log, free of outliers.
-    motion : Motion
-        Its motion at the stated torque time, with a row filter.
-    robot : Robot
-        The nominal model; its inertial parameters do not matter.
+    with the shared low-pass F of the rows; the minimum over beta is a projection, so that only
+    the torque has to be shifted in the search [1]_. Correlation with the torque that the
+    nominal model predicts would not do: an error of its viscous friction looks like a delay of
+    gravity, by several samples. Residuals fix the weights, once at no delay and twice at the
+    one found. The log is free of outliers, and the motion is that of its stated torque times,
+    with a row filter. The inertial parameters of the nominal robot do not matter.
 
     References
     ----------

@@ -12,7 +12,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.periods import Periods, periods_of
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
 
 USER = "the preprocessor fourier-fit"
@@ -21,8 +21,8 @@ CONFIDENCE = 0.98
 """Of the test for harmonics; a false one doubles a short series, which does little harm."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FourierFit(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FourierFit(RowPreprocessor):
     r"""Least-squares Fourier series on all periods but the first, its order from the data.
 
     .. math:: q(t) = \sum_{k=-H}^{H} c_k e^{i k \omega t}, \qquad
@@ -54,8 +54,6 @@ class FourierFit(Preprocessor):
     """Highest frequency of a series [Hz]."""
     otherwise: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of logs without a second period."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
         if not self.highest > 0.0 or any(order < 1 for order in self.orders or ()):
@@ -68,17 +66,7 @@ class FourierFit(Preprocessor):
             return replace(self.otherwise, rows=self.rows)(log, robot)
         orders = self.tuned(log, robot).orders
         assert orders is not None
-        q, dq, ddq = _series(log, periods, orders)
-        return Motion(
-            t=log.t + log.torque_time_offset,
-            q=q,
-            dq=dq,
-            ddq=ddq,
-            tau=log.tau_meas,
-            joint_names=log.joint_names,
-            row_filter=self.rows.filter_for(log, dq),
-            period=log.period,
-        )
+        return self.motion_of(log, *_series(log, periods, orders))
 
     def tuned(self, log: Log, robot: Robot) -> Self:
         """Return the fit with its orders fixed to those it chooses for `log`."""
@@ -98,12 +86,8 @@ class FourierFit(Preprocessor):
 def likely_orders(z: Float2D, most: int) -> Int1D:
     """Return the order of a Fourier series for every column of a period; see `FourierFit`.
 
-    Parameters
-    ----------
-    z : ndarray, shape (N, n)
-        Samples of one period.
-    most : int
-        Largest order, at most (N - 1) / 4: what lies above tells the noise.
+    The period z has shape (N, n); `most` is the largest order, at most (N - 1) / 4: what lies
+    above tells the noise.
     """
     samples = len(z)
     power = np.abs(np.fft.rfft(z, axis=0)) ** 2 / samples

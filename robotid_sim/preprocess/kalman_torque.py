@@ -1,32 +1,29 @@
-"""Preprocessors that filter the torque: Kalman filter with model input, five-point cubic."""
+"""Filters of the torque: Kalman filter and smoother with a model input, five-point cubic."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.signal import lfilter
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.optim import checks
 from robotid_sim.preprocess.misfit import RowFit
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.preprocess.torque_filters import (
-    five_point_cubic,
-    kalman_torque,
-    likelihood_gain,
-    rts_torque,
-)
 
 KalmanForm = Literal["compensated", "literal", "smoother"]
 TorquePrediction = Literal["nominal", "identified"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KalmanTorque(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KalmanTorque(RowPreprocessor):
     r"""Kalman filter on torque with the torque of the nominal model as predicted input.
 
     The filter returns :math:`F z + (1 - F) u` with its first-order low-pass F: it pulls the data to
@@ -54,14 +51,10 @@ class KalmanTorque(Preprocessor):
     """Kalman gain of every joint, if not by innovation likelihood."""
     motion: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of the motion behind the regressor."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
-        if self.form not in ("compensated", "literal", "smoother"):
-            raise OptionError(f"unknown form '{self.form}'; known: compensated, literal, smoother")
-        if self.prediction not in ("nominal", "identified"):
-            raise OptionError(f"unknown prediction '{self.prediction}'; known: nominal, identified")
+        checks.one_of("form", self.form, KalmanForm)
+        checks.one_of("prediction", self.prediction, TorquePrediction)
         if any(not 0.0 < gain <= 1.0 for gain in self.gains or ()):
             raise OptionError(f"Kalman gains must lie in (0, 1], got {self.gains}")
 
@@ -108,8 +101,8 @@ class KalmanTorque(Preprocessor):
         return joint_torque(robot, smooth.q, smooth.dq, smooth.ddq)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FivePointCubic(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FivePointCubic(RowPreprocessor):
     """Five-point cubic smoothing of the torque, beside smoothed motion: what [1]_ compares with.
 
     References
@@ -121,8 +114,6 @@ class FivePointCubic(Preprocessor):
 
     motion: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of the motion behind the regressor."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the smoothed motion with the smoothed torque."""
@@ -134,3 +125,67 @@ class FivePointCubic(Preprocessor):
         if self.motion.corners is not None:
             return self
         return replace(self, motion=self.motion.tuned(log, robot))
+
+
+GAINS = (1e-3, 0.999)
+"""Range in which gains are searched."""
+
+
+def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
+    r"""Return the steady-state Kalman estimate of a torque with a predicted input.
+
+    The state is the torque, driven by the increments of the predicted torque u, eq. (25)-(31) of
+    the source of `KalmanTorque`; the gain is steady here, because the model is time-invariant:
+
+    .. math:: \hat x_k^- = \hat x_{k-1} + u_k - u_{k-1}, \qquad
+        \hat x_k = \hat x_k^- + K (z_k - \hat x_k^-) .
+
+    So ``x - u`` is a first-order low-pass F of ``z - u``, and ``x = F z + (1 - F) u``: what the
+    filter takes away from the noise it replaces by the model.
+
+    Parameters
+    ----------
+    z, u : ndarray, shape (N,)
+        Measured and predicted torque [N m].
+    gain : float
+        Steady Kalman gain K in (0, 1]; small trusts the prediction.
+    """
+    start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
+    return np.asarray(u + lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])
+
+
+def rts_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
+    """Return the Rauch-Tung-Striebel estimate for the same model: forward, then backward."""
+    forward = kalman_torque(z, u, gain) - u
+    # x_s(k) = x(k) + (1 - K) (x_s(k+1) - x^-(k+1)), and x^-(k+1) = x(k) once u is taken out
+    backward = lfilter([gain], [1.0, gain - 1.0], forward[::-1], zi=[(1.0 - gain) * forward[-1]])[0]
+    return np.asarray(u + backward[::-1])
+
+
+def likelihood_gain(z: Float1D, u: Float1D) -> float:
+    """Return the gain of largest innovation likelihood, from which Q / R = K^2 / (1 - K).
+
+    In the steady state the innovations have one variance, so that the likelihood is largest where
+    their mean square is smallest.
+    """
+
+    def cost(logit: float) -> float:
+        gain = 1.0 / (1.0 + np.exp(-logit))
+        before = kalman_torque(z, u, gain)[:-1] + np.diff(u)
+        return float(((z[1:] - before) ** 2).mean())
+
+    low, high = (float(np.log(g / (1.0 - g))) for g in GAINS)
+    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-2})
+    return float(1.0 / (1.0 + np.exp(-best.x)))
+
+
+def five_point_cubic(z: Float2D) -> Float2D:
+    """Return a signal after five-point cubic smoothing along its first axis.
+
+    A cubic is fitted to five neighbours and taken at the middle one; at the ends it is taken where
+    it is.
+    """
+    columns = np.vander(np.arange(-2.0, 3.0), 4)
+    fit = columns @ np.linalg.pinv(columns)  # rows: value of the cubic at each of the five
+    smooth = sum(fit[2, k] * z[k : len(z) - 4 + k] for k in range(5))
+    return np.concatenate([fit[:2] @ z[:5], np.asarray(smooth), fit[3:] @ z[-5:]])

@@ -8,15 +8,30 @@ from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.methods import METHODS
+from robotid_sim.preprocess.fourier_fit import FourierFit
+from robotid_sim.preprocess.linear_filters import Butterworth, SavitzkyGolay
 from robotid_sim.preprocess.periods import Periods, periods_of
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
+from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.registry import Registry
 
 USER = "the preprocessor period-averaging"
 
+METHODS: Registry[Preprocessor] = Registry(
+    "smoothing method",
+    Preprocessor,
+    {
+        "butterworth": Butterworth,
+        "fourier-fit": FourierFit,
+        "rts": RtsSmoother,
+        "savitzky-golay": SavitzkyGolay,
+    },
+)
+"""The preprocessors that leave the torque alone."""
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PeriodAveraging(Preprocessor):
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PeriodAveraging(RowPreprocessor):
     r"""Mean over all periods but the first, of position and torque alike, then any smoother.
 
     Averaging takes :math:`1 / \sqrt{M}` of the noise of M periods and nothing of a motion that
@@ -38,8 +53,6 @@ class PeriodAveraging(Preprocessor):
     """Its options."""
     smoother: Preprocessor | None = None
     """The smoother itself, tuned; then `method` and `options` have no effect."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
         self._built()

@@ -45,12 +45,7 @@ class Periods:
 def periods_of(log: Log, user: str) -> Periods | None:
     """Return the whole periods after the first; None if there are none.
 
-    Parameters
-    ----------
-    log : Log
-        The log.
-    user : str
-        Who needs them, for the message.
+    Messages name the `user` who needs them.
 
     Raises
     ------

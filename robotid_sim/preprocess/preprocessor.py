@@ -1,7 +1,7 @@
 """What a preprocessor is, and the rows that every one of them passes on."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -9,10 +9,9 @@ import numpy as np
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter
+from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter, gated
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import torque_outliers
-from robotid_sim.preprocess.gate import gated
 
 FEWEST_SAMPLES = 50
 """Fewest samples that the filters of this package take."""
@@ -55,17 +54,8 @@ class Rows:
     def shortest_period(self, dt: float, periods: int, rows: int) -> float:
         """Return the least period of an excitation that leaves enough for a fit [s].
 
-        That is enough of the periods after the first, and of a single period, on which a model is
-        tried.
-
-        Parameters
-        ----------
-        dt : float
-            Sample time [s].
-        periods : int
-            Number of periods.
-        rows : int
-            Rows that a fit needs.
+        That is enough of the periods after the first, and of a single period, on which a
+        model is tried. dt is the sample time [s], and `rows` what a fit needs.
         """
         step = max(1, round(1.0 / (self.rate * dt)))
         samples = 2 * round(self.edge / dt) + max(FEWEST_ROWS, rows) * step + 1
@@ -78,14 +68,8 @@ class Rows:
     ) -> RowFilter:
         """Return the row filter of a log; the first of several periods is dropped.
 
-        Parameters
-        ----------
-        log : Log
-            The log.
-        dq : ndarray, shape (N, n), optional
-            Velocity [rad/s or m/s]; `low_velocity` needs it.
-        samples : slice, optional
-            Samples that are used, if others than those that `tail` leaves.
+        `low_velocity` needs the velocity dq, shape (N, n); `samples` are used instead of
+        those that `tail` leaves.
 
         Raises
         ------
@@ -139,3 +123,24 @@ class Preprocessor(ABC):
         """
         del log, robot
         return self
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowPreprocessor(Preprocessor):
+    """A preprocessor that says by an option of its own which rows enter the fit."""
+
+    rows: Rows = field(default_factory=Rows)
+    """Rows that enter the fit."""
+
+    def motion_of(self, log: Log, q: Float2D, dq: Float2D, ddq: Float2D) -> Motion:
+        """Return the motion of a log with its torque, from the state at the torque times."""
+        return Motion(
+            t=log.t + log.torque_time_offset,
+            q=q,
+            dq=dq,
+            ddq=ddq,
+            tau=log.tau_meas,
+            joint_names=log.joint_names,
+            row_filter=self.rows.filter_for(log, dq),
+            period=log.period,
+        )

@@ -7,7 +7,7 @@ state it is a zero-phase low-pass of Butterworth form with the gain
 that the corner :math:`f_c` is its one parameter.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
 CORNERS = (0.5, 150.0)
 """Range in which corners are searched [Hz]."""
@@ -125,8 +125,8 @@ def smooth(
         l[1] += h * l[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RtsSmoother(Preprocessor):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RtsSmoother(RowPreprocessor):
     r"""Constant-jerk Kalman filter and RTS smoother on position, corner by likelihood times two.
 
     Per joint the corner maximizes the likelihood of the innovations; that balances the error of the
@@ -146,8 +146,6 @@ class RtsSmoother(Preprocessor):
     """Corner of the smoother over the one of largest likelihood."""
     corners: tuple[float, ...] | None = None
     """Corner per joint [Hz], if it is to be fixed; then `corner_factor` has no effect."""
-    rows: Rows = field(default_factory=Rows)
-    """Rows that enter the fit."""
 
     def __post_init__(self) -> None:
         if not all(c > 0.0 for c in (self.corner_factor, *(self.corners or ()))):
@@ -160,16 +158,7 @@ class RtsSmoother(Preprocessor):
         x = np.stack(
             [_smoothed(z, log, corner) for z, corner in zip(log.q.T, corners, strict=True)], axis=2
         )
-        return Motion(
-            t=log.t + log.torque_time_offset,
-            q=x[:, 0],
-            dq=x[:, 1],
-            ddq=x[:, 2],
-            tau=log.tau_meas,
-            joint_names=log.joint_names,
-            row_filter=self.rows.filter_for(log, x[:, 1]),
-            period=log.period,
-        )
+        return self.motion_of(log, x[:, 0], x[:, 1], x[:, 2])
 
     def tuned(self, log: Log, robot: Robot) -> Self:
         """Return the smoother with its corners fixed to those it chooses for `log`."""
@@ -185,19 +174,8 @@ class RtsSmoother(Preprocessor):
 def likelihood_corner(z: Float1D, log: Log) -> tuple[float, float]:
     """Return the corner of largest innovation likelihood [Hz] and the encoder noise it implies.
 
-    Parameters
-    ----------
-    z : ndarray, shape (N,)
-        Measured position of one joint [rad or m].
-    log : Log
-        For sample time and torque time.
-
-    Returns
-    -------
-    corner : float
-        Corner [Hz].
-    noise : float
-        Standard deviation of the position measurement [rad or m].
+    Positions z, shape (N,), are those of one joint [rad or m], and so is the unit of the noise;
+    of the log sample time and torque time count.
     """
     work = _workspace(z.size)
 

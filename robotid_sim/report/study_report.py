@@ -4,7 +4,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.bound import cramer_rao
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot

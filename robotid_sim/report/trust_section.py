@@ -5,11 +5,10 @@ from typing import Protocol
 
 import numpy as np
 
-from robotid_sim.diagnostics.cross_validation import cross_validate
+from robotid_sim.diagnostics.directions import worst_direction
 from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals, relative_std
-from robotid_sim.diagnostics.whiteness import residual_whiteness
-from robotid_sim.diagnostics.worst_direction import worst_direction
+from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.report.finding import well_known

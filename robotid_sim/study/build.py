@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import ControllerFactory
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS

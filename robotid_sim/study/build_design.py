@@ -14,10 +14,8 @@ from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlan
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.optimal import GradientSearch
-from robotid_sim.excitation.plan import DesignPlan
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
 from robotid_sim.excitation.space import ExcitationFamily
-from robotid_sim.excitation.swarm_design import SwarmSearch
 from robotid_sim.experiment.rollout import GRID_TOLERANCE
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS

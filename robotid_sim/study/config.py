@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.optimal import GradientSearch
-from robotid_sim.excitation.swarm_design import Handling, SwarmSearch
+from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.measurement.presets import preset
 from robotid_sim.model.perturb import SCALE

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,9 @@ from robotid_sim.excitation.constraints import Clearance, MotionConstraint
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor
 from robotid_sim.excitation.explain import Explanation, explain
-from robotid_sim.excitation.information import assumed_noise, planned_information, samples_of
-from robotid_sim.excitation.optimal import DesignResult, GradientSearch, optimal_design
-from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.information import Prior, assumed_noise, planned_information, samples_of
+from robotid_sim.excitation.optimal import DesignResult, optimal_design
+from robotid_sim.excitation.plan import DesignPlan, SwarmSearch
 from robotid_sim.excitation.sequence import SequenceResult, optimal_sequence
 from robotid_sim.excitation.swarm_design import swarm_design
 from robotid_sim.model.robot import Robot
@@ -89,27 +87,17 @@ def design(
         If nothing keeps the limits.
     """
     with _all_constraints(nominal, plan) as constraints:
-        common: dict[str, Any] = {
-            "options": plan.family,
-            "criterion": plan.criterion,
-            "constraints": constraints,
-            "start": plan.start,
-            "noise_std": plan.noise_std,
-            "prior": plan.prior,
-            "dt": plan.dt,
-            "progress": progress,
-        }
+        plan = replace(plan, constraints=tuple(constraints))
         relaxed = tuple(
             text for part in constraints if isinstance(part, Clearance) for text in part.relaxed
         )
-        search = plan.search
-        if not isinstance(search, GradientSearch):
-            result = swarm_design(nominal, basis, rng, **common, **vars(search))
+        if isinstance(plan.search, SwarmSearch):
+            result = swarm_design(nominal, basis, rng, plan, progress=progress)
             return Designs((result,), relaxed=relaxed)
-        common |= {**vars(search), "workers": workers}
         if plan.count == 1:
-            return Designs((optimal_design(nominal, basis, rng, **common),), relaxed=relaxed)
-        several = optimal_sequence(nominal, basis, rng, plan.count, jointly=plan.jointly, **common)
+            result = optimal_design(nominal, basis, rng, plan, workers=workers, progress=progress)
+            return Designs((result,), relaxed=relaxed)
+        several = optimal_sequence(nominal, basis, rng, plan, workers=workers, progress=progress)
         return Designs(several.designs, several, relaxed)
 
 

@@ -8,9 +8,8 @@ import numpy as np
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.excitation.information import planned_information
+from robotid_sim.excitation.information import Prior, planned_information
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.prior import Prior
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.rts import RtsSmoother

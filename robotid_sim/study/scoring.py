@@ -3,11 +3,10 @@
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 from robotid_sim.measurement.log import Log
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot

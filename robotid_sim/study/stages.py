@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robotid_sim.diagnostics.doubt import doubt
+from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
-from robotid_sim.estimation.lift import Lift, lift
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
@@ -54,7 +54,7 @@ class Identification:
     lift: Lift | None
     """The consistent robot of the chosen estimate; None if that failed."""
     doubt: str = ""
-    """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.doubt` says."""
+    """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.residuals` says."""
 
     @property
     def basis(self) -> BaseParameters:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robotid_sim.diagnostics.excited_directions import excited_directions
+from robotid_sim.diagnostics.directions import excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.errors import RobotIdError

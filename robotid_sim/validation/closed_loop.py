@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
-from robotid_sim.control.gravity_pd import GravityPd
+from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.errors import OptionError, SimulationDiverged
 from robotid_sim.experiment.cell import Cell

@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
-from robotid_sim.control.controller import ControllerFactory
-from robotid_sim.control.delayed import Delayed
+from robotid_sim.control.controller import ControllerFactory, Delayed
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.dynamics.dynamics import joint_torque

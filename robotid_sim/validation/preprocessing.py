@@ -12,14 +12,13 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.sensors import between_samples
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.kalman_torque import KalmanTorque
+from robotid_sim.preprocess.kalman_torque import KalmanTorque, five_point_cubic
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.preprocess.torque_filters import five_point_cubic
 from robotid_sim.validation.prediction import clean_log, rms
 
 NEAR_REVERSAL = 0.06

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from loops import some_state
 
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError

@@ -7,10 +7,9 @@ import pytest
 from loops import path_of, some_state
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.control.gains import LoopGains
-from robotid_sim.control.gravity_pd import GravityPd
+from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.experiment.rollout import rollout

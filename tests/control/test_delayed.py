@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from robotid_sim.control.computed_torque import ComputedTorque
-from robotid_sim.control.controller import Controller, Setpoint
-from robotid_sim.control.delayed import Delayed
+from robotid_sim.control.controller import Controller, Delayed, Setpoint
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.trajectory.quintic import PointToPoint

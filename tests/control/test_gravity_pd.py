@@ -7,7 +7,7 @@ import pytest
 from loops import some_state
 
 from robotid_sim.control.controller import Setpoint
-from robotid_sim.control.gravity_pd import GravityPd
+from robotid_sim.control.linear_feedback import GravityPd
 from robotid_sim.dynamics.dynamics import gravity_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError

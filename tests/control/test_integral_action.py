@@ -7,9 +7,8 @@ import pytest
 from loops import DT, INERTIA, loop_gains, regulate, turntable_robot
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.adaptive_sliding_mode import AdaptiveSlidingMode
-from robotid_sim.control.integral_sliding_mode import IntegralSlidingMode
-from robotid_sim.control.pid import Pid
+from robotid_sim.control.linear_feedback import Pid
+from robotid_sim.control.sliding_memory import AdaptiveSlidingMode, IntegralSlidingMode
 from robotid_sim.errors import OptionError
 
 BANDWIDTH, GAIN = 20.0, 4.0
@@ -127,10 +126,10 @@ def test_the_integral_of_super_twisting_stands_still_at_the_limit_and_is_bounded
     known, unknown = (build("super-twisting", r) for r in (weak_turntable, turntable))
     for law in (known, unknown):
         regulate(weak_turntable, law, 2.5, 0.1)
-    assert abs(known._w[0]) < 1e-12
-    assert abs(unknown._w[0]) > 1.0
+    assert abs(known._state[0]) < 1e-12
+    assert abs(unknown._state[0]) > 1.0
     regulate(turntable, unknown, 0.0, 1.0, 50.0)
-    assert abs(unknown._w[0]) == pytest.approx(GAIN / INERTIA)
+    assert abs(unknown._state[0]) == pytest.approx(GAIN / INERTIA)
 
 
 def test_the_adaptive_gain_does_not_grow_at_the_limit(turntable, weak_turntable):
@@ -166,8 +165,8 @@ def test_limits_of_the_adaptive_gain_in_the_wrong_order_are_refused(turntable):
 def test_copies_do_not_share_their_memory(turntable):
     for cls, name in (
         (Pid, "_integral"),
-        (IntegralSlidingMode, "_z"),
-        (AdaptiveSlidingMode, "_gain"),
+        (IntegralSlidingMode, "_state"),
+        (AdaptiveSlidingMode, "_state"),
     ):
         law = cls.from_gains(turntable, loop_gains(BANDWIDTH, GAIN))
         other = replace(law)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError

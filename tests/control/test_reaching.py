@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from loops import INERTIA, loop_gains, sliding_alone, turntable_robot
 
-from robotid_sim.control.exponential_reaching import ExponentialReaching
-from robotid_sim.control.power_reaching import PowerReaching
-from robotid_sim.control.sliding_mode import SlidingMode
-from robotid_sim.control.super_twisting import SuperTwisting
+from robotid_sim.control.sliding_memory import SuperTwisting
+from robotid_sim.control.sliding_mode import ExponentialReaching, PowerReaching, SlidingMode
 from robotid_sim.errors import OptionError
 
 DT = 1e-4  # [s]
@@ -143,7 +141,7 @@ def test_super_twisting_with_too_little_damping_diverges(turntable, k1, holds):
 
     def worst(t, s):
         nonlocal d
-        missing = law._w[0] + d / INERTIA
+        missing = law._state[0] + d / INERTIA
         d += DT * INERTIA * L * np.sign(missing)
         return d
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from loops import DT, INERTIA, loop_gains, path_of, regulate, some_state, turntable_robot
 
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.control.gains import LoopGains
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.dynamics import coriolis, joint_torque, mass_matrix
 from robotid_sim.errors import OptionError, ShapeError

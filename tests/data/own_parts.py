@@ -7,8 +7,8 @@ import numpy as np
 
 from robotid_sim.arrays import readonly
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.computed_torque import ComputedTorque
 from robotid_sim.control.controller import ModelController
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import WeightedLeastSquares

@@ -7,8 +7,8 @@ import pytest
 
 from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.extension import restricted
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import restricted
 
 
 def fit(problem):

@@ -5,9 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.diagnostics.cross_validation import cross_validate, folds
-from robotid_sim.diagnostics.whiteness import effective_rows, residual_whiteness
-from robotid_sim.diagnostics.worst_direction import worst_direction
+from robotid_sim.diagnostics.directions import worst_direction
+from robotid_sim.diagnostics.residuals import (
+    cross_validate,
+    effective_rows,
+    folds,
+    residual_whiteness,
+)
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem

@@ -8,7 +8,7 @@ import pytest
 from friction_oracle import friction_torque
 from robots import urdf_path
 
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
 from robotid_sim.engine.plant import Plant

@@ -6,7 +6,7 @@ from robots import urdf_path
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.estimation.cone_program import CONE_MARGIN, ConsistentProgram
-from robotid_sim.estimation.lift import lift
+from robotid_sim.estimation.consistent import lift
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb

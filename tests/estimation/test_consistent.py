@@ -11,9 +11,8 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import CONE_MARGIN, ConsistentProgram
-from robotid_sim.estimation.consistent import Consistent
+from robotid_sim.estimation.consistent import Consistent, lift
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.lift import lift
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import inertia, parameters

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise

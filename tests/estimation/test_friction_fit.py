@@ -10,8 +10,7 @@ from robotid_sim.estimation.friction_fit import estimate_eps, estimate_stribeck,
 from robotid_sim.estimation.friction_shapes import SmoothSign, StribeckShape, limits
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.estimation.separable import separable_problem
-from robotid_sim.estimation.variable_projection import Projection
+from robotid_sim.estimation.variable_projection import Projection, SeparableProblem
 from robotid_sim.model.friction_laws import Stribeck, column
 
 SEEDS = range(5)
@@ -106,7 +105,9 @@ def test_slopes_are_the_derivatives_of_the_columns(arm, shape):
 
 def test_projection_is_the_residual_of_the_whole_fit(arm, exact):
     data = exact(arm, 100.0)
-    problem = separable_problem(noisy(data, 0), arm, data.basis, StribeckShape())
+    motion = noisy(data, 0)
+    linear = build_problem(motion, arm, data.basis)
+    problem = SeparableProblem(linear, motion, arm, StribeckShape())
     weights, every = 1.0 / data.noise, np.arange(arm.dof)
     values = 1.2 * problem.shape.start(arm)
     projection = Projection(problem, weights, every, values)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError, OptionError, ShapeError
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 
 BOTH = [OrdinaryLeastSquares(), WeightedLeastSquares()]
 ALGEBRA = 1e-9

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.reduction import cramer_rao
 
 RUNS = 200
 

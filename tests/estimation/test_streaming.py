@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError, ShapeError
-from robotid_sim.estimation.extension import extended, stacked
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem, extended, stacked
 from robotid_sim.estimation.reduction import reduce_rows
-from robotid_sim.estimation.streaming import fit_stream, problems_of, reduce_parts
+from robotid_sim.estimation.streaming import fit_stream, reduce_parts
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_motions_become_parts(data):
         )
         for use in (slice(0, 250), slice(250, None))
     ]
-    found = fit_stream(lambda: problems_of(halves, data.robot, data.basis))
+    found = fit_stream(lambda: (build_problem(m, data.robot, data.basis) for m in halves))
     np.testing.assert_allclose(found.beta, data.beta, atol=1e-8)
 
 

@@ -93,7 +93,7 @@ def test_options_are_checked_when_the_estimator_is_made() -> None:
         ESTIMATORS.build("wls-pso", loss="cubes")
     with pytest.raises(OptionError, match="must be positive"):
         ESTIMATORS.build("wls-pso", evaluations=0)
-    with pytest.raises(OptionError, match="'fit' or 'physics'"):
+    with pytest.raises(OptionError, match="unknown bounds 'sky'; known: fit, physics"):
         ESTIMATORS.build("wls-pso", bounds="sky")
 
 

@@ -1,5 +1,7 @@
 """What the criteria measure: numpy's own numbers, their invariances, and what they are blind to."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from excitations import first_joints, random_root
@@ -12,6 +14,7 @@ from robotid_sim.excitation.design import assess, random_designs, torque_scale
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import expected_std, planned_information
 from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.model.perturb import perturb
 
 ROUNDING = 1e-10
@@ -195,8 +198,10 @@ def test_impossible_options_are_refused(name, options, error):
 @pytest.mark.parametrize("name", CRITERIA)
 def test_every_criterion_can_be_designed_for(arm, name):
     basis, criterion = base_parameters(arm), CRITERIA.build(name)
-    settings = {"starts": 1, "candidates": 20, "iterations": 30}
-    result = optimal_design(arm, basis, np.random.default_rng(0), criterion=criterion, **settings)
+    settings = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))
+    result = optimal_design(
+        arm, basis, np.random.default_rng(0), replace(settings, criterion=criterion)
+    )
     assert result.value_after < result.value_before - 0.01
     found = assess(arm, basis, result.trajectory)
     assert max(found.position_ratio, found.velocity_ratio) <= 0.9
@@ -224,7 +229,9 @@ def test_normalized_condition_number_is_blind_to_the_size_of_the_motion(
         return np.exp(np.log(std).mean()), log_det
 
     results = [
-        optimal_design(nominal, basis, np.random.default_rng(0), criterion=CRITERIA.build(name))
+        optimal_design(
+            nominal, basis, np.random.default_rng(0), DesignPlan(criterion=CRITERIA.build(name))
+        )
         for name in ("normalized-condition-number", "d-optimality")
     ]
     blind, best = (merits(result.trajectory) for result in results)

@@ -15,11 +15,12 @@ from robotid_sim.excitation.design import assess, random_design, random_designs,
 from robotid_sim.excitation.fourier_space import FourierOptions, FourierSpace
 from robotid_sim.excitation.information import assumed_noise, expected_std
 from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.model.perturb import perturb
 
 OPTIONS = FourierOptions()
 DENSE = 10 * 4000  # ten times the grid that results are checked on
-SMALL = {"starts": 2, "candidates": 20, "iterations": 30}
+SMALL = DesignPlan(search=GradientSearch(starts=2, candidates=20, iterations=30))
 TORQUE_GRID = 1e-3
 """What the torque of a random start may exceed its share between its own grid points, relative."""
 
@@ -43,8 +44,8 @@ def same(one, two):
 def designed(robot):
     nominal = perturb(robot, seeded(1))
     basis = base_parameters(nominal)
-    settings = {"starts": 1, "candidates": 20, "iterations": 20}
-    return nominal, basis, optimal_design(nominal, basis, seeded(), **settings)
+    settings = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=20))
+    return nominal, basis, optimal_design(nominal, basis, seeded(), settings)
 
 
 def test_design_beats_the_best_random_draw_on_every_robot(designed):
@@ -75,7 +76,7 @@ def test_design_uses_the_room_that_it_has(designed):
 
 def test_condition_number_design_improves_the_condition_number(arm):
     basis = base_parameters(arm)
-    result = optimal_design(arm, basis, seeded(), criterion=ConditionNumber(), **SMALL)
+    result = optimal_design(arm, basis, seeded(), replace(SMALL, criterion=ConditionNumber()))
     before = random_designs(
         arm, basis, seeded(), options=OPTIONS, criterion=ConditionNumber(), candidates=20
     )[0]
@@ -87,9 +88,9 @@ def test_condition_number_design_improves_the_condition_number(arm):
 
 def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
     basis = base_parameters(arm)
-    one = optimal_design(arm, basis, seeded(7), **SMALL)
-    two = optimal_design(arm, basis, seeded(7), workers=2, **SMALL)
-    other = optimal_design(arm, basis, seeded(8), **SMALL)
+    one = optimal_design(arm, basis, seeded(7), SMALL)
+    two = optimal_design(arm, basis, seeded(7), SMALL, workers=2)
+    other = optimal_design(arm, basis, seeded(8), SMALL)
     assert same(one.trajectory, two.trajectory)
     assert one.start_values == two.start_values
     assert not same(one.trajectory, other.trajectory)
@@ -99,7 +100,10 @@ def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
 def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
     basis = base_parameters(irb140)
     one, two = (
-        optimal_design(irb140, basis, seeded(), workers=count, starts=3) for count in (1, 2)
+        optimal_design(
+            irb140, basis, seeded(), DesignPlan(search=GradientSearch(starts=3)), workers=count
+        )
+        for count in (1, 2)
     )
     assert same(one.trajectory, two.trajectory)
 
@@ -108,7 +112,12 @@ def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
 def test_weak_drives_bound_the_motion_and_not_the_success(irb140, share):
     weak = weakened(irb140, share)
     basis = base_parameters(weak)
-    result = optimal_design(weak, basis, seeded(), starts=1, candidates=20, iterations=25)
+    result = optimal_design(
+        weak,
+        basis,
+        seeded(),
+        DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=25)),
+    )
     found = assess(weak, basis, result.trajectory, DENSE)
     assert found.torque_ratio <= OPTIONS.torque_ratio * (1.0 + TORQUE_GRID)
     assert found.torque_ratio > 0.9 * OPTIONS.torque_ratio  # the limit is what stops it
@@ -117,13 +126,13 @@ def test_weak_drives_bound_the_motion_and_not_the_success(irb140, share):
 
 def test_robot_without_torque_limits_can_be_designed(arm):
     free = weakened(arm, np.inf)
-    result = optimal_design(free, base_parameters(free), seeded(), **SMALL)
+    result = optimal_design(free, base_parameters(free), seeded(), SMALL)
     assert result.value_after < result.value_before
 
 
 def test_amplitude_bounds_the_swing_and_the_velocity(arm):
     options = FourierOptions(amplitude=0.1)
-    result = optimal_design(arm, base_parameters(arm), seeded(), options=options, **SMALL)
+    result = optimal_design(arm, base_parameters(arm), seeded(), replace(SMALL, family=options))
     reference = result.trajectory(np.linspace(0.0, options.period, 4000))
     allowed = options.amplitude * options.margin
     swing = np.abs(reference.q - result.trajectory.q0).max(axis=0)
@@ -135,7 +144,7 @@ def test_slow_acceleration_binds_where_bernsteins_bound_does_not_rule_it_out(arm
     joints = tuple(replace(joint, acceleration=0.5 * joint.velocity) for joint in arm.joints)
     gentle = replace(arm, joints=joints)
     basis = base_parameters(gentle)
-    result = optimal_design(gentle, basis, seeded(), **SMALL)
+    result = optimal_design(gentle, basis, seeded(), SMALL)
     found = assess(gentle, basis, result.trajectory, DENSE)
     assert 0.8 < found.acceleration_ratio <= OPTIONS.margin
 
@@ -145,12 +154,14 @@ def test_infeasible_torque_names_the_joint(irb140):
     joints[1] = replace(joints[1], effort=1.0)
     weak = replace(irb140, joints=tuple(joints))
     with pytest.raises(InfeasibleError, match=f"joint '{irb140.joint_names[1]}'"):
-        optimal_design(weak, base_parameters(weak), seeded(), **SMALL)
+        optimal_design(weak, base_parameters(weak), seeded(), SMALL)
 
 
 def test_without_starts_the_result_is_the_random_design(arm):
     basis = base_parameters(arm)
-    result = optimal_design(arm, basis, seeded(3), starts=0, candidates=8)
+    result = optimal_design(
+        arm, basis, seeded(3), DesignPlan(search=GradientSearch(starts=0, candidates=8))
+    )
     drawn = random_design(arm, basis, seeded(3), candidates=8)
     for name in ("q0", "a", "b"):  # rounding of the way through the coordinates
         ours, theirs = (getattr(one, name) for one in (result.trajectory, drawn))
@@ -160,17 +171,23 @@ def test_without_starts_the_result_is_the_random_design(arm):
 
 
 @pytest.mark.parametrize(
-    "options", [{"starts": -1}, {"candidates": 0, "starts": 0}, {"workers": 0}]
+    ("search", "workers"),
+    [
+        (GradientSearch(starts=-1), 1),
+        (GradientSearch(candidates=0, starts=0), 1),
+        (SMALL.search, 0),
+    ],
 )
-def test_impossible_numbers_are_refused(arm, options):
+def test_impossible_numbers_are_refused(arm, search, workers):
+    plan = DesignPlan(search=search)
     with pytest.raises(OptionError):
-        optimal_design(arm, base_parameters(arm), seeded(), **{**SMALL, **options})
+        optimal_design(arm, base_parameters(arm), seeded(), plan, workers=workers)
 
 
 def test_progress_rises_to_one(arm):
     seen = []
     optimal_design(
-        arm, base_parameters(arm), seeded(), progress=lambda *said: seen.append(said), **SMALL
+        arm, base_parameters(arm), seeded(), SMALL, progress=lambda *said: seen.append(said)
     )
     assert {stage for stage, _ in seen} == {"design"}
     shares = [share for _, share in seen]
@@ -199,9 +216,9 @@ class Impatient(Criterion):
 
 def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
     basis = base_parameters(arm)
-    settings = {"starts": 2, "candidates": 20, "iterations": 100}
-    whole = optimal_design(arm, basis, seeded(), criterion=Impatient(-1), **settings)
-    result = optimal_design(arm, basis, seeded(), criterion=Impatient(20 + 12), **settings)
+    settings = DesignPlan(search=GradientSearch(starts=2, candidates=20, iterations=100))
+    whole = optimal_design(arm, basis, seeded(), replace(settings, criterion=Impatient(-1)))
+    result = optimal_design(arm, basis, seeded(), replace(settings, criterion=Impatient(20 + 12)))
     assert result.interrupted
     assert not result.success
     assert "interrupted" in result.message
@@ -217,8 +234,8 @@ def test_ctrl_c_between_starts_keeps_those_that_are_done(arm):
         if share > 0.2:
             raise KeyboardInterrupt
 
-    whole = optimal_design(arm, basis, seeded(), **SMALL)
-    result = optimal_design(arm, basis, seeded(), progress=interrupt, **SMALL)
+    whole = optimal_design(arm, basis, seeded(), SMALL)
+    result = optimal_design(arm, basis, seeded(), SMALL, progress=interrupt)
     assert result.interrupted
     assert result.start_values == whole.start_values[:1]
     assert result.value_after == whole.start_values[0]

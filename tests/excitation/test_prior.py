@@ -1,5 +1,7 @@
 """Information of existing data: sums, roots, and the designs that take it into account."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from excitations import random_root
@@ -12,6 +14,7 @@ from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.design import random_feasible, torque_scale
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import (
+    Prior,
     assumed_noise,
     design_noise,
     expected_std,
@@ -19,10 +22,10 @@ from robotid_sim.excitation.information import (
     planned_information,
 )
 from robotid_sim.excitation.optimal import optimal_design
-from robotid_sim.excitation.prior import Prior
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 
 OPTIONS = FourierOptions()
-SMALL = {"starts": 1, "candidates": 20, "iterations": 30}
+SMALL = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))
 
 
 def seeded(seed=0):
@@ -128,9 +131,9 @@ def test_criterion_given_a_prior_is_the_log_det_of_the_sum(arm):
 
 @pytest.mark.parametrize("name", ["d-optimality", "condition-number"])
 def test_a_prior_of_nothing_gives_the_same_bits(arm, name):
-    basis, settings = base_parameters(arm), {"criterion": CRITERIA.build(name), **SMALL}
-    one = optimal_design(arm, basis, seeded(), **settings)
-    two = optimal_design(arm, basis, seeded(), prior=Prior.none(basis.rank), **settings)
+    basis, settings = base_parameters(arm), replace(SMALL, criterion=CRITERIA.build(name))
+    one = optimal_design(arm, basis, seeded(), settings)
+    two = optimal_design(arm, basis, seeded(), replace(settings, prior=Prior.none(basis.rank)))
     assert one.trajectory.a.tobytes() == two.trajectory.a.tobytes()
     assert one.value_after == two.value_after
 
@@ -139,8 +142,8 @@ def test_a_prior_of_zeros_in_all_but_name_gives_the_same_design(arm):
     """Data a million times worse than the new log leave the design as it is, to rounding."""
     basis = base_parameters(arm)
     faint = Prior(1e-6 * np.eye(basis.rank))
-    one = optimal_design(arm, basis, seeded(), **SMALL)
-    two = optimal_design(arm, basis, seeded(), prior=faint, **SMALL)
+    one = optimal_design(arm, basis, seeded(), SMALL)
+    two = optimal_design(arm, basis, seeded(), replace(SMALL, prior=faint))
     assert two.value_before == pytest.approx(one.value_before, rel=1e-9)
     assert two.value_after == pytest.approx(one.value_after, rel=1e-3)
 
@@ -148,7 +151,7 @@ def test_a_prior_of_zeros_in_all_but_name_gives_the_same_design(arm):
 def test_noise_of_the_joints_changes_the_design(arm):
     basis = base_parameters(arm)
     noise = [np.array([1.0, 0.01]), np.array([0.01, 1.0])]
-    designs = [optimal_design(arm, basis, seeded(), noise_std=std, **SMALL) for std in noise]
+    designs = [optimal_design(arm, basis, seeded(), replace(SMALL, noise_std=std)) for std in noise]
     for ours, other, std in zip(designs, designs[::-1], noise, strict=True):
         mine, theirs = (
             planned_information(arm, basis, [design.trajectory], noise_std=std).log_det

@@ -1,5 +1,7 @@
 """Several trajectories: each given those before, or together; Ctrl-C keeps what there is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,12 +12,13 @@ from robotid_sim.excitation.design import assess
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import log_samples, planned_information
 from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.sequence import optimal_sequence
 from robotid_sim.model.perturb import perturb
 
 OPTIONS = FourierOptions()
-SMALL = {"starts": 1, "candidates": 20, "iterations": 30}
+SMALL = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))
 GRID = 0.5
 """What log det changes by from the grid of the criterion to that of `planned_information`."""
 
@@ -34,15 +37,15 @@ def same(one, two):
 def pair(arm):
     """A sequence of two and its joint improvement."""
     basis = base_parameters(arm)
-    one = optimal_sequence(arm, basis, seeded(), 2, **SMALL)
-    both = optimal_sequence(arm, basis, seeded(), 2, jointly=True, **SMALL)
+    one = optimal_sequence(arm, basis, seeded(), replace(SMALL, count=2))
+    both = optimal_sequence(arm, basis, seeded(), replace(SMALL, count=2, jointly=True))
     return basis, one, both
 
 
 def test_a_sequence_of_one_is_the_design(arm):
     basis = base_parameters(arm)
-    alone = optimal_design(arm, basis, seeded(), **SMALL)
-    result = optimal_sequence(arm, basis, seeded(), 1, **SMALL)
+    alone = optimal_design(arm, basis, seeded(), SMALL)
+    result = optimal_sequence(arm, basis, seeded(), replace(SMALL, count=1))
     assert same(result.trajectories[0], alone.trajectory)
     assert result.value == pytest.approx(alone.value_after, rel=1e-9)
     expected = planned_information(arm, basis, [alone.trajectory]).log_det
@@ -52,9 +55,9 @@ def test_a_sequence_of_one_is_the_design(arm):
 def test_every_trajectory_of_a_sequence_is_designed_given_those_before(arm, pair):
     basis, result, _ = pair
     rng = seeded()
-    first = optimal_design(arm, basis, rng, **SMALL)
+    first = optimal_design(arm, basis, rng, SMALL)
     known = planned_information(arm, basis, [first.trajectory])
-    second = optimal_design(arm, basis, rng, prior=known, **SMALL)
+    second = optimal_design(arm, basis, rng, replace(SMALL, prior=known))
     assert same(result.trajectories[0], first.trajectory)
     assert same(result.trajectories[1], second.trajectory)
     assert second.value_after < second.value_before
@@ -85,7 +88,7 @@ def test_together_is_at_least_as_good_as_in_sequence(arm, pair):
 def test_existing_data_count_from_the_first_trajectory_on(arm, pair):
     basis, earlier, _ = pair
     known = planned_information(arm, basis, earlier.trajectories)
-    result = optimal_sequence(arm, basis, seeded(1), 1, prior=known, **SMALL)
+    result = optimal_sequence(arm, basis, seeded(1), replace(SMALL, count=1, prior=known))
     assert result.log_dets[0] > known.log_det
     total = known + planned_information(arm, basis, result.trajectories)
     assert result.log_dets[0] == pytest.approx(total.log_det, rel=1e-12)
@@ -93,7 +96,9 @@ def test_existing_data_count_from_the_first_trajectory_on(arm, pair):
 
 def test_condition_numbers_have_sequences_too(arm):
     basis, criterion = base_parameters(arm), CRITERIA.build("condition-number")
-    result = optimal_sequence(arm, basis, seeded(), 2, jointly=True, criterion=criterion, **SMALL)
+    result = optimal_sequence(
+        arm, basis, seeded(), replace(SMALL, count=2, jointly=True, criterion=criterion)
+    )
     assert result.value <= result.value_in_sequence
     total = planned_information(arm, basis, result.trajectories)
     cond = np.linalg.cond(total.root)
@@ -102,17 +107,18 @@ def test_condition_numbers_have_sequences_too(arm):
 
 def test_a_sequence_needs_a_trajectory(arm):
     with pytest.raises(OptionError, match="at least 1 trajectory"):
-        optimal_sequence(arm, base_parameters(arm), seeded(), 0)
+        optimal_sequence(arm, base_parameters(arm), seeded(), DesignPlan(count=0))
 
 
 def test_progress_rises_to_one(arm):
     seen = []
-    settings = {"starts": 1, "candidates": 5, "iterations": 3}
+    settings = DesignPlan(search=GradientSearch(starts=1, candidates=5, iterations=3))
     optimal_sequence(
-        *(arm, base_parameters(arm), seeded(), 2),
-        jointly=True,
+        arm,
+        base_parameters(arm),
+        seeded(),
+        replace(settings, count=2, jointly=True),
         progress=lambda *said: seen.append(said),
-        **settings,
     )
     assert {stage for stage, _ in seen} == {"design"}
     shares = [share for _, share in seen]
@@ -133,14 +139,18 @@ def interrupt_at(limit):
 
 def test_ctrl_c_before_the_first_design_leaves_nothing(arm):
     with pytest.raises(KeyboardInterrupt):
-        optimal_sequence(arm, base_parameters(arm), seeded(), 2, progress=interrupt_at(0), **SMALL)
+        optimal_sequence(
+            arm, base_parameters(arm), seeded(), replace(SMALL, count=2), progress=interrupt_at(0)
+        )
 
 
 @pytest.mark.parametrize("limit", [0.52, 0.62])
 def test_ctrl_c_keeps_the_designs_so_far(arm, pair, limit):
     """In the draws of the second trajectory it is lost, later its best so far is kept."""
     basis, whole, _ = pair
-    result = optimal_sequence(arm, basis, seeded(), 2, progress=interrupt_at(limit), **SMALL)
+    result = optimal_sequence(
+        arm, basis, seeded(), replace(SMALL, count=2), progress=interrupt_at(limit)
+    )
     assert result.interrupted
     assert not result.success
     assert len(result.trajectories) == len(result.log_dets) == (1 if limit < 0.6 else 2)
@@ -158,7 +168,7 @@ def test_ctrl_c_in_the_joint_program_returns_its_best_so_far(arm, pair, monkeypa
         return gradient(problem, x, criterion)
 
     monkeypatch.setattr(ExcitationProblem, "gradient", counted)
-    result = optimal_sequence(arm, basis, seeded(), 2, jointly=True, **SMALL)
+    result = optimal_sequence(arm, basis, seeded(), replace(SMALL, count=2, jointly=True))
     assert result.interrupted
     assert not result.success
     assert whole.value < result.value <= in_sequence.value
@@ -181,9 +191,19 @@ def test_a_second_trajectory_given_the_first_beats_an_independent_one(irb140):
     in_sequence, together = [], []
     for seed in range(3):
         rng = seeded(seed)
-        apart = [optimal_design(nominal, basis, rng, starts=1).trajectory for _ in range(2)]
+        apart = [
+            optimal_design(
+                nominal, basis, rng, DesignPlan(search=GradientSearch(starts=1))
+            ).trajectory
+            for _ in range(2)
+        ]
         independent = planned_information(nominal, basis, apart).log_det
-        result = optimal_sequence(nominal, basis, seeded(seed), 2, starts=1, jointly=True)
+        result = optimal_sequence(
+            nominal,
+            basis,
+            seeded(seed),
+            DesignPlan(count=2, jointly=True, search=GradientSearch(starts=1)),
+        )
         one_by_one = [design.trajectory for design in result.designs]
         given = planned_information(nominal, basis, one_by_one).log_det
         in_sequence.append(given - independent)

@@ -90,5 +90,5 @@ def test_a_diverging_swarm_without_limits_stays_finite():
 
 
 def test_absorb_is_for_algorithms_with_velocities():
-    with pytest.raises(OptionError, match="bounds is 'absorb'; known: clip, reflect, none"):
+    with pytest.raises(OptionError, match="unknown bounds 'absorb'; known: clip, reflect, none"):
         OPTIMIZERS.build("de", bounds="absorb")

@@ -211,7 +211,7 @@ class TestContract:
             ({"population": 0}, "population is 0; give at least"),
             ({"population": 2.5}, "population is 2.5; give a whole number"),
             ({"region": 0.0}, "region is 0.0"),
-            ({"bounds": "wrap"}, "bounds is 'wrap'; known: clip"),
+            ({"bounds": "wrap"}, "unknown bounds 'wrap'; known: clip"),
             ({"colour": "red"}, "no option 'colour'"),
         ],
     )

@@ -8,9 +8,9 @@ import pytest
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot

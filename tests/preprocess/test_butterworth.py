@@ -5,7 +5,7 @@ import pytest
 
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.preprocess.butterworth import Butterworth
+from robotid_sim.preprocess.linear_filters import Butterworth
 
 DT = 1e-3
 

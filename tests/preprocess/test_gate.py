@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import ShapeError
-from robotid_sim.measurement.motion import RowFilter
-from robotid_sim.preprocess.gate import GatedRowFilter, gated
+from robotid_sim.measurement.motion import GatedRowFilter, RowFilter, gated
 
 FILTER = RowFilter(first=100, stop=6100, step=50, edge=100, cutoff=0.01)
 SAMPLES, JOINTS = 6200, 3

@@ -8,9 +8,9 @@ import pytest
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
+from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.measurement import SENSORS
@@ -20,10 +20,14 @@ from robotid_sim.measurement.presets import preset
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.perturb import perturb
-from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
+from robotid_sim.preprocess.kalman_torque import (
+    FivePointCubic,
+    KalmanTorque,
+    five_point_cubic,
+    kalman_torque,
+)
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.preprocess.torque_filters import five_point_cubic, kalman_torque
 from robotid_sim.validation.prediction import clean_log, exact_problem
 from robotid_sim.validation.preprocessing import near_reversals
 

@@ -8,12 +8,12 @@ import pytest
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.log import Truth
+from robotid_sim.measurement.motion import GatedRowFilter
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.preprocess.gate import GatedRowFilter
+from robotid_sim.preprocess.kalman_torque import five_point_cubic
 from robotid_sim.preprocess.preprocessor import Rows
-from robotid_sim.preprocess.torque_filters import five_point_cubic
 
 
 @pytest.fixture(scope="module")

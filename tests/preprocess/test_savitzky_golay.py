@@ -6,7 +6,7 @@ from scipy.signal import savgol_filter
 
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.preprocess.savitzky_golay import SavitzkyGolay
+from robotid_sim.preprocess.linear_filters import SavitzkyGolay
 
 DT = 1e-3
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import savgol_coeffs
 
-from robotid_sim.preprocess.torque_filters import (
+from robotid_sim.preprocess.kalman_torque import (
     five_point_cubic,
     kalman_torque,
     likelihood_gain,

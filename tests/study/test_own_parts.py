@@ -15,7 +15,7 @@ from robotid_sim.errors import PluginError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation import CRITERIA, FAMILIES
-from robotid_sim.excitation.swarm_design import SwarmSearch
+from robotid_sim.excitation.plan import SwarmSearch
 from robotid_sim.experiment.conditions import CONDITIONS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise

@@ -4,7 +4,7 @@ import control
 import numpy as np
 import pytest
 
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model import inertia

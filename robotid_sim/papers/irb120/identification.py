@@ -9,9 +9,8 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters, grouped, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.wrench import wrench_regressor
-from robotid_sim.estimation.bound import cramer_rao
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_parameters

@@ -12,8 +12,9 @@ from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.optimal import improved
+from robotid_sim.excitation.plan import Handling
 from robotid_sim.excitation.problem import ExcitationProblem
-from robotid_sim.excitation.swarm_design import DesignCost, Handling
+from robotid_sim.excitation.swarm_design import DesignCost
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.mupso import MutatingSwarm
 from robotid_sim.optim.settings import setting

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import SinusoidalTorque, Undisturbed
 from robotid_sim.model.catalog import load_robot, published_robot

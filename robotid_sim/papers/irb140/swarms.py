@@ -16,7 +16,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.qpso_qubit import QUARTER, QubitSwarm
+from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.irb140.published import (
     ITERATIONS,

@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
@@ -25,8 +25,8 @@ from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3
 from robotid_sim.papers.rocr6.searches import BOX, CLAMP
-from robotid_sim.preprocess.butterworth import Butterworth
-from robotid_sim.preprocess.torque_filters import five_point_cubic, kalman_torque, likelihood_gain
+from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
+from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 

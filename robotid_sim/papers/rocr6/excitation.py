@@ -11,6 +11,7 @@ from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
@@ -56,11 +57,15 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
         robot,
         base_parameters(robot, FRICTION),
         named_stream(seed, ROBOT, "design", stream),
-        options=OPTIONS,
-        criterion=CRITERIA.build("condition-number"),
-        starts=1 if iterations else 0,
-        candidates=CANDIDATES,
-        iterations=max(iterations, 1),
+        DesignPlan(
+            family=OPTIONS,
+            criterion=CRITERIA.build("condition-number"),
+            search=GradientSearch(
+                starts=1 if iterations else 0,
+                candidates=CANDIDATES,
+                iterations=max(iterations, 1),
+            ),
+        ),
     )
     unseen = random_feasible(robot, named_stream(seed, ROBOT, "unseen", stream), OPTIONS)
     return {

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.estimation.fitness import AbsoluteFitness
-from robotid_sim.optim.sedsabso import AnnealedBeetleSwarm
+from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.rs010n import excitation, figures, model, tables

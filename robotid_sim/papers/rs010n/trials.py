@@ -9,7 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import thinned
-from robotid_sim.control.computed_torque import ComputedTorque
+from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.estimation.least_squares import WeightedLeastSquares

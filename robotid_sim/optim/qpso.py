@@ -1,19 +1,74 @@
-"""Particle swarm on the angles of qubits."""
+"""Particle swarms named after quanta: in a delta potential well, and on the angles of qubits."""
 
 from dataclasses import dataclass
 from math import pi
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box, WallRule
-from robotid_sim.optim.forms import EquationForm, check_form
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.schedules import linear
-from robotid_sim.optim.stability import RandomMap, swarm_map
-from robotid_sim.optim.swarm import Swarm, check_swarm
+from robotid_sim.optim.bounds import Box, WallRule, put_inside
+from robotid_sim.optim.optimizer import EquationForm, Population, linear
+from robotid_sim.optim.swarm import Swarm, VelocitySwarm
+
+LARGEST_CONTRACTION = float(np.exp(np.euler_gamma))
+"""Contraction coefficient below which particles converge [1]_, about 1.781."""
+
+
+@dataclass(kw_only=True, eq=False)
+class DeltaWellSwarm(Population):
+    r"""Quantum-behaved particle swarm in a delta potential well (QPSO).
+
+    .. math::
+
+        p' &= \varphi\, p + (1 - \varphi)\, g, \qquad \bar p = \tfrac1m \sum_i p_i \\
+        x &\leftarrow p' \pm \alpha\, |\bar p - x| \ln (1/u)
+
+    with the best point p of the particle, the best point g of all, the mean :math:`\bar p` of the
+    particles' best points, :math:`\varphi` and u uniform in [0, 1], and either sign equally likely,
+    all for every coordinate. There are no velocities. The contraction coefficient :math:`\alpha`
+    falls linearly; below :math:`e^\gamma \approx 1.781` the distance to :math:`p'` shrinks in the
+    mean of its logarithm, and the particle converges [1]_.
+
+    References
+    ----------
+    .. [1] Sun, Fang, Wu, Palade, Xu (2012), "Quantum-behaved particle swarm optimization: analysis
+       of individual particle behavior and parameter selection", Evolutionary Computation 20(3),
+       doi:10.1162/EVCO_a_00049.
+    .. [2] Sun, Feng, Xu (2004), "Particle swarm optimization with particles having quantum
+       behavior", Congress on Evolutionary Computation, doi:10.1109/CEC.2004.1330875.
+    """
+
+    population: int = 40
+    """Number of particles."""
+    alpha_start: float = 1.0
+    """Contraction coefficient at the start."""
+    alpha_end: float = 0.5
+    """Contraction coefficient at the end of the budget."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive("alpha_start", self.alpha_start)
+        checks.positive("alpha_end", self.alpha_end)
+
+    def _first(self) -> Float2D:
+        x = self.box.scatter(self.population, self.region, self.rng)
+        self._swarm = Swarm(self.box, x, 1.0, self.bounds)
+        return x
+
+    def _next(self, f: Float1D) -> Float2D:
+        swarm = self._swarm
+        swarm.remember(f)
+        alpha = linear(self.alpha_start, self.alpha_end, self.progress)
+        share = self.rng.random(swarm.x.shape)
+        well = swarm.leader_x + share * (swarm.best_x - swarm.leader_x)
+        mean = swarm.best_x.mean(axis=0)
+        # A Laplace variable is ln(1/u) with either sign.
+        jump = self.rng.laplace(size=swarm.x.shape)
+        swarm.x = put_inside(well + alpha * np.abs(mean - swarm.x) * jump, self.box, self.bounds)
+        return swarm.x
+
 
 QUARTER = pi / 2.0
 """Largest angle of a qubit [rad]."""
@@ -22,7 +77,7 @@ QubitReading = Literal["expect", "bits"]
 
 
 @dataclass(kw_only=True, eq=False)
-class QubitSwarm(Optimizer):
+class QubitSwarm(VelocitySwarm):
     r"""Particle swarm on the angles of qubits (the QPSO of [1]_).
 
     The particles are vectors of angles :math:`\theta \in [0, \pi/2]` of qubits
@@ -84,20 +139,18 @@ class QubitSwarm(Optimizer):
     """Largest velocity [rad per iteration]."""
     bounds: WallRule = "absorb"
     """What happens to angles outside [0, pi/2]; ``none`` is harmless, as the cosine is periodic."""
-    region: float = 1.0
-    """Share of the box, about its center, that the particles start in."""
 
     def __post_init__(self) -> None:
-        check_swarm(self.population, self.velocity_limit, self.bounds, self.region)
-        checks.one_of("reading", self.reading, get_args(QubitReading))
-        check_form(self.form)
+        super().__post_init__()
+        checks.one_of("reading", self.reading, QubitReading)
+        checks.one_of("form", self.form, EquationForm)
         checks.between("bits", self.bits, 1, 52)
         checks.whole("patience", self.patience, 1)
         checks.between("push", self.push, 0.0, QUARTER)
 
-    def linear_map(self, progress: float) -> RandomMap:
-        """Return the update of one angle; see `robotid_sim.optim.stability`."""
-        return swarm_map(linear(self.w_start, self.w_end, progress), self.c1, self.c2)
+    def coefficients(self, progress: float) -> tuple[float, float, float]:
+        """Return w, [1] eq. (18), c1 and c2."""
+        return linear(self.w_start, self.w_end, progress), self.c1, self.c2
 
     def _first(self) -> Float2D:
         share = (self.box.scatter(self.population, self.region, self.rng) - self.box.lower) / (
@@ -132,8 +185,8 @@ class QubitSwarm(Optimizer):
     def _next(self, f: Float1D) -> Float2D:
         swarm, before = self._swarm, self._swarm.leader_f
         swarm.remember(f)
-        w = linear(self.w_start, self.w_end, self.progress)  # [1] eq. (18)
-        v = w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng)  # [1] Algorithm 2, step 6
+        w, c1, c2 = self.coefficients(self.progress)
+        v = w * swarm.v + swarm.pulls(c1, c2, self.rng)  # [1] Algorithm 2, step 6
         self._waited = 0 if swarm.leader_f < before else self._waited + 1
         if self._waited >= self.patience:
             self._waited = 0

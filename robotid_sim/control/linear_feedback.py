@@ -1,0 +1,175 @@
+"""Laws with linear feedback: computed torque, PD with gravity compensation, PID."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.control.controller import ModelController, Setpoint
+from robotid_sim.control.gains import LoopGains, check_gains, require_size
+from robotid_sim.control.sliding_mode import unwound
+from robotid_sim.dynamics import kernels
+from robotid_sim.errors import OptionError
+from robotid_sim.model import parameters
+from robotid_sim.model.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(ModelController):
+    r"""Computed torque with friction feedforward.
+
+    .. math:: \tau = \hat M (\ddot q_d + k_d \dot e + k_p e) + \hat C \dot q + \hat g
+        + \hat f(\dot q_d), \qquad e = q_d - q .
+
+    Friction is taken at the reference velocity, which has no noise and no chatter around zero.
+    With :math:`k_d = 2 \sqrt{k_p}` the error is critically damped at :math:`\sqrt{k_p}` [rad/s].
+
+    References
+    ----------
+    .. [1] Siciliano, Sciavicco, Villani, Oriolo (2009), "Robotics: Modelling, Planning and
+       Control", Springer, sec. 8.5.2.
+    """
+
+    model: Robot
+    """Model of the robot, as far as it is known."""
+    kp: float = 2500.0
+    """Position gain [1/s^2]."""
+    kd: float = 100.0
+    """Velocity gain [1/s]."""
+    _phi: Float1D = field(init=False, repr=False)
+    _drive: Float2D = field(init=False, repr=False)
+    """Rows Fv, Fc, Fo, Ia of the model."""
+
+    def __post_init__(self) -> None:
+        if not (self.kp >= 0.0 and self.kd >= 0.0):
+            raise OptionError(f"gains must not be negative: kp = {self.kp:g}, kd = {self.kd:g}")
+        phi = self.model.parameters()
+        drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T
+        object.__setattr__(self, "_phi", phi)
+        object.__setattr__(self, "_drive", drive)
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with both poles of the error at the bandwidth."""
+        require_size(gains, model)
+        return cls(model, gains.bandwidth**2, 2.0 * gains.bandwidth)
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque; `t` is not used."""
+        del t
+        command = setpoint.ddq + self.kd * (setpoint.dq - dq) + self.kp * (setpoint.q - q)
+        model = (self.model.geometry, self.model.gravity, self._phi)
+        rigid = kernels.inverse_dynamics(*model, q[None], dq[None], command[None])[0]
+        Fv, Fc, Fo, Ia = self._drive
+        friction = Fv * setpoint.dq + Fc * np.tanh(setpoint.dq / self.model.eps) + Fo
+        return np.asarray(rigid + Ia * command + friction)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GravityPd(ModelController):
+    r"""Proportional-derivative control with gravity compensation.
+
+    .. math:: \tau = \hat g(q) + K_p (q_d - q) + K_d (\dot q_d - \dot q)
+
+    Stable for setpoints with any positive gains [1]_; on a moving reference it lags.
+
+    References
+    ----------
+    .. [1] Takegaki, Arimoto (1981), "A new feedback method for dynamic control of manipulators",
+       J. Dynamic Systems, Measurement, and Control, doi:10.1115/1.3139651.
+    """
+
+    uses_feedforward: ClassVar[bool] = False
+
+    model: Robot
+    kp: Float1D
+    """Position gains [N m/rad or N/m], shape (n,)."""
+    kd: Float1D
+    """Velocity gains [N m s/rad or N s/m], shape (n,)."""
+
+    def __post_init__(self) -> None:
+        check_gains(self, zero=True)
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with both poles of a joint alone at the bandwidth."""
+        require_size(gains, model)
+        stiffness = gains.inertia * gains.bandwidth**2
+        return cls(model, stiffness, 2.0 * gains.inertia * gains.bandwidth)
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque; `t` is not used."""
+        del t
+        model, still = self.model, np.zeros((1, self.model.dof))
+        held = kernels.inverse_dynamics(
+            model.geometry, model.gravity, model.parameters(), q[None], still, still
+        )[0]
+        return np.asarray(held + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Pid(ModelController):
+    r"""Independent-joint PID control with anti-windup.
+
+    .. math:: \tau = K_p e + K_i \int e\, dt + K_d \dot e, \qquad e = q_d - q
+
+    Gravity, friction and the other joints are disturbances to it, and steady ones leave no error.
+    A joint alone, of inertia I, is stable if :math:`K_i I < K_p K_d` (Routh). `from_gains` puts
+    the three poles of such a joint at one rate :math:`\beta`: :math:`K_p = 3 I \beta^2`,
+    :math:`K_i = I \beta^3`, :math:`K_d = 3 I \beta`, a factor of nine inside. Coupled joints with I
+    on the diagonal of their mass matrix feel at most n times I, which up to eight joints bear. The
+    rate is the bandwidth, or less where the damping :math:`3 \beta` is more than the control rate
+    admits. While a drive is at its limit, the integral of its joint stands still [1]_: see
+    `unwound`.
+
+    References
+    ----------
+    .. [1] Astrom, Hagglund (1995), "PID Controllers: Theory, Design, and Tuning", 2nd ed.,
+       Instrument Society of America, ch. 3.
+    """
+
+    uses_feedforward: ClassVar[bool] = False
+
+    model: Robot
+    """The robot; only its number of joints and its torque limits are used."""
+    kp: Float1D
+    """Position gains [N m/rad or N/m], shape (n,)."""
+    ki: Float1D
+    """Integral gains [N m/(rad s) or N/(m s)], shape (n,)."""
+    kd: Float1D
+    """Velocity gains [N m s/rad or N s/m], shape (n,)."""
+    rate: float
+    """Control rate [Hz]."""
+    _integral: Float1D = field(init=False, repr=False)
+    """Torque of the integral [N m]."""
+
+    def __post_init__(self) -> None:
+        check_gains(self, zero=True)
+        object.__setattr__(self, "_integral", np.zeros(self.model.dof))
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with the three poles of a joint alone at the bandwidth."""
+        require_size(gains, model)
+        pole = min(gains.bandwidth, gains.fastest / 3.0)
+        return cls(
+            model=model,
+            kp=3.0 * gains.inertia * pole**2,
+            ki=gains.inertia * pole**3,
+            kd=3.0 * gains.inertia * pole,
+            rate=gains.rate,
+        )
+
+    def reset(self) -> None:
+        """Forget the integral."""
+        self._integral[:] = 0.0
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque, and integrate over one control step; `t` is not used."""
+        del t
+        e = setpoint.q - q
+        tau = self._integral + self.kp * e + self.kd * (setpoint.dq - dq)
+        step = unwound(self.ki / self.rate * e, tau, self.model.limits.effort)
+        self._integral[:] += step
+        return np.asarray(tau)

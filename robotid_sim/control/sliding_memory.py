@@ -1,0 +1,242 @@
+"""Sliding-mode laws with memory: an integral of the error or of the sign, or an adapted gain."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains, require_size
+from robotid_sim.control.sliding_mode import SlidingLaw, clipped, sliding, unwound
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegralSlidingMode(SlidingLaw):
+    r"""Integral sliding-mode control: a nominal law, and switching that keeps the robot on it.
+
+    The nominal law is that of `ComputedTorque`, :math:`\ddot e + 2 \lambda \dot e + \lambda^2 e =
+    0`. How far the robot has left it is
+
+    .. math:: s = \dot e + 2 \lambda e + z, \quad \dot z = \lambda^2 e, \quad
+        z(0) = -\dot e(0) - 2 \lambda e(0), \qquad
+        \tau = \hat\tau(\dot q + s,\ \ddot q_d + 2 \lambda \dot e + \lambda^2 e)
+        + K\, \mathrm{sat}(s / \Phi)
+
+    with the compensation :math:`\hat\tau` of `Compensation`. As s starts at zero there is no
+    reaching phase, in which the disturbance would act unopposed [1]_. Stable as `SlidingMode` is:
+    K outweighs disturbance and model error. A steady disturbance leaves a steady s within the
+    layer, and therefore no error. `from_gains` takes K and the steepest layer, ``Phi = K / (I
+    steepest)``. While a drive is at its limit, z of its joint stands still: see `unwound`.
+
+    References
+    ----------
+    .. [1] Utkin, Shi (1996), "Integral sliding mode in systems operating under uncertainty
+       conditions", 35th IEEE Conf. Decision and Control, doi:10.1109/CDC.1996.577594.
+    """
+
+    bandwidth: float
+    """Both poles of the nominal error dynamics, lambda [rad/s]."""
+    gain: Float1D
+    """Switching gain K [N m or N], shape (n,)."""
+    layer: Float1D
+    """Boundary layer Phi [rad/s], shape (n,)."""
+    rate: float
+    """Control rate [Hz]."""
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with the switching gain K and the steepest layer."""
+        require_size(gains, model)
+        return cls(
+            model=model,
+            bandwidth=gains.bandwidth,
+            gain=gains.gain,
+            layer=gains.gain / (gains.inertia * gains.steepest),
+            rate=gains.rate,
+        )
+
+    def reset(self) -> None:
+        """Start on the surface at the next sample, wherever the robot then is."""
+        self._state[:] = np.nan
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque, and integrate over one control step; `t` is not used."""
+        del t
+        e, de = setpoint.q - q, setpoint.dq - dq
+        twice, pull = 2.0 * self.bandwidth, self.bandwidth**2 * e
+        without = de + twice * e
+        if np.isnan(self._state[0]):
+            self._state[:] = -without
+        s = without + self._state
+        a = setpoint.ddq + twice * de + pull
+        tau = self._modelled(q, dq, dq + s, a) + clipped(self.gain / self.layer * s, self.gain)
+        self._state[:] += unwound(pull / self.rate, tau, self.model.limits.effort)
+        return np.asarray(tau)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SuperTwisting(SlidingLaw):
+    r"""Super-twisting control: the sign is integrated, the torque continuous.
+
+    .. math:: \tau = \hat\tau(v, a) + I \left( k_1 |s|^{1/2}\, \mathrm{sgn}\, s + w \right),
+        \qquad \dot w = k_2\, \mathrm{sgn}\, s
+
+    with the compensation :math:`\hat\tau` of `Compensation`. On one joint, s and its rate vanish in
+    finite time [1]_ under any disturbance with :math:`|\dot d| / I \le L` if :math:`k_2 > L` and
+    :math:`k_1 > \sqrt{k_2 + L}` [2]_; a Lyapunov function is in [3]_.
+
+    A sampled loop chatters around zero. Below the layer the law is therefore linear,
+    :math:`k_1 \Phi^{-1/2} s + w` with :math:`\dot w = k_2 s / \Phi`: a disturbance of rate L leaves
+    s at :math:`L / k_2` of the layer. As a proportional-integral loop through a positive diagonal I
+    it is passive, hence stable on coupled joints too, to which the proof of one joint does not
+    extend outside of the layer. Its damping ratio :math:`k_1 / (2 \sqrt{k_2})` does not depend on
+    the layer.
+
+    `from_gains` sets L to the switching gain K built up over ``2 / steepest``,
+    :math:`k_1 = 1.5 \sqrt L` and :math:`k_2 = 1.1 L` [2]_, a damping of 0.7, and the layer so that
+    s decays at three quarters of the steepest rate. A joint's integral never exceeds K, and stands
+    still while its drive is at the limit: see `unwound`.
+
+    References
+    ----------
+    .. [1] Levant (1993), "Sliding order and sliding accuracy in sliding mode control",
+       Int. J. Control 58(6), doi:10.1080/00207179308923053.
+    .. [2] Seeber, Horn (2017), "Stability proof for a well-established super-twisting parameter
+       setting", Automatica 84, doi:10.1016/j.automatica.2017.07.002.
+    .. [3] Moreno, Osorio (2012), "Strict Lyapunov functions for the super-twisting algorithm",
+       IEEE Trans. Automatic Control 57(4), doi:10.1109/TAC.2012.2186179.
+    """
+
+    inertia: Float1D
+    """Inertia I of the joints [kg m^2 or kg], shape (n,)."""
+    k1: Float1D
+    """Gain of the root [(rad/s)^(1/2)/s], shape (n,)."""
+    k2: Float1D
+    """Gain of the integral [rad/s^3], shape (n,)."""
+    layer: Float1D
+    """Sliding variable below which the law is linear, Phi [rad/s], shape (n,)."""
+    bound: Float1D
+    """Largest integral w [rad/s^2], shape (n,)."""
+    rate: float
+    """Control rate [Hz]."""
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law for disturbances that grow to K within ``2 / steepest``."""
+        require_size(gains, model)
+        largest = gains.gain / gains.inertia
+        L = 0.5 * gains.steepest * largest
+        k1 = 1.5 * np.sqrt(L)
+        return cls(
+            model=model,
+            bandwidth=gains.bandwidth,
+            inertia=gains.inertia,
+            k1=k1,
+            k2=1.1 * L,
+            layer=(k1 / (0.75 * gains.steepest)) ** 2,
+            bound=largest,
+            rate=gains.rate,
+        )
+
+    def reset(self) -> None:
+        """Forget the integral."""
+        self._state[:] = 0.0
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque, and integrate over one control step; `t` is not used."""
+        del t
+        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
+        size = np.maximum(np.abs(s), self.layer)
+        fall = self.k1 * s / np.sqrt(size) + self._state
+        tau = self._modelled(q, dq, v, a) + self.inertia * fall
+        step = unwound(self.k2 / self.rate * s / size, tau, self.model.limits.effort)
+        self._state[:] = clipped(self._state + step, self.bound)
+        return np.asarray(tau)
+
+
+RESERVE = 2.0
+"""The gain falls while it is more than this many times the torque that s asks for."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdaptiveSlidingMode(SlidingLaw):
+    r"""Sliding-mode control with a gain that grows outside of the layer and falls inside.
+
+    .. math:: \tau = \hat\tau(v, a) + K(t)\, \mathrm{sat}(s / \Phi(t)), \qquad
+        \dot K = \gamma |s|\, \mathrm{sgn}(|s| - \Phi / 2), \qquad
+        \underline K \le K \le \overline K
+
+    with the compensation :math:`\hat\tau` of `Compensation`. As in [1]_ the layer goes with the
+    gain, :math:`\Phi = K / c`, so that the sampled loop is never steeper than the stiffness c. The
+    gain turns at half the layer, where [1]_ has its edge: the torque then is half of K, and a
+    disturbance that still grows finds a reserve.
+
+    For any :math:`\gamma > 0` the gain reaches what disturbance and model error need in finite
+    time, and s the layer [1]_, if the upper limit outweighs them. `from_gains` takes c = I
+    steepest, :math:`\gamma = \lambda c`, and limits of a quarter of the switching gain K of the
+    specification and of twice that. While a drive is at its limit the gain does not grow: see
+    `unwound`.
+
+    References
+    ----------
+    .. [1] Plestan, Shtessel, Bregeault, Poznyak (2010), "New methodologies for adaptive sliding
+       mode control", Int. J. Control 83(9), doi:10.1080/00207179.2010.501385.
+    """
+
+    stiffness: Float1D
+    """Gain over layer, c [N m s/rad or N s/m], shape (n,)."""
+    growth: Float1D
+    """Rate of the gain, gamma [N m/rad or N/m], shape (n,)."""
+    smallest: Float1D
+    """Lower limit of the gain, and its start [N m or N], shape (n,)."""
+    largest: Float1D
+    """Upper limit of the gain [N m or N], shape (n,)."""
+    rate: float
+    """Control rate [Hz]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.smallest > self.largest).any():
+            raise OptionError(
+                f"gains smallest = {self.smallest} must not exceed largest = {self.largest}"
+            )
+
+    @classmethod
+    def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
+        """Return the law with limits of a quarter of the switching gain, and of twice that."""
+        require_size(gains, model)
+        stiffness = gains.inertia * gains.steepest
+        return cls(
+            model=model,
+            bandwidth=gains.bandwidth,
+            stiffness=stiffness,
+            growth=gains.bandwidth * stiffness,
+            smallest=0.25 * gains.gain,
+            largest=2.0 * gains.gain,
+            rate=gains.rate,
+        )
+
+    @property
+    def gain(self) -> Float1D:
+        """The switching gain as it is now [N m or N], shape (n,)."""
+        return self._state.copy()
+
+    def reset(self) -> None:
+        """Let the gain start over."""
+        self._state[:] = self.smallest
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque, and adapt over one control step; `t` is not used."""
+        del t
+        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
+        asked = self.stiffness * s
+        tau = self._modelled(q, dq, v, a) + clipped(asked, self._state)
+        size = np.abs(s)
+        step = self.growth / self.rate * size
+        step = np.where(RESERVE * self.stiffness * size > self._state, step, -step)
+        step = unwound(step, np.abs(tau), self.model.limits.effort)
+        self._state[:] = np.minimum(np.maximum(self._state + step, self.smallest), self.largest)
+        return np.asarray(tau)

@@ -1,0 +1,260 @@
+r"""What residuals tell: of periods left out, of nonsense, of white and coloured ones.
+
+The statistic of a joint's residuals with the autocorrelations :math:`\rho_k` [1]_,
+
+.. math:: Q = N (N + 2) \sum_{k=1}^{h} \frac{\rho_k^2}{N - k},
+
+is chi-squared with h degrees of freedom for white ones. Their mean is as uncertain as that of
+:math:`N / (1 + 2 \sum_k \rho_k)` independent rows, the sum ended where pairs of neighbours turn
+negative [2]_.
+
+References
+----------
+.. [1] Ljung, Box (1978), "On a measure of lack of fit in time series models", Biometrika 65,
+   doi:10.1093/biomet/65.2.297.
+.. [2] Geyer (1992), "Practical Markov chain Monte Carlo", Statistical Science 7,
+   doi:10.1214/ss/1177011137 (initial positive sequence).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import chdtrc
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.errors import LogError, OptionError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
+
+SHORTEST = 0.5
+"""Smallest share of a period that is one of its own; less is added to the one before."""
+
+OVERFIT = 1.2
+"""Ratio of predicted to fitted residuals from which a fit is said to know its data too well."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossValidation:
+    """Residuals of periods that were left out of the fit, beside those of the fits."""
+
+    joint_names: tuple[str, ...]
+    predicted: Float2D
+    """RMS residual of every period, left out, and joint [N m], shape (periods, n)."""
+    fitted: Float2D
+    """RMS residual of the same joint in the periods that were fitted [N m], shape (periods, n)."""
+    expected: float
+    """Ratio of the two that white residuals would have on average, for the degrees of freedom."""
+
+    @property
+    def ratio(self) -> Float1D:
+        """Predicted over fitted residual of every joint, shape (n,)."""
+        predicted, fitted = (np.sqrt((x**2).mean(axis=0)) for x in (self.predicted, self.fitted))
+        return np.asarray(predicted / np.maximum(fitted, np.finfo(float).tiny))
+
+    def sentences(self) -> list[str]:
+        """Return the comparison in words."""
+        worst = int(self.ratio.argmax())
+        ratio, name = self.ratio[worst], self.joint_names[worst]
+        sentences = (
+            f"Periods left out of the fit are predicted with {ratio:.2f} times the residual of the "
+            f"fit on the worst joint, {name}; {self.expected:.2f} is to be expected."
+        )
+        if ratio < OVERFIT * self.expected:
+            return [sentences]
+        return [sentences, f"The fit does not carry over from period to period on {name}."]
+
+
+def cross_validate(
+    problem: LinearProblem, period: float, estimator: Estimator | None = None
+) -> CrossValidation:
+    r"""Fit a log without one of its periods and predict that one, for all periods.
+
+    For white residuals and m fitted rows the ratio of predicted to fitted RMS is
+    :math:`\sqrt{(1 + b/m) / (1 - b/m)}` on average.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of at least one and a half periods.
+    period : float
+        Period of the motion [s].
+    estimator : Estimator, optional
+        What is fitted; by default weighted least squares. It gets a fixed seed.
+
+    Raises
+    ------
+    LogError
+        If the rows hold no two periods, or one alone does not determine the parameters.
+    """
+    fold = folds(problem, period)
+    method = estimator or WeightedLeastSquares()
+    W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    predicted, fitted = [], []
+    for left_out in range(int(fold.max()) + 1):
+        use = fold != left_out
+        part = replace(problem, W=W[use].reshape(-1, W.shape[2]), y=y[use].ravel())
+        estimate = method.fit(part, np.random.default_rng(0))
+        if not estimate.success:
+            raise LogError(f"without period {left_out + 1} the fit failed: {estimate.message}")
+        residual = y - W @ estimate.beta
+        predicted.append(np.sqrt((residual[~use] ** 2).mean(axis=0)))
+        fitted.append(np.sqrt((residual[use] ** 2).mean(axis=0)))
+    used = problem.basis.rank / (len(problem.y) * (1.0 - 1.0 / len(predicted)))
+    expected = float(np.sqrt((1.0 + used) / max(1.0 - used, 1e-3)))
+    return CrossValidation(problem.joint_names, np.array(predicted), np.array(fitted), expected)
+
+
+def folds(problem: LinearProblem, period: float) -> Int1D:
+    """Return the period that every sample belongs to, from 0, shape (N,)."""
+    if not period > 0.0:
+        raise OptionError(f"a period is positive, got {period} s")
+    fold = (np.arange(problem.samples) * problem.dt / period + 1e-9).astype(np.intp)
+    last = int(fold.max())
+    if last and (fold == last).sum() < SHORTEST * period / problem.dt:
+        fold[fold == last] = last - 1
+    if not fold.max():
+        raise LogError(
+            f"{problem.samples * problem.dt:.3g} s of rows hold no two periods of {period:g} s; "
+            "record more periods"
+        )
+    return fold
+
+
+CONSTRAINED = 3.0
+"""Residual over that of the fit without constraints from which on no possible robot fits."""
+
+UNEXPLAINED = 0.4
+"""Residual over the RMS torque from which on the model does not explain the log."""
+
+ADVICE = "check signs of the torques, units of the positions, and whether the log is of this robot"
+
+
+def doubt(estimate: Estimate, problem: LinearProblem) -> str:
+    """Return why an estimate cannot be trusted, as a sentence; empty if nothing speaks against it.
+
+    A motion in degrees or of another robot leaves much of the torque. A torque of the wrong sign is
+    explained well, but by negative masses: only constraints show it.
+    """
+    tiny = np.finfo(float).tiny
+    forced = estimate.torque_rms / np.maximum(estimate.noise_std, tiny)
+    size = np.sqrt((problem.by_joint(problem.y) ** 2).mean(axis=0))
+    left = estimate.torque_rms / np.maximum(size, tiny)
+    j, k = int(forced.argmax()), int(left.argmax())
+    # Without noise both residuals are rounding, and their ratio means nothing.
+    if forced[j] > CONSTRAINED and left[j] > 1e-6:
+        return (
+            f"the residual of {problem.joint_names[j]} is {forced[j]:.3g} times that of the fit "
+            f"without constraints: no robot that can exist has these torques; {ADVICE}"
+        )
+    if left[k] > UNEXPLAINED:
+        return (
+            f"the fit leaves {left[k]:.0%} of the RMS torque of {problem.joint_names[k]}: the "
+            f"model does not explain the log; {ADVICE}"
+        )
+    return ""
+
+
+SIGNIFICANT = 0.01
+"""Probability below which residuals count as coloured."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whiteness:
+    """Test of every joint's residuals, arrays of shape (n,)."""
+
+    joint_names: tuple[str, ...]
+    statistic: Float1D
+    """Ljung and Box's Q."""
+    lags: int
+    """Autocorrelations in it, its degrees of freedom."""
+    p_value: Float1D
+    """Probability of such a Q, or a larger one, for white residuals."""
+    first: Float1D
+    """Autocorrelation of neighbouring rows."""
+    rows: int
+    """Rows of every joint."""
+    effective_rows: Float1D
+    """Independent rows that they are worth."""
+
+    @property
+    def white(self) -> np.ndarray:
+        """Which joints have residuals that pass for white, shape (n,)."""
+        return np.asarray(self.p_value >= SIGNIFICANT)
+
+    def sentences(self) -> list[str]:
+        """Return the test in words."""
+        coloured = np.flatnonzero(~self.white)
+        if not coloured.size:
+            return [
+                f"The residuals of all joints pass for white (Ljung-Box, {self.lags} lags, "
+                f"smallest p {self.p_value.min():.2g})."
+            ]
+        return [
+            f"The residuals of {self.joint_names[j]} are coloured (Ljung-Box, {self.lags} lags, "
+            f"p {self.p_value[j]:.2g}): neighbours correlate by {self.first[j]:+.2f}, and "
+            f"{self.rows} rows are worth {self.effective_rows[j]:.0f}."
+            for j in coloured
+        ]
+
+
+def residual_whiteness(
+    problem: LinearProblem, estimate: Estimate, *, lags: int | None = None
+) -> Whiteness:
+    """Return the whiteness of an estimate's residuals, joint by joint.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        What the estimate was fitted to.
+    estimate : Estimate
+        Its parameters.
+    lags : int, optional
+        Autocorrelations in the statistic; by default 20, or a fifth of the rows if that is less.
+
+    Raises
+    ------
+    OptionError
+        If there are not more rows than lags.
+    """
+    residual = problem.by_joint(problem.y - problem.W @ estimate.beta)
+    N = len(residual)
+    h = min(20, max(1, N // 5)) if lags is None else lags
+    if not 0 < h < N:
+        raise OptionError(f"{h} lags need more than {N} rows")
+    rho = autocorrelation(residual)
+    terms = rho[1 : h + 1] ** 2 / (N - np.arange(1, h + 1))[:, None]
+    statistic = N * (N + 2) * terms.sum(axis=0)  # [1]
+    return Whiteness(
+        joint_names=problem.joint_names,
+        statistic=statistic,
+        lags=h,
+        p_value=np.asarray(chdtrc(h, statistic)),
+        first=rho[1],
+        rows=N,
+        effective_rows=effective_rows(rho),
+    )
+
+
+def autocorrelation(x: Float2D) -> Float2D:
+    """Return the autocorrelation of every column of x (N, n) at all lags, shape (N, n)."""
+    centred = x - x.mean(axis=0)
+    power = np.abs(np.fft.rfft(centred, 2 * len(x), axis=0)) ** 2
+    covariance = np.fft.irfft(power, axis=0)[: len(x)]
+    return np.asarray(covariance / np.maximum(covariance[0], np.finfo(float).tiny))
+
+
+def effective_rows(rho: Float2D) -> Float1D:
+    """Return how many independent rows autocorrelated ones are worth, at most all, shape (n,).
+
+    Parameters
+    ----------
+    rho : ndarray, shape (N, n)
+        Autocorrelations from lag 0 on.
+    """
+    N, even = len(rho), len(rho) // 2 * 2
+    pairs = rho[:even].reshape(-1, 2, rho.shape[1]).sum(axis=1)
+    positive = np.minimum.accumulate(pairs > 0.0, axis=0)  # [2]: until the first that is not
+    inflation = 2.0 * (pairs * positive).sum(axis=0) - 1.0
+    return np.asarray(N / np.maximum(inflation, 1.0))

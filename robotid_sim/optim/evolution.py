@@ -1,0 +1,251 @@
+"""Differential evolution, genetic algorithm, simulated annealing."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.optim import checks
+from robotid_sim.optim.bounds import Walls, put_inside
+from robotid_sim.optim.optimizer import Population, geometric, linear
+
+BaseVector = Literal["rand", "best"]
+
+
+@dataclass(kw_only=True, eq=False)
+class DifferentialEvolution(Population):
+    r"""Differential evolution (DE/rand/1/bin or DE/best/1/bin).
+
+    .. math::
+
+        v_i &= x_b + F\, (x_{r} - x_{s}) \\
+        u_{ij} &= \begin{cases} v_{ij} & \text{if } \rho_{ij} < CR \text{ or } j = j_i \\
+            x_{ij} & \text{else} \end{cases}
+
+    with three different random others b, r, s, or the best member for b, and :math:`\rho` uniform
+    in [0, 1]. A trial u that is not worse replaces its x; all do so at once.
+
+    Differences of members scale and rotate with the population, so that the search does not depend
+    on units, and for CR near 1 hardly on the axes.
+
+    References
+    ----------
+    .. [1] Storn, Price (1997), "Differential evolution - a simple and efficient heuristic for
+       global optimization over continuous spaces", J. Global Optimization 11,
+       doi:10.1023/A:1008202821328.
+    """
+
+    smallest: ClassVar[int] = 4
+
+    population: int = 40
+    """Number of members, at least 4."""
+    F: float = 0.5
+    """Weight of the difference."""
+    CR: float = 0.9
+    """Probability that a coordinate is taken from the mutant."""
+    base: BaseVector = "rand"
+    """The point that the difference is added to."""
+    bounds: Walls = "reflect"
+    """What happens at the walls of the box."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive("F", self.F)
+        checks.between("CR", self.CR, 0.0, 1.0)
+        checks.one_of("base", self.base, BaseVector)
+
+    def _first(self) -> Float2D:
+        self._trial = self.box.scatter(self.population, self.region, self.rng)
+        self._x, self._f = self._trial, np.full(self.population, np.inf)
+        return self._trial
+
+    def _next(self, f: Float1D) -> Float2D:
+        better = f <= self._f
+        self._x = np.where(better[:, None], self._trial, self._x)
+        self._f = np.where(better, f, self._f)
+        self._trial = self._breed()
+        return self._trial
+
+    def _breed(self) -> Float2D:
+        m, d = self._x.shape
+        b, r, s = others(m, self.rng)
+        base = self._x[b] if self.base == "rand" else self._x[np.argmin(self._f)]
+        mutant = base + self.F * (self._x[r] - self._x[s])
+        crossed = self.rng.random((m, d)) < self.CR
+        crossed[np.arange(m), self.rng.integers(d, size=m)] = True
+        trial = np.where(crossed, mutant, self._x)
+        return put_inside(trial, self.box, self.bounds)
+
+
+def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
+    """Return, for each of `count` members, three others: random, and different from each other.
+
+    The member is number 0 of the circle that starts at it; the others are drawn from 1 on, each
+    stepping over the ones drawn before.
+    """
+    first = rng.integers(1, count, size=count)
+    two = rng.integers(1, count - 1, size=count)
+    three = rng.integers(1, count - 2, size=count)
+    two += two >= first
+    low, high = np.minimum(first, two), np.maximum(first, two)
+    three += three >= low
+    three += three >= high
+    itself = np.arange(count)
+    b, r, s = ((itself + k) % count for k in (first, two, three))
+    return b, r, s
+
+
+@dataclass(kw_only=True, eq=False)
+class GeneticAlgorithm(Population):
+    r"""Genetic algorithm for real numbers: tournaments, blend crossover, normal mutation, an elite.
+
+    Two parents a and b win a tournament each. With probability `crossover` their child is uniform
+    in the box about them that is wider by a share alpha on either side (BLX-alpha [1]_),
+
+    .. math:: \min(a_j, b_j) - \alpha\, |a_j - b_j| \le x_j
+        \le \max(a_j, b_j) + \alpha\, |a_j - b_j|,
+
+    else it is a copy of a. Every coordinate mutates with probability `mutation`, by a normal step
+    whose standard deviation falls linearly. The elite of the parents replaces the worst children.
+
+    References
+    ----------
+    .. [1] Eshelman, Schaffer (1993), "Real-coded genetic algorithms and interval-schemata",
+       Foundations of Genetic Algorithms 2, doi:10.1016/B978-0-08-094832-4.50018-0.
+    """
+
+    population: int = 50
+    """Number of members."""
+    tournament: int = 2
+    """Members that compete to be a parent."""
+    crossover: float = 0.9
+    """Probability of crossover."""
+    alpha: float = 0.5
+    """How far children may lie outside their parents; from about 0.37 on spread does not shrink by
+    crossover alone."""
+    mutation: float = 0.05
+    """Probability that a coordinate mutates."""
+    step_start: float = 0.1
+    """Standard deviation of mutations at the start, share of the box."""
+    step_end: float = 0.001
+    """Standard deviation of mutations at the end of the budget, share of the box."""
+    elite: int = 2
+    """Number of parents that survive."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole("tournament", self.tournament, 1)
+        checks.between("crossover", self.crossover, 0.0, 1.0)
+        checks.between("alpha", self.alpha, 0.0, 10.0)
+        checks.between("mutation", self.mutation, 0.0, 1.0)
+        checks.positive("step_start", self.step_start)
+        checks.positive("step_end", self.step_end)
+        checks.between("elite", self.elite, 0, self.population - 1)
+
+    def _first(self) -> Float2D:
+        self._children = self.box.scatter(self.population, self.region, self.rng)
+        self._x, self._f = self._children[:0], np.empty(0)
+        return self._children
+
+    def _next(self, f: Float1D) -> Float2D:
+        old, new = np.argsort(self._f, kind="stable"), np.argsort(f, kind="stable")
+        elite = old[: self.elite]
+        children = new[: self.population - elite.size]
+        self._x = np.concatenate([self._x[elite], self._children[children]])
+        self._f = np.concatenate([self._f[elite], f[children]])
+        self._children = self._breed()
+        return self._children
+
+    def _breed(self) -> Float2D:
+        m, d = self._x.shape
+        rng = self.rng
+        a, b = self._x[self._parents()], self._x[self._parents()]
+        low, reach = np.minimum(a, b), np.abs(a - b)
+        blend = low + reach * ((1.0 + 2.0 * self.alpha) * rng.random((m, d)) - self.alpha)
+        children = np.where(rng.random((m, 1)) < self.crossover, blend, a)
+        step = linear(self.step_start, self.step_end, self.progress) * self.box.width
+        mutates = rng.random((m, d)) < self.mutation
+        children += np.where(mutates, step * rng.standard_normal((m, d)), 0.0)
+        return put_inside(children, self.box, self.bounds)
+
+    def _parents(self) -> Int1D:
+        """Return the winners of one tournament a child."""
+        m = self.population
+        entered = self.rng.integers(m, size=(m, self.tournament))
+        winners: Int1D = entered[np.arange(m), np.argmin(self._f[entered], axis=1)]
+        return winners
+
+
+ADAPTATION = 0.1
+"""Rate at which the logarithm of the step follows the acceptance."""
+
+
+@dataclass(kw_only=True, eq=False)
+class SimulatedAnnealing(Population):
+    r"""Simulated annealing: independent chains that are cooled together.
+
+    Every chain proposes :math:`x' = x + h\, (u - l) \circ \nu`, :math:`\nu` standard normal, and
+    goes there with Metropolis' probability :math:`\min\{1, e^{-(f' - f)/T}\}`. The temperature
+    falls geometrically from the spread of the first costs, times `heat`, to `cold` times that. The
+    step h, common to all chains, grows while more than a share `acceptance` of them go and shrinks
+    while fewer do, as in [2]_, so that it follows the temperature whatever the units.
+
+    References
+    ----------
+    .. [1] Kirkpatrick, Gelatt, Vecchi (1983), "Optimization by simulated annealing", Science
+       220(4598), doi:10.1126/science.220.4598.671.
+    .. [2] Corana, Marchesi, Martini, Ridella (1987), "Minimizing multimodal functions of continuous
+       variables with the simulated annealing algorithm", ACM Trans. Mathematical Software 13(3),
+       doi:10.1145/29380.29864.
+    """
+
+    smallest: ClassVar[int] = 1
+
+    population: int = 10
+    """Number of chains."""
+    heat: float = 0.1
+    """Temperature at the start, in standard deviations of the first costs."""
+    cold: float = 1e-10
+    """Temperature at the end of the budget, over that at the start."""
+    step: float = 0.1
+    """First standard deviation of a proposal, share of the box."""
+    acceptance: float = 0.25
+    """Share of proposals that the step is adapted to accept."""
+    bounds: Walls = "reflect"
+    """What happens at the walls of the box."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive("heat", self.heat)
+        checks.between("cold", self.cold, 1e-300, 1.0)
+        checks.positive("step", self.step)
+        checks.between("acceptance", self.acceptance, 0.01, 0.99)
+
+    def _first(self) -> Float2D:
+        self._proposed = self.box.scatter(self.population, self.region, self.rng)
+        self._x, self._f = self._proposed, np.full(self.population, np.inf)
+        self._T, self._h = 0.0, self.step
+        return self._proposed
+
+    def _next(self, f: Float1D) -> Float2D:
+        if not self._T:
+            self._T = _spread(f) * self.heat
+        T = geometric(self._T, self._T * self.cold, self.progress) if self._T else 0.0
+        patience = T * self.rng.exponential(size=f.size)  # f' - f < -T ln(u) is Metropolis' rule
+        goes = f <= np.where(np.isfinite(self._f), self._f + patience, np.inf)
+        self._x = np.where(goes[:, None], self._proposed, self._x)
+        self._f = np.where(goes, f, self._f)
+        self._h *= np.exp(ADAPTATION * (goes.mean() - self.acceptance))
+        self._h = min(self._h, 1.0)
+        step = self._h * self.box.width * self.rng.standard_normal(self._x.shape)
+        self._proposed = put_inside(self._x + step, self.box, self.bounds)
+        return self._proposed
+
+
+def _spread(f: Float1D) -> float:
+    """Return the standard deviation of the finite costs; of a single one its size."""
+    finite = f[np.isfinite(f)]
+    if finite.size < 2:
+        return float(np.abs(finite).sum())
+    return float(finite.std())
