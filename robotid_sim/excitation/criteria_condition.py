@@ -14,7 +14,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.excitation.criteria import Slope, SpectralCriterion
 from robotid_sim.optim import checks
 
-Columns = Literal["raw", "unit"]
+ColumnScale = Literal["raw", "unit"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,12 +100,12 @@ class CombinedCondition(SpectralCriterion):
     """Weight of the inverse of the smallest singular value."""
     y2: float = 1.0
     """Weight of the largest singular value."""
-    columns: Columns = "raw"
+    columns: ColumnScale = "raw"
     """``raw`` in SI units, as the paper has it, or ``unit`` for columns of unit length."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of("columns", self.columns, Columns)
+        checks.one_of("columns", self.columns, ColumnScale)
         if not (self.y1 >= 0.0 and self.y2 >= 0.0):
             raise OptionError(f"weights must not be negative, got y1={self.y1}, y2={self.y2}")
 

@@ -13,7 +13,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.excitation.criteria import Criterion, Slope, SpectralCriterion
 from robotid_sim.optim import checks
 
-Scaling = Literal["nominal", "unit"]
+ParameterScale = Literal["nominal", "unit"]
 
 SIZE_FLOOR = 0.1
 """Smallest size of a parameter over the median of the nominal ones that are not zero."""
@@ -51,13 +51,13 @@ class AOptimality(Criterion):
 
     symbol: ClassVar[str] = "log tr((W' S^-1 W / N)^-1)"
 
-    scaling: Scaling = "nominal"
+    scaling: ParameterScale = "nominal"
     """What parameters are measured in: ``nominal`` magnitudes (see `parameter_sizes`) or ``unit``,
     their SI units."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of("scaling", self.scaling, Scaling)
+        checks.one_of("scaling", self.scaling, ParameterScale)
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -87,12 +87,12 @@ class EOptimality(SpectralCriterion):
 
     symbol: ClassVar[str] = "log max eig((W' S^-1 W / N)^-1)"
 
-    scaling: Scaling = "nominal"
+    scaling: ParameterScale = "nominal"
     """As that of `AOptimality`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of("scaling", self.scaling, Scaling)
+        checks.one_of("scaling", self.scaling, ParameterScale)
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
@@ -108,7 +108,7 @@ class EOptimality(SpectralCriterion):
         return Slope(float(value), size[:, None] * Vt.T, -shares / s**2)
 
 
-def _sizes(beta: Float1D | None, scaling: Scaling, rank: int) -> Float1D:
+def _sizes(beta: Float1D | None, scaling: ParameterScale, rank: int) -> Float1D:
     if beta is None or scaling == "unit":
         return np.ones(rank)
     return parameter_sizes(beta)

@@ -1,10 +1,10 @@
 """The registry of optimizers; what its names mean is the business of one file each."""
 
+from robotid_sim.optim.animal_swarms import Grasshopper, GreyWolf, WhaleOptimization
 from robotid_sim.optim.bso import AnnealedBeetleSwarm, BeetleSwarm
 from robotid_sim.optim.cma_es import CmaEs
 from robotid_sim.optim.elpidso import PidSwarm
 from robotid_sim.optim.evolution import DifferentialEvolution, GeneticAlgorithm, SimulatedAnnealing
-from robotid_sim.optim.mirjalili import Grasshopper, GreyWolf, WhaleOptimization
 from robotid_sim.optim.mupso import MutatingSwarm
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.pso import (

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import urdf_path
+from studies import study
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
@@ -19,7 +20,6 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import load_config
-from robotid_sim.study.study import run_study
 
 SAMPLES = 150
 NOISE = 0.05
@@ -241,7 +241,7 @@ def test_options_that_make_no_sense_are_refused_at_once(options):
 @pytest.mark.slow
 def test_default_study_of_irb140_pays_little_for_consistency(tmp_path):
     config = load_config(None, {"control": {"enabled": False}})
-    result = run_study("irb140", config, tmp_path).result
+    result = study("irb140", config, tmp_path).result
     by_name = {e.estimator: e for e in result.estimates}
     consistent, free = by_name["consistent"], by_name["wls"]
     assert consistent.success

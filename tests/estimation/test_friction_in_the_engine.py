@@ -40,11 +40,13 @@ def logs(run):
 def test_the_check_of_the_residuals_fails_and_eps_is_named(run, wrong, logs):
     preprocessor = RtsSmoother().tuned(logs[0], wrong)
     rngs = [np.random.default_rng([9, k]) for k in range(5)]
-    args = (logs[0], SENSORS, preprocessor, run.basis, WeightedLeastSquares(), rngs)
+    motion = preprocessor(logs[0], wrong)
+    problem = build_problem(motion, wrong, run.basis)
+    args = (logs[0], SENSORS, preprocessor, motion, problem, WeightedLeastSquares(), rngs)
     noise = residual_noise(run.plant, wrong, *args)
     assert noise.ratio.max() > NOISE_RATIO
     worst = run.plant.joint_names[int(noise.ratio.argmax())]
-    suspicion = suspect_friction(preprocessor(logs[0], wrong), wrong, run.basis)
+    suspicion = suspect_friction(motion, wrong, run.basis)
     assert worst in suspicion.suspects
     right = suspect_friction(preprocessor(logs[0], run.nominal), run.nominal, run.basis)
     assert right.suspects == ()

@@ -81,7 +81,7 @@ class WhaleOptimization(Population):
     are numbers of a whale, not of a coordinate: the paper compares |A| with 1.
 
     As :math:`C y` is a multiple of a position, the steps depend on where the origin is; see
-    `robotid_sim.optim.mirjalili.GreyWolf`.
+    `robotid_sim.optim.animal_swarms.GreyWolf`.
 
     References
     ----------
