@@ -24,10 +24,12 @@ def test_wheel_holds_the_catalog_and_finds_it_elsewhere(tmp_path) -> None:
         assert (f"robotid_sim/urdf/{path.as_posix()}" in names) == (path.suffix != ".py")
     assert not any(name.startswith(("tests/", "bench/")) for name in names)
     assert "robotid_sim/py.typed" in names
-    papers = ROOT / "robotid_sim" / "papers"
-    sheets = {path.relative_to(ROOT).as_posix() for path in papers.rglob("claims.toml")}
-    assert len(sheets) == 5
-    assert sheets <= names
+    tables = {p.relative_to(ROOT).as_posix() for p in (ROOT / "robotid_sim").rglob("*.toml")}
+    assert {
+        f"robotid_sim/{part}.toml" for part in ("measurement/presets", "optim/settings")
+    } < tables
+    assert len([name for name in tables if name.endswith("claims.toml")]) == 5
+    assert tables <= names
     assets = {f"robotid_sim/report/assets/page.{kind}" for kind in ("html", "css", "js")}
     assert assets <= names
     code = (
