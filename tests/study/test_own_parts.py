@@ -125,6 +125,7 @@ def with_own_parts(own, folder):
     )
 
 
+@pytest.mark.slow
 def test_a_study_runs_with_objects_of_the_users_own_by_two_workers(own, tmp_path):
     result = run_study(with_own_parts(own, tmp_path), tmp_path / "out", workers=2).result
     assert (result.trajectory.family, result.trajectory.criterion) == (
@@ -138,6 +139,7 @@ def test_a_study_runs_with_objects_of_the_users_own_by_two_workers(own, tmp_path
     assert max(result.estimates[1].validation.model_error_relative) < 0.01
 
 
+@pytest.mark.slow
 def test_the_same_study_runs_by_names_from_the_command_line(tmp_path, own):
     (tmp_path / "own_parts.py").write_text(PARTS.read_text())
     (tmp_path / "study.toml").write_text(STUDY)
