@@ -252,7 +252,7 @@ def _code(path: Path) -> str:
     tree = ast.parse(path.read_bytes())
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
-            node.body = [part for part in body if not _is_text(part)]  # type: ignore[attr-defined]
+            body[:] = [part for part in body if not _is_text(part)]
     return ast.dump(tree)
 
 

@@ -142,7 +142,7 @@ def _numbered(
 ) -> tuple[int, Result | None, Exception | None]:
     try:
         return number, _alone(function, task), None
-    except Exception as error:
+    except Exception as error:  # a task may raise anything; the caller raises it again
         error.add_note(f"In a worker:\n{format_exc()}")
         return number, None, error
 

@@ -169,7 +169,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
 
 def _has_member(cls: type, name: str) -> bool:
-    if name in cls.__dataclass_fields__:  # type: ignore[attr-defined]
+    if any(field.name == name for field in dataclasses.fields(cls)):
         return True
     member = getattr(cls, name, None)
     return member is not None and not getattr(member, "__isabstractmethod__", False)

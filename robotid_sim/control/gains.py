@@ -252,9 +252,9 @@ def check_gains(law: Any, *, zero: bool = False) -> None:
     Arrays are frozen; with `zero` gains may be zero.
     """
     for field in fields(law):
-        value = getattr(law, field.name, None)
+        value: Any = getattr(law, field.name, None)
         if field.type is float:
-            positive(field.name, value)  # type: ignore[arg-type]
+            positive(field.name, value)
         elif field.init and field.name != "model":
-            checked = per_joint(field.name, value, law.model, zero=zero)  # type: ignore[arg-type]
+            checked = per_joint(field.name, value, law.model, zero=zero)
             object.__setattr__(law, field.name, checked)
