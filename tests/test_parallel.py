@@ -95,14 +95,18 @@ def test_an_interrupted_task_adds_what_it_has_to_the_results():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
+    each = [value.tobytes() for value in map_tasks(singular_value, range(4))]
+
     def interrupt(share):
         if share >= 0.5:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
         map_tasks(singular_value, range(4), workers=workers, progress=interrupt)
-    assert len(caught.value.results) >= 2
-    assert caught.value.results[1].tobytes() == singular_value(1).tobytes()
+    results = [value.tobytes() for value in caught.value.results]
+    assert len(results) >= 2
+    # Which tasks end first is the processes' business; their order is not.
+    assert results == [value for value in each if value in results]
     assert not multiprocessing.active_children()
 
 

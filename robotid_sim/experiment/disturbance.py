@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError, ShapeError
 
 
@@ -39,10 +39,11 @@ class Sinusoidal(Disturbance):
     """Phase at time zero [rad], shape (n,)."""
 
     def __post_init__(self) -> None:
-        amplitude = readonly(self.amplitude, shape=(None,), name="amplitude")
-        phase = np.pi / 3.0 * np.arange(1, amplitude.size + 1) if self.phase is None else self.phase
-        object.__setattr__(self, "amplitude", amplitude)
-        object.__setattr__(self, "phase", readonly(phase, shape=(amplitude.size,), name="phase"))
+        freeze(self, (None,), "amplitude")
+        if self.phase is None:
+            default = np.pi / 3.0 * np.arange(1, self.amplitude.size + 1)
+            object.__setattr__(self, "phase", default)
+        freeze(self, (self.amplitude.size,), "phase")
         if not 0.0 < self.frequency < np.inf:
             raise OptionError(f"disturbance frequency must be positive, got {self.frequency}")
 
@@ -62,7 +63,7 @@ class Constant(Disturbance):
     """Torque [N m or N], shape (n,)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "torque", readonly(self.torque, shape=(None,), name="torque"))
+        freeze(self, (None,), "torque")
 
     def __call__(self, t: Float1D, dof: int) -> Float2D:
         """Return the torques; see `Disturbance`."""
@@ -82,10 +83,8 @@ class Impulses(Disturbance):
     """Length of a pulse [s]."""
 
     def __post_init__(self) -> None:
-        times = readonly(self.times, shape=(None,), name="times")
-        peaks = readonly(self.peaks, shape=(times.size, None), name="peaks")
-        object.__setattr__(self, "times", times)
-        object.__setattr__(self, "peaks", peaks)
+        freeze(self, (None,), "times")
+        freeze(self, (self.times.size, None), "peaks")
         if not 0.0 < self.width < np.inf:
             raise OptionError(f"the width of an impulse must be positive, got {self.width}")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.experiment.disturbance import Disturbance
 from robotid_sim.experiment.feedback import Feedback
@@ -63,9 +63,7 @@ class Scenario:
     """Samples between a measurement and the torque computed from it, 0 or 1."""
 
     def __post_init__(self) -> None:
-        if self.offset is not None:
-            value = readonly(self.offset, shape=(None,), name="offset")
-            object.__setattr__(self, "offset", value)
+        freeze(self, (None,), "offset", optional=True)
         if self.delay not in (0, 1):
             raise OptionError(f"the computation delay is 0 or 1 samples, got {self.delay}")
 

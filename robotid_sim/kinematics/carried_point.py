@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays, freeze
 from robotid_sim.errors import PathError, ShapeError
 from robotid_sim.kinematics import point_kernels
 from robotid_sim.kinematics.inverse import pose_label
@@ -36,14 +36,10 @@ class CarriedPoint:
             raise ShapeError("three or six joints of the chain must carry the point")
         moved.setflags(write=False)
         object.__setattr__(self, "moved", moved)
-        for name, shape in (
-            ("geometry", (None, 37)),
-            ("point", (3,)),
-            ("q_start", (None,)),
-            ("held", (3, 3)),
-        ):
-            value = readonly(getattr(self, name), shape=shape, name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (None, 37), "geometry")
+        freeze(self, (3,), "point")
+        freeze(self, (None,), "q_start")
+        freeze(self, (3, 3), "held")
         if self.q_start.size < self.bodies:
             raise ShapeError("q_start needs a position for every joint of the chain")
 

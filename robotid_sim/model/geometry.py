@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 
 
 def transform(rotation: Float2D, translation: Float1D) -> Float2D:
@@ -56,5 +56,4 @@ class GeometryShape:
     """True for collision geometry, False for visual."""
 
     def __post_init__(self) -> None:
-        placed = readonly(self.T_body_shape, shape=(4, 4), name="T_body_shape")
-        object.__setattr__(self, "T_body_shape", placed)
+        freeze(self, (4, 4), "T_body_shape")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError, UrdfError
 from robotid_sim.model.friction import (
     DEFAULT_EPS_PRISMATIC,
@@ -39,9 +39,8 @@ class Joint:
     """Reflected rotor inertia `Ia` [kg m^2 or kg]."""
 
     def __post_init__(self) -> None:
-        for name, shape in (("T_parent_joint", (4, 4)), ("axis", (3,))):
-            value = readonly(getattr(self, name), shape=shape, name=f"{name} of '{self.name}'")
-            object.__setattr__(self, name, value)
+        freeze(self, (4, 4), "T_parent_joint", what=f"joint '{self.name}': ")
+        freeze(self, (3,), "axis", what=f"joint '{self.name}': ")
         if not self.lower < self.upper:
             raise OptionError(
                 f"joint '{self.name}': lower limit {self.lower:g} is not below upper limit "

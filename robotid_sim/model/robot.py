@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze, readonly
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, UnknownNameError
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import Chain, select_chain
@@ -36,8 +36,7 @@ class Link:
     shapes: tuple[GeometryShape, ...] = ()
 
     def __post_init__(self) -> None:
-        phi = readonly(self.phi, shape=(10,), name=f"phi of link '{self.name}'")
-        object.__setattr__(self, "phi", phi)
+        freeze(self, (10,), "phi", what=f"link '{self.name}': ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,15 +75,13 @@ class Robot:
     def __post_init__(self) -> None:
         if not self.joints or len(self.joints) != len(self.links):
             raise ShapeError("a robot needs as many links as joints, and at least one")
-        set_field = object.__setattr__
-        set_field(self, "gravity", readonly(self.gravity, shape=(3,), name="gravity"))
-        tip = readonly(self.T_last_tip, shape=(4, 4), name="T_last_tip")
-        set_field(self, "T_last_tip", tip)
-        geometry = readonly(pack_geometry(self.joints), shape=(self.dof, 37), name="geometry")
-        set_field(self, "geometry", geometry)
-        eps = [joint.friction.eps for joint in self.joints]
-        set_field(self, "eps", readonly(eps, shape=(self.dof,), name="eps"))
-        set_field(self, "limits", Limits.of(self.joints))
+        object.__setattr__(self, "geometry", pack_geometry(self.joints))
+        object.__setattr__(self, "eps", [joint.friction.eps for joint in self.joints])
+        object.__setattr__(self, "limits", Limits.of(self.joints))
+        freeze(self, (3,), "gravity")
+        freeze(self, (4, 4), "T_last_tip")
+        freeze(self, (self.dof, 37), "geometry")
+        freeze(self, (self.dof,), "eps")
         if not self.formal:
             self._require_consistent()
 

@@ -84,7 +84,7 @@ def _search(design: DesignConfig) -> GradientSearch | SwarmSearch:
         return GradientSearch(
             candidates=design.candidates, starts=starts, iterations=design.iterations
         )
-    OPTIMIZERS[design.solver]
+    OPTIMIZERS[design.solver]  # raises if there is none of that name
     if design.count > 1:
         raise OptionError(
             f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.interpolate import BSpline
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.kinematics.following import POINTS, phase_spline
@@ -33,8 +33,7 @@ class JointPath:
     """Singularity index at the points, shape (M,); infinite in a singularity."""
 
     def __post_init__(self) -> None:
-        shape = (None, len(self.joint_names))
-        object.__setattr__(self, "points", readonly(self.points, shape=shape, name="points"))
+        freeze(self, (None, len(self.joint_names)), "points")
         index = np.array(self.singularity_index, dtype=float)  # it may be infinite
         if index.shape != (len(self.points),) or not (index > 0.0).all():
             raise ShapeError(

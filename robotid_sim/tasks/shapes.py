@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.trajectory.quintic import unit_quintic
 
 PlaneName = Literal["xy", "yz", "xz"]
 
@@ -75,8 +76,7 @@ def _pick_and_place(phase: Float1D) -> Float2D:
 
 def _minimum_jerk(time: Float1D, begin: float, end: float) -> Float1D:
     """Return the motion from 0 to 1 at rest at both ends with the least integral of jerk^2."""
-    s = np.clip((time - begin) / (end - begin), 0.0, 1.0)
-    return np.asarray(s**3 * (10.0 - 15.0 * s + 6.0 * s**2))
+    return unit_quintic(np.clip((time - begin) / (end - begin), 0.0, 1.0))
 
 
 def _alternating(offsets: Callable[[Float1D], Float2D]) -> Callable[[Float1D, int], Float2D]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.arrays import Float1D, freeze, readonly
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, shape_path
@@ -36,9 +36,7 @@ class RunPlan:
     def __post_init__(self) -> None:
         if not 0.0 < self.share <= 1.0:
             raise OptionError(f"share of the limits is {self.share}; give one above 0, at most 1")
-        if self.start is not None:
-            start = readonly(self.start, shape=(None,), name="start")
-            object.__setattr__(self, "start", start)
+        freeze(self, (None,), "start", optional=True)
 
 
 DEFAULT_PLAN = RunPlan()
@@ -59,10 +57,7 @@ class TaskRun:
     """Whether it is a second, slower run of the same path."""
 
     def __post_init__(self) -> None:
-        if self.offset is not None:
-            size = len(self.trajectory.joint_names)
-            offset = readonly(self.offset, shape=(size,), name="offset")
-            object.__setattr__(self, "offset", offset)
+        freeze(self, (len(self.trajectory.joint_names),), "offset", optional=True)
 
     @property
     def is_step(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError
 from robotid_sim.kinematics.following import resting_spline
 
@@ -41,10 +41,8 @@ class Waypoints:
     """Times [s], from zero, shape (K,); None where the speed is ours to choose."""
 
     def __post_init__(self) -> None:
-        values = readonly(self.values, shape=(None, None), name="values")
-        object.__setattr__(self, "values", values)
-        if self.t is not None:
-            object.__setattr__(self, "t", readonly(self.t, shape=(len(values),), name="t"))
+        freeze(self, (None, None), "values")
+        freeze(self, (len(self.values),), "t", optional=True)
 
     def phases(self, scale: Float1D) -> Float1D:
         """Return the phase of every row, 0 to 2 pi: by its time, else by the length of the path.

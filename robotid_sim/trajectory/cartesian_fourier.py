@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 from robotid_sim.kinematics.carried_point import CarriedPoint
@@ -90,10 +90,8 @@ class CartesianFourierTrajectory:
     _nodes: Float2D = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        H = np.size(self.a)
-        for name, shape in (("center", 3), ("a", H), ("b", H), ("c", H)):
-            value = readonly(getattr(self, name), shape=(shape,), name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (3,), "center")
+        freeze(self, (np.size(self.a),), "a", "b", "c")
         if not (np.isfinite(self.base_period) and self.base_period > 0.0):
             raise OptionError(f"a run needs a positive duration, got {self.base_period} s")
         if self.periods < 1 or self.periods != int(self.periods):

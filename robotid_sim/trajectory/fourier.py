@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import null_space
 
-from robotid_sim.arrays import Float, Float1D, Float2D, readonly
-from robotid_sim.errors import FileFormatError, OptionError, RobotIdError
-from robotid_sim.files import read_json, write_json
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
+from robotid_sim.errors import OptionError
+from robotid_sim.files import write_json
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.trajectory.reference import Reference
 
@@ -53,11 +53,9 @@ class FourierTrajectory:
 
     def __post_init__(self) -> None:
         n = len(self.joint_names)
-        self._freeze("a", (n, None))
-        self._freeze("b", (n, self.harmonics))
-        self._freeze("q0", (n,))
-        if self.home is not None:
-            self._freeze("home", (n,))
+        freeze(self, (n, None), "a")
+        freeze(self, (n, self.harmonics), "b")
+        freeze(self, (n,), "q0", "home", optional=True)
         times = (self.base_period, float(self.periods), self.approach)
         usable = np.isfinite(times).all() and self.base_period > 0.0 and self.approach >= 0.0
         if not usable or self.periods < 1 or self.periods != int(self.periods):
@@ -67,10 +65,6 @@ class FourierTrajectory:
             )
         if self.home is not None and self.approach == 0.0:
             raise OptionError("an approach from home needs a duration above zero")
-
-    def _freeze(self, name: str, shape: tuple[int | None, ...]) -> None:
-        value = readonly(getattr(self, name), shape=shape, name=name)
-        object.__setattr__(self, name, value)
 
     @property
     def harmonics(self) -> int:
@@ -130,24 +124,6 @@ class FourierTrajectory:
     def save(self, path: str | Path) -> None:
         """Write the trajectory as JSON; all bits are kept."""
         write_json(path, "trajectory", SCHEMA_VERSION, self.content())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a trajectory written by `save`.
-
-        Raises
-        ------
-        FileFormatError
-            If the file is missing, incomplete, or of another kind, family or newer schema.
-        """
-        content = read_json(path, "trajectory", SCHEMA_VERSION)
-        family = content.pop("family", None)
-        if family != "fourier":
-            raise FileFormatError(f"{path}: unknown trajectory family '{family}'; known: fourier")
-        try:
-            return cls.of_content(content)
-        except (KeyError, TypeError, RobotIdError) as error:
-            raise FileFormatError(f"{path} is not a usable trajectory: {error}") from error
 
 
 def fourier_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Float, Float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, readonly
+from robotid_sim.arrays import Float1D, freeze, readonly
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.files import write_json
 from robotid_sim.kinematics.inverse import beyond_limits
@@ -33,8 +33,7 @@ class HomedTrajectory:
     """Duration of the way back [s]; zero for none."""
 
     def __post_init__(self) -> None:
-        home = readonly(self.home, shape=(len(self.motion.joint_names),), name="home")
-        object.__setattr__(self, "home", home)
+        freeze(self, (len(self.motion.joint_names),), "home")
         times = np.array([self.approach, self.back])
         if not np.isfinite(times).all() or times.min() < 0.0:
             raise OptionError(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, readonly
+from robotid_sim.arrays import Float, Float1D, freeze
 from robotid_sim.errors import OptionError
 from robotid_sim.model.joint import Limits
 from robotid_sim.trajectory.reference import Reference
@@ -40,10 +40,7 @@ class PointToPoint:
     period: float | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.joint_names)
-        for name in ("q_start", "q_end"):
-            value = readonly(getattr(self, name), shape=(n,), name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (len(self.joint_names),), "q_start", "q_end")
         if not self.duration > self.start:
             raise OptionError(f"duration {self.duration} s does not come after {self.start} s")
 

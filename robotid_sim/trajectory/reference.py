@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,9 +19,7 @@ class Reference:
     """Acceleration [rad/s^2 or m/s^2], shape (N, n)."""
 
     def __post_init__(self) -> None:
-        for name in ("q", "dq", "ddq"):
-            value = readonly(getattr(self, name), shape=(None, None), name=name)
-            object.__setattr__(self, name, value)
+        freeze(self, (None, None), "q", "dq", "ddq")
 
 
 class Trajectory(Protocol):

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION
@@ -43,9 +43,7 @@ class RestToRest:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        shape = (self.basis.size, len(self.joint_names))
-        value = readonly(self.coefficients, shape=shape, name="coefficients")
-        object.__setattr__(self, "coefficients", value)
+        freeze(self, (self.basis.size, len(self.joint_names)), "coefficients")
         if self.periods < 1 or self.periods != int(self.periods):
             raise OptionError(f"a trajectory needs at least one run, got {self.periods}")
         if not (np.isfinite(self.basis.duration) and self.basis.duration > 0.0):

@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, readonly
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.kinematics.forward import tip_pose
@@ -47,15 +47,10 @@ class Animation:
     """Torque [N m] or force [N], shape (N, n)."""
 
     def __post_init__(self) -> None:
-        t = readonly(self.t, shape=(None,), name="t")
-        if t.size < 2 or not (np.diff(t) > 0.0).all():
+        freeze(self, (None,), "t")
+        if self.t.size < 2 or not (np.diff(self.t) > 0.0).all():
             raise OptionError("an animation needs at least two samples at times that increase")
-        object.__setattr__(self, "t", t)
-        for name in ("q", "dq", "tau"):
-            value = getattr(self, name)
-            if value is not None:
-                checked = readonly(value, shape=(t.size, self.robot.dof), name=name)
-                object.__setattr__(self, name, checked)
+        freeze(self, (self.t.size, self.robot.dof), "q", "dq", "tau", optional=True)
 
     @classmethod
     def of_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:

@@ -7,6 +7,7 @@ import pytest
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
+from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 
 def awkward_series(*, home):
@@ -30,7 +31,7 @@ def written(folder, **changes):
 def test_round_trip_keeps_every_bit(tmp_path, home):
     trajectory = awkward_series(home=home)
     trajectory.save(tmp_path / "trajectory.json")
-    loaded = FourierTrajectory.load(tmp_path / "trajectory.json")
+    loaded = load_trajectory(tmp_path / "trajectory.json")
     for name in ("q0", "a", "b"):
         assert getattr(loaded, name).tobytes() == getattr(trajectory, name).tobytes()
     for name in ("joint_names", "base_period", "periods", "approach", "start", "duration"):
@@ -66,14 +67,14 @@ def test_unwritable_folder_is_refused(tmp_path):
 def test_other_schemas_are_refused(tmp_path, schema, message):
     path = written(tmp_path, schema=schema)
     with pytest.raises(FileFormatError, match=message) as caught:
-        FourierTrajectory.load(path)
+        load_trajectory(path)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["joint_names", "q0", "a", "b", "base_period", "family"])
 def test_a_missing_key_is_refused_by_name(tmp_path, key):
     with pytest.raises(FileFormatError, match=key):
-        FourierTrajectory.load(written(tmp_path, **{key: ...}))
+        load_trajectory(written(tmp_path, **{key: ...}))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_a_missing_key_is_refused_by_name(tmp_path, key):
 )
 def test_unusable_content_is_refused_in_one_line(tmp_path, change):
     with pytest.raises(FileFormatError) as caught:
-        FourierTrajectory.load(written(tmp_path, **change))
+        load_trajectory(written(tmp_path, **change))
     assert "\n" not in str(caught.value)
 
 
@@ -105,9 +106,9 @@ def test_what_is_no_json_object_is_refused(tmp_path, text):
     path = tmp_path / "trajectory.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileFormatError, match="no trajectory file"):
-        FourierTrajectory.load(path)
+        load_trajectory(path)
 
 
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(FileFormatError, match="cannot read trajectory file"):
-        FourierTrajectory.load(tmp_path / "absent.json")
+        load_trajectory(tmp_path / "absent.json")
