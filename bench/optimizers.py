@@ -32,9 +32,9 @@ import numpy as np
 from identification_problems import KINDS, identification_problem
 from league_page import league_page
 from scipy.stats import rankdata, wilcoxon
+from standard_functions import FUNCTIONS
 
 from robotid_sim.files import make_folder, write_json
-from robotid_sim.optim.functions import FUNCTIONS
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import SETTINGS

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from preprocessor_scores import PreprocessorScore, score_preprocessor
 from preprocessors_page import preprocessors_page
 from threadpoolctl import threadpool_limits
 
@@ -44,7 +45,6 @@ from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.page import write_page
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms
-from robotid_sim.validation.preprocessing import PreprocessorScore, score_preprocessor
 
 LEAST_NOISE = 1e-4
 """Torque noise that ideal sensors are compared with, over the RMS torque."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from cmaes import CMA
 from scipy.optimize import differential_evolution
+from standard_functions import FUNCTIONS, StandardFunction, sphere
 
-from robotid_sim.optim.functions import FUNCTIONS, StandardFunction, sphere
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 

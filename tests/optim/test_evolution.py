@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from standard_functions import rastrigin, sphere
 
 from robotid_sim.optim.evolution import others
-from robotid_sim.optim.functions import rastrigin, sphere
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 

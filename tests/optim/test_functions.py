@@ -4,9 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
+from standard_functions import FUNCTIONS, ellipsoid, rosenbrock, schwefel
 
 from robotid_sim.errors import OptionError
-from robotid_sim.optim.functions import FUNCTIONS, ellipsoid, rosenbrock, schwefel
 
 ROUNDING = 1e-12
 """Of sums of dim terms, relative to the largest of them."""

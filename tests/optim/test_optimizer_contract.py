@@ -5,9 +5,9 @@ from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
+from standard_functions import sphere
 
 from robotid_sim.errors import CallOrderError, OptionError
-from robotid_sim.optim.functions import sphere
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from standard_functions import sphere
 
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.optim.functions import sphere
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import SETTINGS, setting

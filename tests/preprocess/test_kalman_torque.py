@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from preprocessor_scores import near_reversals
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -29,7 +30,6 @@ from robotid_sim.preprocess.kalman_torque import (
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.validation.prediction import clean_log, exact_problem
-from robotid_sim.validation.preprocessing import near_reversals
 
 GAIN = 0.05
 NEAR = 60

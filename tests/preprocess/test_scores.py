@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from preprocessor_scores import near_reversals, score_preprocessor
 
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.measurement.sensors import measure
@@ -10,7 +11,6 @@ from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.period_averaging import PeriodAveraging
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.validation.preprocessing import near_reversals, score_preprocessor
 
 
 def score(preprocessor, case, log):
