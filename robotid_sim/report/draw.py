@@ -2,7 +2,7 @@
 
 import io
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpec, SubplotSpec
+from matplotlib.gridspec import SubplotSpec
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -63,24 +64,11 @@ STYLE: dict[Any, Any] = {
 LINE_STYLES: dict[str, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
 SYMBOLS = {"circle": "o", "diamond": "D", "cross": "x", "square": "s"}
 
-# Margins [in]: room for the labels of axes, and for a line of legend.
-LEFT, RIGHT, BOTTOM, TOP, LEGEND, BETWEEN_ROWS, BETWEEN_COLUMNS = (
-    0.62,
-    0.1,
-    0.42,
-    0.1,
-    0.2,
-    0.2,
-    0.7,
-)
-TITLE = 0.17
-"""Height of a panel's title [in]."""
+PAD = 0.05
+"""Half of what keeps two things apart, and a thing from the edge [in]."""
 
-APART = 0.08
-"""Between what two panels say beside each other, and to the edge [in]."""
-
-SPACE_LEFT, SPACE_RIGHT = 0.15, 0.45
-"""Margins beside curves in space [in]: the axis of heights has its labels on the right."""
+ROW, SHARED_ROW, LEGEND_ROW = 0.42, 0.16, 0.2
+"""Room for the labels of a row of panels, of one that shares its axis, and of a legend [in]."""
 
 
 def figure(chart: Chart, width: float = WIDTH) -> Figure:
@@ -97,88 +85,21 @@ def figure(chart: Chart, width: float = WIDTH) -> Figure:
         return _drawn(chart, width)
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where things stand on a figure [in]."""
-
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    between: float
-    between_columns: float
-    legend_columns: int
-
-    @classmethod
-    def of(cls, chart: Chart, width: float) -> "_Layout":
-        if all(isinstance(panel, Space | Matrix) for panel in chart.panels):
-            width = min(width, chart.columns * (chart.panel_height + 1.2))
-        names = [n for p in chart.panels if isinstance(p, Panel) for n in p.y_ticks]
-        left = max(LEFT, 0.3 + 0.055 * max(map(len, names), default=0))
-        labels = list(chart.legend())
-        columns = max(1, int((width - left) / (0.45 + 0.065 * max(map(len, labels), default=1))))
-        titled = any(panel.title for panel in chart.panels)
-        title = TITLE if titled else 0.0
-        between = (0.1 if chart.share_x else BETWEEN_ROWS) + title
-        top = TOP + title
-        if len(labels) > 1:
-            top += LEGEND * -(-len(labels) // columns)
-        inner = chart.rows * chart.panel_height + (chart.rows - 1) * between
-        right, legend_columns = RIGHT, min(len(labels), columns)
-        if all(isinstance(panel, Space) for panel in chart.panels):
-            left, right = SPACE_LEFT, SPACE_RIGHT
-        height = top + inner + BOTTOM
-        return cls(width, height, left, right, top, between, BETWEEN_COLUMNS, legend_columns)
-
-    def fitted(self, sheet: Figure, columns: int) -> "_Layout":
-        """Return the layout with margins and gaps that hold the labels of panels as drawn."""
-        canvas = sheet.canvas
-        assert isinstance(canvas, FigureCanvasAgg)
-        # Matplotlib gives this method no types.
-        renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
-        left, right = np.zeros(columns), np.zeros(columns)
-        for k, axes in enumerate(sheet.axes):
-            frame, column = axes.bbox, k % columns
-            for axis in (axes.xaxis, axes.yaxis):
-                box = axis.get_tightbbox(renderer)
-                if box is not None:
-                    left[column] = max(left[column], (frame.x0 - box.x0) / sheet.dpi)
-                    right[column] = max(right[column], (box.x1 - frame.x1) / sheet.dpi)
-        gaps = left[1:] + right[:-1] + APART
-        return replace(
-            self,
-            left=max(self.left, left[0] + APART),
-            right=max(self.right, right[-1] + APART),
-            between_columns=max(self.between_columns, *gaps, 0.0),
-        )
-
-    def place(self, sheet: Figure, grid: GridSpec, chart: Chart) -> None:
-        """Move the panels to where the layout wants them."""
-        inner = self.width - self.left - self.right
-        cell = (inner - (chart.columns - 1) * self.between_columns) / chart.columns
-        grid.update(
-            left=self.left / self.width,
-            right=1.0 - self.right / self.width,
-            bottom=BOTTOM / self.height,
-            top=1.0 - self.top / self.height,
-            hspace=self.between / chart.panel_height,
-            wspace=self.between_columns / cell,
-        )
-        for axes in sheet.axes:  # a grid moves axes of pyplot's figures only
-            spec = axes.get_subplotspec()
-            if spec is not None:
-                axes.set_position(spec.get_position(sheet))
-
-
 def _drawn(chart: Chart, width: float) -> Figure:
-    layout = _Layout.of(chart, width)
-    width, height = layout.width, layout.height
-    sheet = Figure(figsize=(width, height))
+    kinds = {type(panel) for panel in chart.panels}
+    if not kinds - {Space, Matrix}:  # square
+        width = min(width, chart.columns * (chart.panel_height + 1.2))
+    labels = list(chart.legend()) if len(chart.legend()) > 1 else []
+    columns = max(1, int((width - 0.7) / (0.45 + 0.065 * max(map(len, labels), default=1))))
+    row = chart.panel_height + (SHARED_ROW if chart.share_x else ROW)
+    height = chart.rows * row + LEGEND_ROW * -(-len(labels) // columns)
+    sheet = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(sheet)
+    engine = sheet.get_layout_engine()
+    assert isinstance(engine, ConstrainedLayoutEngine)
+    engine.set(w_pad=PAD, h_pad=PAD, hspace=0.0, wspace=0.0)
     shares = chart.column_shares or None
     grid = sheet.add_gridspec(chart.rows, chart.columns, width_ratios=shares)
-    layout.place(sheet, grid, chart)
     for k, panel in enumerate(chart.panels):
         place = grid[divmod(k, chart.columns)]
         if isinstance(panel, Space):
@@ -186,29 +107,20 @@ def _drawn(chart: Chart, width: float) -> Figure:
         elif isinstance(panel, Matrix):
             _draw_matrix(sheet.add_subplot(place), panel)
         else:
-            axes = sheet.add_subplot(place)
-            _draw_panel(axes, panel)
+            _draw_panel(sheet.add_subplot(place), panel)
             if not chart.is_lowest(k, chart.columns):
-                axes.set_xlabel("")
-                axes.tick_params(labelbottom=not chart.share_x)
-    if all(isinstance(panel, Panel) for panel in chart.panels):
-        layout.fitted(sheet, chart.columns).place(sheet, grid, chart)
-    _add_legend(sheet, chart, layout)
+                sheet.axes[-1].set_xlabel("")
+                sheet.axes[-1].tick_params(labelbottom=not chart.share_x)
+    if labels:
+        handles = [_handle(label, mark) for label, mark in chart.legend().items()]
+        at_top = {"loc": "outside upper left", "borderaxespad": 0.4, "borderpad": 0.0}
+        ncols = min(len(labels), columns)
+        sheet.legend(handles=handles, ncols=ncols, handlelength=1.6, columnspacing=1.2, **at_top)
+    engine.execute(sheet)  # ticks depend on the length of their axis
+    for axes, panel in zip(sheet.axes, chart.panels, strict=False):
+        if isinstance(panel, Panel):
+            _set_ticks(axes, panel)
     return sheet
-
-
-def _add_legend(sheet: Figure, chart: Chart, layout: _Layout) -> None:
-    if len(chart.legend()) > 1:
-        sheet.legend(
-            handles=[_handle(label, mark) for label, mark in chart.legend().items()],
-            loc="upper left",
-            bbox_to_anchor=(layout.left / layout.width, 1.0 - 0.05 / layout.height),
-            borderaxespad=0.0,
-            borderpad=0.0,
-            ncols=layout.legend_columns,
-            handlelength=1.6,
-            columnspacing=1.2,
-        )
 
 
 def _draw_panel(axes: Axes, panel: Panel) -> None:
@@ -231,14 +143,17 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_xlim(*panel.x_range)
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
-    across, along = (float(side) / axes.figure.dpi for side in axes.bbox.size)
-    set_ticks(axes.xaxis, panel.x_scale, across)
     if panel.y_ticks:
         axes.set_yticks(range(len(panel.y_ticks)), panel.y_ticks)
         axes.set_ylim(len(panel.y_ticks) - 0.4, -0.6)
-    else:
-        set_ticks(axes.yaxis, panel.y_scale, along)
     axes.set_xlabel(panel.x_label)
+
+
+def _set_ticks(axes: Axes, panel: Panel) -> None:
+    across, along = (float(side) / axes.figure.dpi for side in axes.bbox.size)
+    set_ticks(axes.xaxis, panel.x_scale, across)
+    if not panel.y_ticks:
+        set_ticks(axes.yaxis, panel.y_scale, along)
 
 
 def _draw_mark(axes: Axes, mark: Mark) -> None:
@@ -307,7 +222,7 @@ def _draw_space(sheet: Figure, place: SubplotSpec, panel: Space) -> None:
     for set_range, center in zip((axes.set_xlim, axes.set_ylim), middle[:2], strict=True):
         set_range(center - half, center + half)
     axes.set_zlim(floor, floor + 2.0 * half)
-    axes.set_box_aspect((1.0, 1.0, 1.0), zoom=1.05)
+    axes.set_box_aspect((1.0, 1.0, 1.0), zoom=0.9)
     axes.view_init(elev=22.0, azim=-60.0)
     if panel.title:
         axes.set_title(panel.title, pad=0.0)
