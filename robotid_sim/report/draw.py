@@ -113,9 +113,15 @@ def _drawn(chart: Chart, width: float) -> Figure:
                 sheet.axes[-1].tick_params(labelbottom=not chart.share_x)
     if labels:
         handles = [_handle(label, mark) for label, mark in chart.legend().items()]
-        at_top = {"loc": "outside upper left", "borderaxespad": 0.4, "borderpad": 0.0}
-        ncols = min(len(labels), columns)
-        sheet.legend(handles=handles, ncols=ncols, handlelength=1.6, columnspacing=1.2, **at_top)
+        sheet.legend(
+            handles=handles,
+            loc="outside upper left",
+            ncols=min(len(labels), columns),
+            borderaxespad=0.4,
+            borderpad=0.0,
+            handlelength=1.6,
+            columnspacing=1.2,
+        )
     engine.execute(sheet)  # ticks depend on the length of their axis
     for axes, panel in zip(sheet.axes, chart.panels, strict=False):
         if isinstance(panel, Panel):

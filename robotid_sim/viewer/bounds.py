@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import trimesh
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.engine.client import EngineClient
@@ -24,6 +25,9 @@ AROUND_BASE = 0.1
 
 POSES = 120
 """Poses of a motion that the camera is fitted to."""
+
+DIRECTIONS = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
+"""Unit vectors spread evenly over the sphere, shape (42, 3)."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +99,7 @@ def with_masses(surface: Mapping[int, Float2D], models: Iterable[Robot]) -> dict
         for body, link in enumerate(model.links):
             if ellipsoid := inertia_ellipsoid(link.phi):
                 axes = ellipsoid.rotation * ellipsoid.semi_axes
-                clouds.setdefault(body, []).append(ellipsoid.center + _directions() @ axes.T)
+                clouds.setdefault(body, []).append(ellipsoid.center + DIRECTIONS @ axes.T)
     return {body: np.vstack(points) for body, points in clouds.items()}
 
 
@@ -105,7 +109,7 @@ def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> F
     The surroundings of the base are always among it.
     """
     outer = {
-        body: points[np.unique((points @ _directions().T).argmax(axis=0))]
+        body: points[np.unique((points @ DIRECTIONS.T).argmax(axis=0))]
         for body, points in surface.items()
     }
     near = AROUND_BASE * reach(robot)
@@ -116,11 +120,3 @@ def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> F
         swept.append(tip_pose(robot, sample)[None, :3, 3])
         swept += [p @ poses[body, :3, :3].T + poses[body, :3, 3] for body, p in outer.items()]
     return np.vstack(swept)
-
-
-def _directions(count: int = 60) -> Float2D:
-    """Return unit vectors spread evenly over the sphere, a spiral by the golden angle, (N, 3)."""
-    k = np.arange(count) + 0.5
-    z, turn = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
-    r = np.sqrt(1.0 - z**2)
-    return np.column_stack([r * np.cos(turn), r * np.sin(turn), z])

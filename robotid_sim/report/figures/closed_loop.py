@@ -49,7 +49,7 @@ def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[s
     return _by_joint(
         loop,
         joint_names,
-        lambda trace, j: MILLI * trace.error[:, j],
+        lambda _, trace, j: MILLI * trace.error[:, j],
         [f"error [m{unit}]" for unit in units],
         name="joint-errors",
         title="Tracking error of the joints",
@@ -63,7 +63,7 @@ def joint_torques(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[
     return _by_joint(
         loop,
         joint_names,
-        lambda trace, j: trace.tau[:, j],
+        lambda _, trace, j: trace.tau[:, j],
         [f"torque [{torque_unit(unit)}]" for unit in units],
         name="joint-torques",
         title="Torque in the loop",
@@ -80,24 +80,21 @@ def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequ
         for run in loop.runs
         if (run.model, run.task, run.controller) == (TRUE, lap, loop.controller) and run.trace
     }
-    panels = []
-    for j, joint in enumerate(joint_names):
-        for scenario in _scenarios(loop):
-            marks = [
-                Curve(trace.t, trace.tau[:, j] - references[scenario][:, j], run.model, role)
-                for run, trace, role in _traced(loop, lap, scenario)
-                if run.model != TRUE and scenario in references
-            ]
-            unit = f"difference [{torque_unit(units[j])}]"
-            panels.append(_panel(marks, f"{joint}, {scenario}", unit, loop, scenario))
-    return Chart(
+
+    def difference(run: ControlRun, trace: Trace, j: int) -> Float1D | None:
+        if run.model == TRUE or run.scenario not in references:
+            return None
+        return np.asarray(trace.tau[:, j] - references[run.scenario][:, j])
+
+    return _by_joint(
+        loop,
+        joint_names,
+        difference,
+        [f"difference [{torque_unit(unit)}]" for unit in units],
         name="torque-differences",
         title="Torque against that of the true model",
         caption="Applied torque of every model minus that of the true model in the same loop: what "
         "the error of the model makes the drives do.",
-        panels=tuple(panels),
-        columns=len(_scenarios(loop)),
-        panel_height=0.85,
     )
 
 
@@ -106,7 +103,7 @@ def joint_energies(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
     return _by_joint(
         loop,
         joint_names,
-        lambda trace, j: trace.energy[:, j],
+        lambda _, trace, j: trace.energy[:, j],
         ["energy [J]"] * len(joint_names),
         name="energy",
         title="Energy",
@@ -235,7 +232,7 @@ def _traced(loop: ClosedLoop, lap: str, scenario: str) -> list[tuple[ControlRun,
 def _by_joint(
     loop: ClosedLoop,
     joint_names: Sequence[str],
-    value: Callable[[Trace, int], Float1D],
+    value: Callable[[ControlRun, Trace, int], Float1D | None],
     labels: Sequence[str],
     *,
     name: str,
@@ -246,8 +243,9 @@ def _by_joint(
     for j, joint in enumerate(joint_names):
         for scenario in _scenarios(loop):
             marks = [
-                _line(run, trace.t, value(trace, j), role)
+                _line(run, trace.t, y, role)
                 for run, trace, role in _traced(loop, lap, scenario)
+                if (y := value(run, trace, j)) is not None
             ]
             panels.append(_panel(marks, f"{joint}, {scenario}", labels[j], loop, scenario))
     return Chart(
