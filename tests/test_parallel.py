@@ -112,11 +112,16 @@ def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
 
 SLEEPERS = """
 import time
+from pathlib import Path
 from robotid_sim.parallel import Interrupted, map_tasks
+
+def sleep(number):
+    Path(__file__).with_name(f"asleep-{number}").touch()
+    time.sleep(60.0)
+
 if __name__ == "__main__":
-    print("started", flush=True)
     try:
-        map_tasks(time.sleep, [60.0, 60.0], workers=2)
+        map_tasks(sleep, [0, 1], workers=2)
     except Interrupted as interrupt:
         print("interrupted", interrupt.results)
 """
@@ -132,9 +137,9 @@ def test_ctrl_c_in_a_terminal_ends_sleeping_workers_without_a_traceback(tmp_path
         text=True,
         start_new_session=True,
     ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(4.0)  # until the workers sleep
+        deadline = time.monotonic() + 60.0
+        while len(list(tmp_path.glob("asleep-*"))) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
         began = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=20.0)
