@@ -57,18 +57,8 @@ def freeze(
 ) -> None:
     """Turn fields of a frozen dataclass into arrays as `readonly` makes them, all of one shape.
 
-    Parameters
-    ----------
-    value : object
-        The dataclass, in its ``__post_init__``.
-    shape : sequence of int or None
-        Expected shape; None accepts any length along that axis.
-    *names : str
-        The fields.
-    what : str
-        What messages put before a name, with its space; default nothing.
-    optional : bool
-        Whether a field may be None.
+    To be called in ``__post_init__``. In `shape`, None accepts any length along that axis; messages
+    put `what` before a name. With `optional` a field may be None.
 
     Raises
     ------

@@ -31,12 +31,7 @@ def in_threads(kernel: Callable[[slice], None], samples: int) -> None:
 
     Every sample is computed alone, so the bits do not depend on the number of threads.
 
-    Parameters
-    ----------
-    kernel : callable
-        Takes the slice of samples to work on.
-    samples : int
-        Size of the batch.
+    `kernel` takes the slice of the samples to work on.
     """
     count = max(1, min(os.cpu_count() or 1, samples // SMALLEST_PART))
     if count == 1:

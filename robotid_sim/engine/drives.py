@@ -62,12 +62,7 @@ class ModelDrive:
 class LawDrive:
     """Drives with a friction law of their own.
 
-    Parameters
-    ----------
-    robot : Robot
-        The plant.
-    law : FrictionLaw
-        Replaces the friction of the robot.
+    The law replaces the friction of the robot.
 
     Raises
     ------

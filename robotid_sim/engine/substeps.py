@@ -20,18 +20,9 @@ def substeps_for(
     it chatters between samples, invisibly in the log, unless ``dt_sub (Fc / eps + Fv) / M_eff <=
     1`` with the inertia ``M_eff`` that the joint feels.
 
-    Parameters
-    ----------
-    robot : Robot
-        The plant.
-    q : ndarray, shape (N, n)
-        Positions along the path.
-    dt : float
-        Control step [s].
-    minimum : int
-        Smallest number returned.
-    friction : FrictionLaw, optional
-        The plant's friction, if it is not that of the robot; see `steepest_slope`.
+    `q` are positions along the path, shape (N, n), `dt` is the control step [s], and `minimum` the
+    smallest number returned. A `friction` law stands for a plant whose friction is not that of the
+    robot; see `steepest_slope`.
 
     Raises
     ------

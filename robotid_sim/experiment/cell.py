@@ -43,12 +43,7 @@ class Cell:
     def substeps_along(self, trajectory: Trajectory, robot: Robot | None = None) -> int:
         """Return the engine steps per control step that friction needs along a trajectory.
 
-        Parameters
-        ----------
-        trajectory : Trajectory
-            The motion.
-        robot : Robot, optional
-            The plant as a scenario changes it.
+        `robot` is the plant as a scenario changes it.
         """
         times = np.linspace(trajectory.start, trajectory.duration, PATH_SAMPLES)
         robot = self.plant if robot is None else robot

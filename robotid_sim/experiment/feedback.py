@@ -57,16 +57,8 @@ class TrueState:
 class ObservedState:
     """The state that an observer makes of encoder samples.
 
-    Parameters
-    ----------
-    observer : VelocityObserver
-        It is reset to the start of the run, which a robot at rest knows.
-    noise : ndarray, shape (N, n)
-        Noise of every encoder sample [rad or m].
-    lost : ndarray of bool, shape (N,)
-        Samples that do not arrive.
-    q, dq : ndarray, shape (n,)
-        The start.
+    `noise` is that of every encoder sample [rad or m], shape (N, n); `lost`, shape (N,), says which
+    do not arrive. The observer is reset to the start (q, dq), which a robot at rest knows.
     """
 
     def __init__(

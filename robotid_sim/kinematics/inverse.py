@@ -115,16 +115,9 @@ def solve_path(
 
     Every solution starts from the one before, so that the arm keeps its configuration.
 
-    Parameters
-    ----------
-    robot : Robot
-        Kinematics and limits.
-    poses : ndarray, shape (M, 4, 4)
-        Wanted poses of the tip in the root frame.
-    q_start, demand
-        As for `inverse_kinematics`, for the first pose.
-    largest_index : float
-        Singularity index that no position may exceed.
+    `poses` are those of the tip in the root frame, shape (M, 4, 4); `q_start` and `demand` are as
+    for `inverse_kinematics`, for the first pose. No position may exceed the singularity index
+    `largest_index`.
     """
     path = np.empty((len(poses), robot.dof))
     index = np.empty(len(poses))

@@ -66,16 +66,8 @@ def link_solid(
     Of visual and collision shapes the others are taken where a body has none of those asked for.
     Overlaps count once; a mesh may have cavities, its own overlaps count twice.
 
-    Parameters
-    ----------
-    shapes : sequence of GeometryShape
-        Shapes of one body.
-    owner : str
-        What they belong to, for messages.
-    convex_hull : bool
-        Take the convex hull of a mesh that is not closed.
-    collision : bool
-        Take collision shapes, not visual ones.
+    With `convex_hull` the hull of a mesh that is not closed is taken; with `collision` collision
+    shapes, not visual ones. `owner` is what they belong to, for messages.
 
     Raises
     ------

@@ -112,12 +112,7 @@ def published_sets(robot: str) -> dict[str, str]:
 def published_parameters(robot: str, name: str | None = None) -> PublishedParameters:
     """Return parameters of a catalog robot as a paper prints them.
 
-    Parameters
-    ----------
-    robot : str
-        Catalog name.
-    name : str, optional
-        Name of the set; by default the paper's reference set.
+    The default of `name` is the paper's reference set.
 
     Raises
     ------
@@ -188,12 +183,7 @@ def published_robot(robot: str, name: str | None = None) -> Robot:
     The result is formal: for dynamics and controllers, never for the engine or a writer. Friction
     and rotors stay the catalog's, for the sets differ in the bodies.
 
-    Parameters
-    ----------
-    robot : str
-        Catalog name.
-    name : str, optional
-        Name of the set; by default the paper's reference set.
+    The default of `name` is the paper's reference set.
 
     Raises
     ------

@@ -109,12 +109,7 @@ def _com_inside(link: Link, com: Float1D) -> bool | None:
 def in_hull(points: Float2D, x: Float1D) -> bool | None:
     """Return whether a point lies in the convex hull of others; None if they span no volume.
 
-    Parameters
-    ----------
-    points : ndarray, shape (N, 3)
-        The others.
-    x : ndarray, shape (3,)
-        The point.
+    The points have the shape (N, 3), `x` is a single one.
     """
     try:
         hull = Delaunay(points)
@@ -127,14 +122,8 @@ def in_hull(points: Float2D, x: Float1D) -> bool | None:
 def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -> RepairReport:
     """Return what a repair has changed.
 
-    Parameters
-    ----------
-    before, after : Robot
-        The robot and its repaired form.
-    change : ndarray, shape (N, n)
-        Change of the joint torques over states.
-    size : ndarray, shape (n,)
-        RMS torques of the robot before over the same states.
+    Over random states, `change` is the change of the joint torques, shape (N, n), and `size` are
+    the RMS torques of the robot before, shape (n,).
     """
     old, new = before.parameters(), after.parameters()
     moved = np.flatnonzero(~np.isclose(old, new, rtol=1e-12, atol=0.0))

@@ -89,14 +89,7 @@ def steepest_slope(law: FrictionLaw, robot: Robot, load: Float1D) -> Float1D:
     :math:`\max(F_s, F_c)/\epsilon + \mu |l| / \epsilon + F_v` at standstill; a law that sticks is
     solved implicitly but for its viscous part.
 
-    Parameters
-    ----------
-    law : FrictionLaw
-        The law.
-    robot : Robot
-        The plant.
-    load : ndarray, shape (n,)
-        Largest transmitted torque [N m].
+    `load` is the largest transmitted torque [N m], shape (n,).
     """
     rows = law.coefficients(robot)
     viscous = np.maximum(column(rows, "Fv_forward"), column(rows, "Fv_backward"))

@@ -84,10 +84,7 @@ def transformed(phi: Float1D, T_a_b: Float2D) -> Float1D:
 def frame_map(frames: Sequence[Float2D]) -> Float2D:
     """Return the matrix from the parameters of bodies, each in its frame b, to those in frames a.
 
-    Parameters
-    ----------
-    frames : sequence of ndarray, shape (4, 4)
-        ``T_a_b`` of every body.
+    The frames are ``T_a_b`` of every body, shape (4, 4) each.
     """
     maps = [np.transpose([transformed(e, T) for e in np.eye(10)]) for T in frames]
     return np.asarray(block_diag(*maps))
@@ -129,12 +126,7 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
     Of all second moments ``S = tr(I)/2 - I`` about the COM with eigenvalues of at least `margin`
     times the largest one, the nearest in the Frobenius norm is taken (eigenvalue clipping).
 
-    Parameters
-    ----------
-    phi : ndarray, shape (10,)
-        Parameters with positive mass.
-    margin : float
-        Smallest allowed eigenvalue over the largest.
+    `phi` are ten parameters with positive mass.
     """
     mass, com, central = unpack(phi)
     second = 0.5 * np.trace(central) * np.eye(3) - central

@@ -60,12 +60,7 @@ def units(prismatic: Sequence[bool]) -> tuple[str, ...]:
 def columns(dof: int, joint_parameters: Sequence[str]) -> tuple[int, ...]:
     """Return the indices of all inertial parameters and of the named joint parameters.
 
-    Parameters
-    ----------
-    dof : int
-        Number of joints.
-    joint_parameters : sequence of str
-        A subset of ``Fv, Fc, Fo, Ia``: the joint columns that a fit has.
+    `joint_parameters` are some of ``Fv, Fc, Fo, Ia``: the joint columns that a fit has.
 
     Raises
     ------

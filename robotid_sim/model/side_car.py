@@ -10,14 +10,7 @@ from robotid_sim.model.robot import Robot
 def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
     """Write what the file at `path` has no place for, with the suffix ``.toml``; return where.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot of the file.
-    path : str or Path
-        The file.
-    keys : sequence of str
-        Which of ``Fv Fc Fo eps Ia acceleration`` every joint shall have; SI units.
+    `keys` are which of ``Fv Fc Fo eps Ia acceleration`` every joint shall have, in SI units.
 
     Raises
     ------

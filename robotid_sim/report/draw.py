@@ -74,12 +74,8 @@ ROW, SHARED_ROW, LEGEND_ROW = 0.42, 0.16, 0.2
 def figure(chart: Chart, width: float = WIDTH) -> Figure:
     """Return a chart as a matplotlib figure.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to show.
-    width : float
-        Width [in]; text keeps its size, so that a figure for one column of a paper is drawn at 3.5.
+    `width` is in inches; text keeps its size, so that a figure for one column of a paper is drawn
+    at 3.5.
     """
     with mpl.rc_context(STYLE):
         return _drawn(chart, width)

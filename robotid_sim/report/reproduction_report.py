@@ -30,19 +30,7 @@ LEADS = {
 def reproduction_report(
     reproduction: Reproduction, command: str, seed: int, versions: Mapping[str, str]
 ) -> Page:
-    """Return the page of a paper: finding, claims by verdict, tables and figures, how to repeat it.
-
-    Parameters
-    ----------
-    reproduction : Reproduction
-        What came out.
-    command : str
-        The command that is running.
-    seed : int
-        Its seed.
-    versions : mapping of str to str
-        Packages that decide the numbers.
-    """
+    """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
     paper = reproduction.paper
     quick = " This is a quick run: few repetitions, statistics are not judged."
     return Page(

@@ -65,14 +65,7 @@ def set_ticks(axis: Axis, scale: Scale, length: float) -> None:
     A logarithmic axis that spans less than `FEW` has the ticks of a linear one: powers of ten
     would leave it with none, and matplotlib's minor labels overprint.
 
-    Parameters
-    ----------
-    axis : Axis
-        Of matplotlib.
-    scale : str
-        Of the axis.
-    length : float
-        Length of the axis [in].
+    `length` is that of the axis [in].
     """
     which: Literal["x", "y"] = "x" if isinstance(axis, XAxis) else "y"
     low, high = sorted(axis.get_view_interval())

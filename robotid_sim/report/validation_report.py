@@ -25,18 +25,8 @@ def validation_report(
 ) -> Page:
     """Return the report of a validation.
 
-    Parameters
-    ----------
-    plant : Robot
-        The truth.
-    estimate : Estimate
-        What was validated.
-    predicted : tuple of Prediction, optional
-        Of the identified and of the nominal model on a log, which may be the fitted one.
-    loop, checks
-        The closed loop, and the checks on it.
-    recipe : Recipe
-        How to do it again.
+    `predicted` are the predictions of the identified and of the nominal model on a log, which may
+    be the fitted one; None without a log.
     """
     sections = [Section(title="Verdict", tables=(check_table(checks),))]
     if predicted is not None:

@@ -151,15 +151,6 @@ def contacts(nominal: Robot, trajectories: Sequence[Excitation], plan: DesignPla
 
     By the convex hulls of the links; those that touch at rest already do not count. Nothing is said
     of a robot without geometry.
-
-    Parameters
-    ----------
-    nominal : Robot
-        Kinematics and geometry.
-    trajectories : sequence of Excitation
-        The excitations.
-    plan : DesignPlan
-        Says whether contact was a constraint.
     """
     if plan.keeps_apart:
         return []

@@ -36,16 +36,8 @@ def perturbed_nominal(
     They are drawn again until the torque mismatch on the default path lies in a band for every
     joint. The file that the plant was read from does not come along: it holds the true numbers.
 
-    Parameters
-    ----------
-    plant : Robot
-        The truth.
-    rng : numpy.random.Generator
-        Source of randomness.
-    scale : float
-        Relative size of the perturbation, see `perturb`.
-    mismatch : tuple of float
-        Band of the relative RMS torque mismatch.
+    `scale` is the relative size of the errors, see `perturb`; `mismatch` the band of the relative
+    RMS torque mismatch.
     """
     low, high = mismatch
     best, best_miss = plant, np.inf

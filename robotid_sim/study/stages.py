@@ -190,18 +190,9 @@ def compared_models(
     An estimate is taken as it is: its model has exactly the estimated base parameters, even where
     no rigid bodies can have them.
 
-    Parameters
-    ----------
-    identified : Robot
-        The chosen model.
-    estimates : sequence of Estimate
-        What the estimators returned.
-    nominal, basis
-        What the estimates are of.
-    models : mapping of str to Robot
-        Further models; None for the estimate of that name.
-    refits : mapping of str to sequence of Estimate, optional
-        Fits of the runs after the first, for estimators that draw; see `refits_of`.
+    `identified` is the chosen model, `estimates` are what the estimators returned for `nominal` and
+    `basis`; of further `models`, None stands for the estimate of that name. `refits` are fits of
+    the runs after the first, of estimators that draw; see `refits_of`.
     """
     by_name = {estimate.estimator: estimate for estimate in estimates}
     compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
@@ -227,18 +218,8 @@ def refits_of(
 ) -> dict[str, list[Estimate]]:
     """Return new fits for every run but the first, of the compared estimators that draw.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        What they fit.
-    estimators : mapping of str to Estimator
-        By name.
-    models : mapping of str to Robot
-        None for the estimates that are compared.
-    runs : int
-        Number of runs of the closed loop.
-    rng : numpy.random.Generator
-        Every run draws from a child of its own.
+    None among `models` stands for an estimate that is compared. Every run draws from a child of
+    `rng`.
     """
     drawn = [name for name, model in models.items() if model is None and estimators[name].random]
     return {

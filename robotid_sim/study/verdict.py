@@ -38,20 +38,8 @@ def verdict(
 ) -> VerdictResult:
     """Return the verdict of a virtual study.
 
-    Parameters
-    ----------
-    setup : Setup
-        The plant, the limits of the verdict, and the streams of its replicates.
-    log, unseen : Log
-        Logs with truth: of the identification and of the unseen trajectory.
-    fit : Identification
-        What the identify stage made of `log`.
-    estimates : list of EstimateResult
-        Its estimates, scored.
-    identified_urdf : Path, optional
-        The written model; None if none could be written.
-    loop : ClosedLoop, optional
-        The closed-loop runs; None if there was no model to run.
+    Both logs have a truth. `identified_urdf` is None if no model could be written, `loop` if there
+    was no model to run; `estimates` are those of `fit`, scored.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)

@@ -166,12 +166,8 @@ def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
 
     See `shape_path` for how it is placed.
 
-    Parameters
-    ----------
-    robot : Robot
-        Kinematics and limits.
-    radius : float, optional
-        Radius of the circle [m]; by default 15, 10 or 5 % of the reach, whichever works.
+    The `radius` [m] is by default 15, 10 or 5 % of the reach, whichever works; `shape_path` says
+    how the circle is placed.
 
     Raises
     ------
@@ -186,16 +182,8 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
 
     Where gravity alone takes more than the share of a torque limit, that limit does not count.
 
-    Parameters
-    ----------
-    robot : Robot
-        Model that gives limits and torques.
-    path : JointPath
-        The path.
-    share : float
-        Share of the limits.
-    longest : float
-        Longest time [s]; returned if even that is too fast.
+    `share` is that of the limits, and `longest` the time [s] that is returned if even that is too
+    fast.
     """
     still = joint_torque(robot, path.points, 0.0 * path.points, 0.0 * path.points)
     counts = np.abs(still).max(axis=0) < share * robot.limits.effort

@@ -47,10 +47,8 @@ class Waypoints:
     def phases(self, scale: Float1D) -> Float1D:
         """Return the phase of every row, 0 to 2 pi: by its time, else by the length of the path.
 
-        Parameters
-        ----------
-        scale : ndarray, shape (n,)
-            What a joint's motion is divided by before it counts for the length.
+        `scale`, shape (n,), is what the motion of a joint is divided by before it counts for the
+        length.
 
         Raises
         ------

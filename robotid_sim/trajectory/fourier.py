@@ -148,17 +148,7 @@ def fourier_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Flo
 
 
 def fourier_jerk_basis(t: Float1D, harmonics: int, period: float) -> Float2D:
-    """Return the matrix from coefficients (a, b) to the jerk, shape (N, 2 H); see `fourier_basis`.
-
-    Parameters
-    ----------
-    t : ndarray, shape (N,)
-        Times [s].
-    harmonics : int
-        Number of harmonics H.
-    period : float
-        Base period [s].
-    """
+    """Return the matrix from coefficients to the jerk, shape (N, 2 H); see `fourier_basis`."""
     kw = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
     s, c = np.sin(np.outer(t, kw)), np.cos(np.outer(t, kw))
     return np.hstack([-c * kw**2, -s * kw**2])

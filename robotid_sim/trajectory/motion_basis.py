@@ -212,14 +212,8 @@ def control_points(function: Callable[[Float1D], Float2D], edges: Float1D, degre
 
     Exact for piecewise polynomials of the degree; others are interpolated at Chebyshev points.
 
-    Parameters
-    ----------
-    function : callable
-        From times (N,) to values (N, d); continuous if the degree is not zero.
-    edges : ndarray, shape (M + 1,)
-        Ends of the pieces.
-    degree : int
-        Degree of the polynomials.
+    `function` takes times (N,) to values (N, d) and is continuous if the degree is not zero;
+    `edges` are the ends of the M pieces, shape (M + 1,).
 
     Returns
     -------

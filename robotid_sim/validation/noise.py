@@ -52,24 +52,9 @@ def residual_noise(
     noise is large only near friction reversals, so a few rows carry much of the variance: the
     residual of one log alone scatters by a factor of 1.5 around its expectation.
 
-    Parameters
-    ----------
-    plant, nominal : Robot
-        The truth, for scoring only, and the model that preprocessor and regressor use.
-    log : Log
-        A log with truth.
-    sensors : sequence of Sensor
-        As in the experiment.
-    preprocessor : Preprocessor
-        With everything it learnt from the log held fixed, see `Preprocessor.tuned`.
-    motion : Motion
-        What the preprocessor made of the log.
-    problem : LinearProblem
-        The problem of that motion.
-    estimator : Estimator
-        The method of the fit.
-    rngs : sequence of numpy.random.Generator
-        One per further replicate.
+    `plant` and the truth of `log` serve for scoring only; the preprocessor holds everything that it
+    learnt from the log fixed, see `Preprocessor.tuned`. `motion` and `problem` are what it made of
+    the log, and each of `rngs` makes a further replicate.
     """
     clean = clean_log(log)
     sensors = settled(sensors, log)  # of the same cell, not of another one of its kind

@@ -44,26 +44,9 @@ def compare_torque_filters(
     All share the motion behind the regressor and the rows of the fit; only the torque differs, and
     in the compensated form the filter that torque and regressor share.
 
-    Parameters
-    ----------
-    log : Log
-        A log with truth.
-    nominal : Robot
-        Predicts the torque.
-    basis : BaseParameters
-        Parameters of the fit.
-    true : ndarray, shape (b,)
-        True base parameters.
-    bound : ndarray, shape (b, b)
-        Cramér-Rao bound.
-    estimator : Estimator
-        The method of the fit.
-    rows : Rows
-        Rows of the fit.
-    motion : RtsSmoother
-        Smoother of the motion, tuned.
-    fitted : tuple of Motion and LinearProblem, optional
-        Those of the fit, which serve again if the smoother makes the same motion.
+    The log has a truth; `true` are the true base parameters, shape (b,), `bound` is their
+    Cramér-Rao bound, shape (b, b). The smoother of the motion is tuned. Motion and problem that
+    were `fitted` serve again if it makes the same motion.
     """
     clean = clean_log(log).tau_meas
     kalman = KalmanTorque(motion=motion, rows=rows).tuned(log, nominal)

@@ -56,12 +56,7 @@ Quantity = Callable[[ControlRun], float | None]
 def summarize(runs: Iterable[ControlRun], quantities: Mapping[str, Quantity]) -> list[Row]:
     """Return a row for every case, in the order in which the cases come.
 
-    Parameters
-    ----------
-    runs : iterable of ControlRun
-        All runs.
-    quantities : mapping of str to callable
-        What to average over the runs of a case, by name.
+    `quantities` are what to average over the runs of a case, by name.
     """
     cases: dict[Case, list[ControlRun]] = {}
     for run in runs:

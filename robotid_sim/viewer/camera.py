@@ -79,18 +79,8 @@ class Camera:
         In the camera's axes every edge of the free rectangle bounds the eye by one linear
         inequality per point; the eye is the nearest solution, in the middle where there is room.
 
-        Parameters
-        ----------
-        points : ndarray, shape (N, 3)
-            What shall be seen [m].
-        name : str
-            A key of DIRECTIONS.
-        width, height : int
-            Size of the picture [pixels].
-        fov : float
-            Vertical field of view [deg].
-        margins : Margins, optional
-            What stays free at the edges of the picture.
+        `points` have the shape (N, 3) [m], `name` is a key of DIRECTIONS, sizes are in pixels,
+        `fov` is the vertical field of view [deg].
         """
         free = margins or Margins()
         yaw, pitch = direction(name)

@@ -49,14 +49,8 @@ class _RobotImage:
 class Compositor(Closing):
     """Takes pictures of an animation without a display; use it in a ``with`` block.
 
-    Parameters
-    ----------
-    animations : sequence of Animation
-        The motion, and optionally a second one that is shown as a ghost.
-    settings : ViewSettings
-        How it is shown.
-    models : mapping of str to Robot
-        Models whose masses the layer ``inertia`` shows; by default the robot of the motion.
+    A second animation is shown as a ghost. `models` are those whose masses the layer ``inertia``
+    shows, by default the robot of the motion.
     """
 
     def __init__(

@@ -49,14 +49,8 @@ def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
 class JointPanel:
     """Draws the panel of one animation.
 
-    Parameters
-    ----------
-    animation : Animation
-        What is shown; decides the columns.
-    scale : float
-        Pixels per unit.
-    notes : sequence of (str, color)
-        A legend below the joints: text and the color of its mark.
+    The columns follow the animation; `scale` is in pixels per unit, and `notes` are a legend below
+    the joints: text and color of its mark.
     """
 
     def __init__(

@@ -36,16 +36,8 @@ KEYS = (
 class PlaybackControls:
     """Where a viewer is in a motion, and what it shows.
 
-    Parameters
-    ----------
-    start, end : float
-        First and last time of the motion [s].
-    settings : ViewSettings, optional
-        Layers and view direction at first.
-    speed : float
-        Seconds of motion per second.
-    loop : bool
-        Start again at the end.
+    The motion takes the times from `start` to `end` [s]; `settings` give layers and view at first,
+    `speed` is in seconds of motion per second.
     """
 
     def __init__(

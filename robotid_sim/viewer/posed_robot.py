@@ -21,17 +21,9 @@ ELSEWHERE = (0.0, 0.0, -1e4)
 class PosedRobot:
     """Parts on the bodies of a robot, in a client.
 
-    Parameters
-    ----------
-    client : EngineClient
-        Where it is drawn.
-    robot : Robot
-        Its kinematics; the user's file is never loaded, a private text is written from it.
-    parts : sequence of VisualPart
-        What hangs on its bodies.
-    merged : bool
-        Make one link of all parts of a body. Bullet's window gives a link one color only, and
-        every change of a link's color takes it a frame.
+    The user's file is never loaded: a private text is written from the kinematics. With `merged`
+    all parts of a body are one link, for Bullet's window gives a link one color only, and every
+    change of a link's color takes it a frame.
 
     Raises
     ------

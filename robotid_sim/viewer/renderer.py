@@ -65,18 +65,8 @@ def camera_image(
 ) -> RenderedImage:
     """Return what a camera sees in a part of its picture, the whole by default.
 
-    Parameters
-    ----------
-    client : EngineClient
-        Where the bodies are.
-    camera : Camera
-        Its size is that of the whole picture.
-    box : tuple of int, optional
-        Part of the picture.
-    scale : float
-        Rendered pixels per pixel of the picture.
-    **options
-        Of PyBullet's ``getCameraImage``.
+    `box` is a part of the picture whose size is the camera's, `scale` the rendered pixels per pixel
+    of the picture; further options are those of PyBullet's ``getCameraImage``.
     """
     left, top, right, bottom = box = box or (0, 0, camera.width, camera.height)
     width, height = round((right - left) * scale), round((bottom - top) * scale)

@@ -57,12 +57,7 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
     A body of which no shape can be drawn gets bars between its joints if it lost a mesh file, or if
     the whole robot has nothing else to show.
 
-    Parameters
-    ----------
-    robot : Robot
-        Its shapes are those of the URDF, fixed links fused.
-    files : bool
-        Use mesh files; if False every one of them counts as missing.
+    Fixed links are fused as in the robot. Without `files` every mesh file counts as missing.
     """
     shapes = {-1: base_shapes(robot), **{k: link.shapes for k, link in enumerate(robot.links)}}
     drawn = {body: _shape_parts(body, of, files=files) for body, of in shapes.items()}

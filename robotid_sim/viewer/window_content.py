@@ -41,16 +41,8 @@ It gives the window at most one command for which it waits, and returns whether 
 class WindowContent:
     """Everything in the window but panel and time line.
 
-    Parameters
-    ----------
-    client : EngineClient
-        With a window.
-    animations : sequence of Animation
-        The motion, and optionally one more as a ghost.
-    models : mapping of str to Robot
-        Whose masses are shown; with `masses` the camera leaves room for them.
-    folder : Path
-        For textures.
+    A second animation is shown as a ghost. `models` are those whose masses are shown; with `masses`
+    the camera leaves room for them. `folder` takes textures.
     """
 
     def __init__(

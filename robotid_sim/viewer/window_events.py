@@ -41,14 +41,8 @@ def key_name(code: int) -> str | None:
 class WindowEvents:
     """Reads the window's events.
 
-    Parameters
-    ----------
-    client : EngineClient
-        With a window.
-    controls : PlaybackControls
-        What the keys drive.
-    share_at : callable
-        The share of the motion at a place in the window [pixels]; None off the time line.
+    `share_at` gives the share of the motion at a place in the window [pixels], None off the time
+    line.
     """
 
     def __init__(

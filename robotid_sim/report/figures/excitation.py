@@ -24,12 +24,7 @@ def shown_times(trajectory: Trajectory) -> Float1D:
 def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
     """Return position, velocity, acceleration and torque of a trajectory as shares of the limits.
 
-    Parameters
-    ----------
-    trajectory : Trajectory
-        What the robot is driven along.
-    robot : Robot
-        Gives limits and torques; the nominal model, where the truth is not known.
+    The robot gives limits and torques; it is the nominal model where the truth is not known.
     """
     t = shown_times(trajectory)
     motion, limits = trajectory(t), robot.limits

@@ -18,16 +18,8 @@ def base_parameters(
 ) -> Chart:
     """Return base parameters with 95 % intervals beside the nominal values and the truth.
 
-    Parameters
-    ----------
-    estimate : Estimate
-        The estimate.
-    nominal : ndarray, shape (b,)
-        The values of the nominal model.
-    true : ndarray, shape (b,), optional
-        The truth; without it, the estimate is the origin.
-    bound : ndarray, shape (b,), optional
-        Cramér-Rao standard deviations, the unit of the axis; without, those of the estimate.
+    All values have the shape (b,). Without the truth the estimate is the origin; the unit of the
+    axis is the Cramér-Rao standard deviation `bound`, without it that of the estimate.
     """
     origin = estimate.beta if true is None else true
     unit = np.asarray(estimate.std if bound is None else bound)

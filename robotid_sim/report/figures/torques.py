@@ -26,14 +26,8 @@ FILTER_ROLES = ("filter-1", "filter-2", "joint-4", "joint-5")
 def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) -> Chart:
     """Return raw, filtered and true torque of every joint, and a zoom at a friction reversal.
 
-    Parameters
-    ----------
-    log : Log
-        The measured torque; the true one where the log has it.
-    motion : Motion
-        Smoothed motion of the log; says where the joints reverse.
-    filtered : mapping of str to ndarray, shape (N, n)
-        Torques after filters, by name of the filter.
+    `motion` says where the joints reverse; `filtered` are torques after filters, shape (N, n), by
+    name of the filter.
     """
     end = log.t[-1] if log.period is None else min(log.period, log.t[-1])
     whole = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
@@ -96,15 +90,8 @@ def prediction(
 ) -> Chart:
     """Return measured and predicted torque on a log, and the residual in its noise band.
 
-    Parameters
-    ----------
-    identified, nominal : Prediction
-        Of the identified and of the nominal model, on the same log.
-    noise_std : ndarray, shape (n,)
-        Standard deviation of the residual on the identification's own log [N m].
-    role : str
-        What the log is to the identification: the one that was fitted, one that it has not seen, or
-        one of which nothing is known.
+    Both predictions are of the same log; `noise_std` is the standard deviation of the residual on
+    the log of the identification [N m], shape (n,).
     """
     which, title = {
         "fitted": ("the trajectory of the identification", "Fit of the log"),
