@@ -86,12 +86,9 @@ class CartesianGrid:
         q_x = np.linalg.solve(J, p)
         dq_x = np.linalg.solve(J, v - Vq @ q_x)
         ddq_x = np.linalg.solve(J, a - Aq @ q_x - Adq @ dq_x)
-        return self._whole(q_x), self._whole(dq_x), self._whole(ddq_x)
-
-    def _whole(self, part: Float) -> Float:
-        whole = np.zeros((len(part), self.carrier.q_start.size, part.shape[2]))
-        whole[:, self.carrier.moved] = part
-        return whole
+        whole = np.zeros((3, len(J), self.carrier.q_start.size, x.size))
+        whole[:, :, self.carrier.moved] = q_x, dq_x, ddq_x
+        return whole[0], whole[1], whole[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,15 +221,9 @@ class CartesianFourierSpace:
         """
         options = self.options
         a, b, c = np.split(self._coefficients() @ x, 3)
+        names, T = self.robot.joint_names, options.period
         run = CartesianFourierTrajectory(
-            self.robot.joint_names,
-            self.carrier,
-            self.center,
-            a,
-            b,
-            c,
-            options.period,
-            options.periods,
+            names, self.carrier, self.center, a, b, c, T, options.periods
         )
         return approached(self.robot, run, options.home)
 

@@ -64,10 +64,9 @@ def random_design(
     Parameters and exceptions as of `random_designs`.
     """
     options = options or FourierOptions()
-    drawn = random_designs(
+    return random_designs(
         nominal, basis, rng, options=options, candidates=candidates, progress=progress
-    )
-    return drawn[0].trajectory
+    )[0].trajectory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,9 +211,7 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
 def _shrunk(robot: Robot, trajectory: FourierTrajectory) -> FourierTrajectory:
     """Return the motion scaled toward the home pose, which stays within convex limits."""
     options = FourierOptions(
-        harmonics=trajectory.harmonics,
-        period=trajectory.base_period,
-        periods=trajectory.periods,
+        harmonics=trajectory.harmonics, period=trajectory.base_period, periods=trajectory.periods
     )
     q0 = robot.home + SHRINK * (trajectory.q0 - robot.home)
     return with_approach(robot, q0, SHRINK * trajectory.a, SHRINK * trajectory.b, options)

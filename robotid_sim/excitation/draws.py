@@ -90,11 +90,8 @@ def _promising_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
     """Return the best draws by their kinematics alone, mended to keep everything else."""
-    drawn = [
-        problem.within_limits(started(problem, problem.space.random(rng)))
-        for _ in range(candidates)
-    ]
-    drawn.sort(key=problem.value)
+    points = (started(problem, problem.space.random(rng)) for _ in range(candidates))
+    drawn = sorted((problem.within_limits(x) for x in points), key=problem.value)
     mended: list[Draw] = []
     for k, x in enumerate(drawn):
         shorter = shrunk(problem, x)

@@ -98,14 +98,10 @@ class RestToRestSpace(JointSpace):
         Raise if none can move a joint by LEAST_SWING of its range.
         """
         limits, tiny = self._limits(), np.finfo(float).tiny
-        peaks = [
-            np.abs(self.basis.bounds(order))[:, 1:].max(axis=0) for order in range(len(limits))
-        ]
+        orders = range(len(limits))
+        peaks = [np.abs(self.basis.bounds(order))[:, 1:].max(axis=0) for order in orders]
         allowed = np.array(
-            [
-                limit / np.maximum(peak, tiny)[:, None]
-                for limit, peak in zip(limits, peaks, strict=True)
-            ]
+            [limits[order] / np.maximum(peaks[order], tiny)[:, None] for order in orders]
         )
         half = self.robot.limits.half_range
         # By limit and joint: how far the best function goes, over half of the range.

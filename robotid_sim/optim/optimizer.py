@@ -57,17 +57,9 @@ class Optimizer(ABC):
     ) -> None:
         """Begin a new search; forget the last one.
 
-        Parameters
-        ----------
-        lower, upper : array_like, shape (d,)
-            WallRule of the search; copied.
-        rng : numpy.random.Generator
-            Source of randomness.
-        max_evals : int
-            Number of evaluations that the search may cost.
-        first : array_like, shape (k, d), optional
-            Points of the box that the first population shall have; CMA-ES, which has a mean and no
-            population, does without them.
+        The bounds, shape (d,), are copied; `max_evals` is what the search may cost. The first
+        population shall have the points `first` of the box, shape (k, d); CMA-ES, which has a mean
+        and no population, does without them.
 
         Raises
         ------
