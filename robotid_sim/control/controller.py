@@ -47,12 +47,8 @@ class ModelController(Controller):
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
         """Return the law for a model, with all its gains from the common specification.
 
-        Parameters
-        ----------
-        model : Robot
-            What the law compensates: the robot, as far as it is known.
-        gains : LoopGains
-            The specification; it comes from the nominal model, whatever `model` is.
+        The law compensates the model, the robot as far as it is known; the specification comes from
+        the nominal model, whatever that is.
         """
 
 

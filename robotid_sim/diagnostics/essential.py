@@ -73,16 +73,8 @@ def essential_parameters(
     too, N then being the rows that they are worth. In between, the others are re-fitted by the
     normal equations, in the end by weighted least squares from the rows.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        The rows.
-    estimate : Estimate
-        A least-squares estimate of all its base parameters, with covariance.
-    ratio : float
-        Largest spread of relative standard deviations to end with, above 1.
-    significance : float
-        Probability below which a growth of the residual is significant.
+    The estimate is a least-squares one of all base parameters of the problem, with covariance; the
+    ratio lies above 1, and below the probability `significance` a growth is significant.
 
     Raises
     ------

@@ -103,20 +103,11 @@ def confidence_intervals(
     residuals: Residuals = "blocks",
     block: float = 0.2,
 ) -> Intervals:
-    """Return the confidence intervals of an estimate.
+    """Return the intervals of an estimate that cover the true values with probability `level`.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        What the estimate was fitted to.
-    estimate : Estimate
-        A least-squares estimate of it, weighted or not.
-    level : float
-        Probability to cover the true value.
-    residuals : {"blocks", "white"}
-        Residuals that are correlated within blocks, or white ones with N n - b degrees of freedom.
-    block : float
-        Length of a block [s].
+    It is a least-squares estimate of the problem, weighted or not. Residuals are taken as
+    correlated within ``blocks`` of the length `block` [s], or as ``white`` with N n - b degrees of
+    freedom.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
+from robotid_sim.arrays import Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
@@ -54,8 +54,7 @@ class BaseParameters:
     """How many of the base parameters are led by an inertial parameter."""
 
     def __post_init__(self) -> None:
-        B = readonly(self.B, shape=(len(self.columns), len(self.symbols)), name="B")
-        object.__setattr__(self, "B", B)
+        freeze(self, (len(self.columns), len(self.symbols)), "B")
 
     @property
     def rank(self) -> int:

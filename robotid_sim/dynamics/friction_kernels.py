@@ -88,12 +88,7 @@ def smooth_acceleration(
 
 @jit
 def stick_slip_acceleration(
-    M: Float2D,
-    rotor: Float1D,
-    rest: Float1D,
-    rows: Float2D,
-    dq: Float1D,
-    dt: float,
+    M: Float2D, rotor: Float1D, rest: Float1D, rows: Float2D, dq: Float1D, dt: float
 ) -> tuple[Float1D, Float1D, bool]:
     """Acceleration over a step under torques `rest` and set-valued Coulomb friction.
 

@@ -45,11 +45,9 @@ class Fitness(Protocol):
 
     def __call__(self, X: Float2D) -> Float1D:
         """Return the costs (m,) of candidates X (m, b)."""
-        ...
 
     def minimum(self) -> Float1D:
         """Return the candidate of least cost, shape (b,)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,14 +38,8 @@ class FrictionShape(ABC):
     def columns(self, dq: Float2D, values: Float2D, eps: Float1D) -> Float:
         """Return torque per unit of every linear parameter, shape (m, N, n).
 
-        Parameters
-        ----------
-        dq : ndarray, shape (N, n)
-            Velocity.
-        values : ndarray, shape (k, n)
-            Nonlinear parameters.
-        eps : ndarray, shape (n,)
-            Velocity of the smooth sign in the nominal model.
+        It is that at velocities dq, shape (N, n), with nonlinear parameters `values`, shape (k, n);
+        eps, shape (n,), is the velocity of the smooth sign in the nominal model.
         """
 
     @abstractmethod

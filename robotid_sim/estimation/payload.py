@@ -22,11 +22,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
-from robotid_sim.dynamics.base_parameters import (
-    RANK_TOLERANCE,
-    BaseParameters,
-    random_states,
-)
+from robotid_sim.dynamics.base_parameters import RANK_TOLERANCE, BaseParameters, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import RankDeficientError
 from robotid_sim.estimation.estimate import Estimate
@@ -119,16 +115,9 @@ def estimate_payload(
 ) -> PayloadEstimate:
     """Estimate a load from the motions of two logs, without and with it.
 
-    Parameters
-    ----------
-    unloaded, loaded : Motion
-        With rows at the same rate; the trajectories need not be the same.
-    nominal : Robot
-        The model of the robot without load.
-    basis : BaseParameters
-        Its base parameters.
-    estimator : Estimator, optional
-        What is fitted; by default weighted least squares.
+    The motions have rows at the same rate; their trajectories need not be the same. The nominal
+    model and its base parameters are those of the robot without load. The estimator is by default
+    weighted least squares.
 
     Raises
     ------

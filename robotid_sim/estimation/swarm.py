@@ -83,18 +83,10 @@ class SwarmEstimator(Estimator):
         if not start.success:
             return replace(start, estimator=self.key)
         reduction = reduce_rows(problem)
-        ones = np.ones(problem.dof)
-        weights = 1.0 / start.noise_std if self.weights == "noise" else ones
+        weights = 1.0 / start.noise_std if self.weights == "noise" else np.ones(problem.dof)
         fitness = make_fitness(self.loss, problem, reduction, weights)
-        lower, upper = self._box(start, problem)
-        result = minimize(
-            fitness,
-            lower,
-            upper,
-            method=OPTIMIZERS.build(self.optimizer, **self.options),
-            max_evals=self.evaluations,
-            rng=rng,
-        )
+        method, box = OPTIMIZERS.build(self.optimizer, **self.options), self._box(start, problem)
+        result = minimize(fitness, *box, method=method, max_evals=self.evaluations, rng=rng)
         return self._estimate(start, result, fitness, reduction, weights, began)
 
     def _box(self, start: Estimate, problem: LinearProblem) -> tuple[Float1D, Float1D]:

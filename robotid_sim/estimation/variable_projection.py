@@ -25,12 +25,7 @@ from scipy.optimize import least_squares
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.friction_shapes import FrictionShape, limits
-from robotid_sim.estimation.problem import (
-    LinearProblem,
-    extended,
-    joint_columns,
-    rows_of,
-)
+from robotid_sim.estimation.problem import LinearProblem, extended, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 

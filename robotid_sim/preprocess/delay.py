@@ -95,10 +95,7 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
         sigma = row_fit.noise(low.rows(delay))
         cost = partial(_cost, row_fit, low, sigma, row_fit.basis(sigma))
         result = minimize_scalar(
-            cost,
-            bounds=(-LONGEST, LONGEST),
-            method="bounded",
-            options={"xatol": 1e-4 * log.dt},
+            cost, bounds=(-LONGEST, LONGEST), method="bounded", options={"xatol": 1e-4 * log.dt}
         )
         delay = float(result.x)
     std = _standard_deviation(row_fit, low, sigma, delay)

@@ -95,12 +95,7 @@ def kalman_filter(
 
 @jit
 def smooth(
-    h: float,
-    H: Float1D,
-    x_pred: Float2D,
-    P_pred: Float2D,
-    innovations: Float2D,
-    x: Float2D,
+    h: float, H: Float1D, x_pred: Float2D, P_pred: Float2D, innovations: Float2D, x: Float2D
 ) -> None:
     """Backward pass of the RTS smoother in the form of Bryson and Frazier, which inverts nothing.
 
