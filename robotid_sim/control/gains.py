@@ -142,12 +142,10 @@ class LoopGains:
             )
         fastest = LARGEST_SHARE * rate / chosen
         inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
-        bound = np.maximum(
-            direct, _with_reactions(nominal, path.q, direct, inertia, chosen, frequency)
-        )
+        felt = _with_reactions(nominal, path.q, direct, inertia, chosen, frequency)
+        bound = np.maximum(direct, felt)
         reached = bound / (inertia * chosen**2)
-        gain = 1.2 * (bound + uncertainty * peak)
-        gain = np.maximum(gain, inertia * chosen * THINNEST_LAYER)
+        gain = np.maximum(1.2 * (bound + uncertainty * peak), inertia * chosen * THINNEST_LAYER)
         missed = reached > error * (1.0 + 1e-9)
         return cls(
             bandwidth=chosen,

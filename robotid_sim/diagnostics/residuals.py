@@ -199,12 +199,7 @@ def residual_whiteness(
     """Return the whiteness of an estimate's residuals in its problem, joint by joint.
 
     The statistic has `lags` autocorrelations, by default 20, or a fifth of the rows if that is
-    less.
-
-    Raises
-    ------
-    OptionError
-        If there are not more rows than lags.
+    less. Raises `OptionError` if there are not more rows than lags.
     """
     residual = problem.by_joint(problem.y - problem.W @ estimate.beta)
     N = len(residual)

@@ -86,10 +86,7 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
     """Acceleration under drive torques, with friction and rotor inertia, shape (n,).
 
-    Raises
-    ------
-    RankDeficientError
-        If the mass matrix is not positive definite: a joint moves no mass.
+    Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
     """
     batch, _ = states(q, dq, tau, dof=robot.dof, names=("q", "dq", "tau"))
     args = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
@@ -155,10 +152,7 @@ def torque_regressor(
 def effective_inertia(robot: Robot, q: Float2D) -> Float2D:
     r"""Inertia that each joint feels with the others free, :math:`1/[M^{-1}]_{jj}`, shape (N, n).
 
-    Raises
-    ------
-    RankDeficientError
-        If a mass matrix is not positive definite.
+    Raises `RankDeficientError` if a mass matrix is not positive definite.
     """
     M = mass_matrix(robot, np.atleast_2d(q))
     if not (np.linalg.eigvalsh(M)[:, 0] > 0.0).all():

@@ -157,13 +157,8 @@ def make_fitness(
 ) -> Fitness:
     """Return the cost function of a problem.
 
-    For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of
-    its turn.
-
-    Raises
-    ------
-    OptionError
-        If the loss is unknown.
+    For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of its
+    turn. Raises `OptionError` if the loss is unknown.
     """
     if loss == "squares":
         return SquaredFitness.of(reduction, weights)

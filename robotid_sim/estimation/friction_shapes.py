@@ -120,10 +120,7 @@ def checked_start(
 ) -> Float2D:
     """Return nonlinear parameters to start from, one row a parameter and one column a joint.
 
-    Raises
-    ------
-    OptionError
-        If a given start has another shape or lies outside the bounds.
+    Raises `OptionError` if a given start has another shape or lies outside the bounds.
     """
     if start is None:
         return shape.start(nominal)

@@ -117,12 +117,7 @@ def estimate_payload(
 
     The motions have rows at the same rate; their trajectories need not be the same. The nominal
     model and its base parameters are those of the robot without load. The estimator is by default
-    weighted least squares.
-
-    Raises
-    ------
-    RankDeficientError
-        If no joint torque depends on a load at all.
+    weighted least squares. Raises `RankDeficientError` if no joint torque depends on a load at all.
     """
     leads, K = _groups(nominal)
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)

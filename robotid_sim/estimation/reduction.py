@@ -41,10 +41,7 @@ class Reduction:
     def solve(self, weights: Float1D) -> tuple[Float1D, Float2D]:
         """Return the least-squares solution for weights per joint and the factor R (b, b).
 
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the weighted regressor is numerically rank-deficient.
+        Raises `numpy.linalg.LinAlgError` if the weighted regressor is numerically rank-deficient.
         """
         whole = self.whole(weights)
         R, z = whole[:-1, :-1], whole[:-1, -1]
@@ -84,10 +81,7 @@ def merged(first: Reduction, other: Reduction) -> Reduction:
 def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
     """Return the triangular factors of all parts of a log, keeping none of their rows.
 
-    Raises
-    ------
-    LogError
-        If there are no parts.
+    Raises `LogError` if there are no parts.
     """
     reductions = map(reduce_rows, parts)
     first = next(reductions, None)
@@ -106,12 +100,8 @@ def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
 
     For exactly known motion and white Gaussian torque noise; it is the yardstick that errors are
     measured by, which preprocessing of noisy motion can only approach. The problem has rows of the
-    exact regressor at the full sample rate; the noise of every joint [N m] has shape (n,).
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the motion does not determine all parameters.
+    exact regressor at the full sample rate; the noise of every joint [N m] has shape (n,). Raises
+    `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
     """
     _, R = reduce_rows(problem).solve(1.0 / np.asarray(noise_std))
     inverse = np.linalg.inv(R)

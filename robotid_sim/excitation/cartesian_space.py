@@ -44,10 +44,7 @@ class CartesianGrid:
     def motion(self, x: Float1D) -> MotionArrays:
         """Return position, velocity and acceleration, each of shape (N, n).
 
-        Raises
-        ------
-        PathError
-            If the arm cannot follow.
+        Raises `PathError` if the arm cannot follow.
         """
         q = self.carrier.along(self.center + self.position @ x)
         return q, *self.carrier.rates(q, self.velocity @ x, self.acceleration @ x)
@@ -57,10 +54,7 @@ class CartesianGrid:
     ) -> Float1D:
         """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
 
-        Raises
-        ------
-        OptionError
-            If x is not given: the map is not the same everywhere.
+        Raises `OptionError` if x is not given: the map is not the same everywhere.
         """
         if x is None:
             raise OptionError("a nonlinear grid pulls back at a point x; give it")

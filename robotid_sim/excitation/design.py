@@ -114,10 +114,7 @@ def random_feasible(
 ) -> FourierTrajectory:
     """Return one random Fourier series within position, velocity, acceleration and torque limits.
 
-    Raises
-    ------
-    InfeasibleError
-        If 50 draws in a row need too much torque.
+    Raises `InfeasibleError` if 50 draws in a row need too much torque.
     """
     worst = np.zeros(nominal.dof)
     for _ in range(50):

@@ -111,10 +111,7 @@ def optimal_design(
 def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:
     """Return where sequential quadratic programming arrives from one start.
 
-    Raises
-    ------
-    Interrupted
-        At Ctrl-C, with the arrival so far.
+    Raises `Interrupted` at Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
     everything = [*kinematic, *problem.motion_constraints()]

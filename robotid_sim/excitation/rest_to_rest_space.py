@@ -54,10 +54,7 @@ class RestToRestSpace(JointSpace):
     def trajectory(self, x: Float1D) -> HomedTrajectory:
         """Return the runs with the given coordinates, with their approach from home.
 
-        Raises
-        ------
-        InfeasibleError
-            If home, or the rest pose, is outside the limits.
+        Raises `InfeasibleError` if home, or the rest pose, is outside the limits.
         """
         C = x.reshape(self.unit.shape[::-1]).T * self.unit
         C[0] += self.robot.limits.middle
@@ -141,10 +138,7 @@ class RestToRestOptions(ExcitationFamily):
     def space(self, robot: Robot) -> RestToRestSpace:
         """Return the space of the family for a robot.
 
-        Raises
-        ------
-        InfeasibleError
-            If the period is too short for a joint to move within its limits.
+        Raises `InfeasibleError` if the period is too short for a joint to move within its limits.
         """
         return RestToRestSpace(robot, self.basis(), self.periods, self.margin, self.jerk, self.home)
 

@@ -22,9 +22,8 @@ class EncoderNoise(Sensor):
     """White Gaussian noise on the joint positions."""
 
     revolute: PerJoint = 1e-4
-    """Standard deviation of revolute joints [rad]."""
     prismatic: PerJoint = 1e-5
-    """Standard deviation of prismatic joints [m]."""
+    """Standard deviation of revolute joints [rad] and of prismatic ones [m]."""
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "revolute", "prismatic")
@@ -51,9 +50,8 @@ class EncoderColoredNoise(Sensor):
     """
 
     revolute: PerJoint = 5e-5
-    """Standard deviation of revolute joints [rad]."""
     prismatic: PerJoint = 5e-6
-    """Standard deviation of prismatic joints [m]."""
+    """Standard deviation of revolute joints [rad] and of prismatic ones [m]."""
     correlation_time: float = 0.02
     """Time T after which the correlation has fallen to 1/e [s]."""
 
@@ -86,9 +84,8 @@ class EncoderHarmonics(HarmonicSensor):
     """
 
     revolute: PerJoint = 1e-4
-    """Amplitude A of revolute joints [rad], at the joint."""
     prismatic: PerJoint = 1e-5
-    """Amplitude A of prismatic joints [m]."""
+    """Amplitude A of revolute joints [rad], at the joint, and of prismatic ones [m]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -118,10 +118,7 @@ def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bo
 def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
     """Return an option as one number per joint of the log, shape (n,).
 
-    Raises
-    ------
-    OptionError
-        If the option has another number of entries than the log has joints.
+    Raises `OptionError` if the option has another number of entries than the log has joints.
     """
     value = np.asarray(getattr(sensor, name), dtype=float)
     if value.ndim == 1 and value.size != log.dof:
@@ -186,10 +183,7 @@ class HarmonicSensor(Sensor):
     def harmonics(self, log: Log, rng: np.random.Generator) -> tuple[Float2D, Float2D]:
         """Return the error over A, shape (N, n), and the phases, shape (len(orders), n) [rad].
 
-        Raises
-        ------
-        OptionError
-            If phases are given, but not one per order and joint.
+        Raises `OptionError` if phases are given, but not one per order and joint.
         """
         shape = (len(self.orders), log.dof)
         if self.phase is None:

@@ -33,9 +33,8 @@ class Box:
     """
 
     lower: Float1D
-    """Lower bounds, shape (d,)."""
     upper: Float1D
-    """Upper bounds, shape (d,)."""
+    """Bounds, shape (d,)."""
     first: Float2D | None = None
     """Points that are known before the search, shape (k, d); populations begin with them."""
     width: Float1D = field(init=False)

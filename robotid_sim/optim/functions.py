@@ -31,9 +31,8 @@ class StandardFunction:
 
     name: str
     lower: Float1D
-    """Lower bounds, shape (d,)."""
     upper: Float1D
-    """Upper bounds, shape (d,)."""
+    """Bounds, shape (d,)."""
     x_min: Float1D
     """Where it is smallest, shape (d,)."""
     of_offset: Callable[[Float2D], Float1D] = field(repr=False)

@@ -80,10 +80,7 @@ class Optimizer(ABC):
     def ask(self) -> Float2D:
         """Return the points to evaluate next, shape (m, d); the same until they are told.
 
-        Raises
-        ------
-        CallOrderError
-            If no search was started.
+        Raises `CallOrderError` if no search was started.
         """
         if self._points is None:
             raise CallOrderError("ask before start; call start(lower, upper, rng, max_evals)")
@@ -157,10 +154,7 @@ def geometric(start: float, end: float, progress: float) -> float:
 def finite_costs(values: ArrayLike, count: int) -> Float1D:
     """Return the costs of `count` points as float64, with infinity for what is not finite.
 
-    Raises
-    ------
-    ShapeError
-        If they are not `count` real numbers.
+    Raises `ShapeError` if they are not `count` real numbers.
     """
     try:
         costs = np.asarray(values)

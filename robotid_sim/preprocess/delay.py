@@ -137,12 +137,8 @@ def without_delay(log: Log, delay: float) -> Log:
     """Return the log with its torque a delay [s] earlier; fractions go to `torque_time_offset`.
 
     Whole samples are moved, for smoothers should not have to reach over several. Samples that have
-    no torque then repeat the last one there is: rows leave out the ends.
-
-    Raises
-    ------
-    LogError
-        If the delay is longer than the log.
+    no torque then repeat the last one there is: rows leave out the ends. Raises `LogError` if the
+    delay is longer than the log.
     """
     if delay == 0.0:
         return log
