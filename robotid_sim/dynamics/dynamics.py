@@ -56,14 +56,9 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
 
 
 def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
-    """Mass matrix, shape (n, n) or (N, n, n), with the reflected rotor inertia on its diagonal.
+    """Mass matrix, shape (n, n) or (N, n, n), at positions q, shape (n,) or (N, n).
 
-    Parameters
-    ----------
-    q : array_like, shape (n,) or (N, n)
-        Position.
-    rotors : bool
-        Add the rotor inertia `Ia`.
+    With `rotors` the reflected rotor inertia `Ia` is on its diagonal.
     """
     (batch,), single = states(q, dof=robot.dof, names=("q",))
     M = kernels.mass_matrix(robot.geometry, robot.parameters(), batch)

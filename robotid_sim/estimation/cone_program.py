@@ -110,13 +110,12 @@ class ConsistentProgram:
             # exponential cones.
             inverse = _svec(np.linalg.inv(_smat(b_k)))
             linear[:count] += divergence * (inverse @ A_k)
-            rows, offset, row_cones = _log_det_rows(A_k, b_k)
+            rows, shift, row_cones = _log_det_rows(A_k, b_k)
             further = rows.shape[1] - count
             unrelated = np.zeros((len(rows), A.shape[1] - count))
             block = np.hstack([rows[:, :count], unrelated, rows[:, count:]])
             A = np.vstack([np.pad(A, ((0, 0), (0, further))), block])
-            b = np.concatenate([b, offset])
-            cones = [*cones, *row_cones]
+            b, cones = np.concatenate([b, shift]), [*cones, *row_cones]
             weights = np.pad(weights, (0, further))
             linear = np.concatenate([linear, np.zeros(further - 4), np.full(4, -divergence)])
         x = _solve(weights, linear, A, b, cones)

@@ -59,9 +59,7 @@ class SmoothSign(FrictionShape):
         """Return the nominal eps; see `FrictionShape`."""
         return nominal.eps[None]
 
-    def start(self, nominal: Robot) -> Float2D:
-        """Return the nominal eps; see `FrictionShape`."""
-        return nominal.eps[None]
+    start = scale
 
     def columns(self, dq: Float2D, values: Float2D, eps: Float1D) -> Float:
         """Return the smooth sign; see `FrictionShape`."""

@@ -63,17 +63,14 @@ class DifferentialEvolution(Population):
         better = f <= self._f
         self._x = np.where(better[:, None], self._trial, self._x)
         self._f = np.where(better, f, self._f)
-        self._trial = self._breed()
-        return self._trial
-
-    def _breed(self) -> Float2D:
         m, d = self._x.shape
         b, r, s = others(m, self.rng)
         base = self._x[b] if self.base == "rand" else self._x[np.argmin(self._f)]
         mutant = base + self.F * (self._x[r] - self._x[s])
         crossed = self.rng.random((m, d)) < self.CR
         crossed[np.arange(m), self.rng.integers(d, size=m)] = True
-        return put_inside(np.where(crossed, mutant, self._x), self.box, self.bounds)
+        self._trial = put_inside(np.where(crossed, mutant, self._x), self.box, self.bounds)
+        return self._trial
 
 
 def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
