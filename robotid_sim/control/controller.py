@@ -14,11 +14,9 @@ class Setpoint(NamedTuple):
     """Reference of one control step, each of shape (n,)."""
 
     q: Float1D
-    """Position [rad or m]."""
     dq: Float1D
-    """Velocity."""
     ddq: Float1D
-    """Acceleration."""
+    """Position [rad or m], velocity and acceleration."""
 
 
 class Controller(ABC):

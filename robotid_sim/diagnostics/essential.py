@@ -74,12 +74,8 @@ def essential_parameters(
     normal equations, in the end by weighted least squares from the rows.
 
     The estimate is a least-squares one of all base parameters of the problem, with covariance; the
-    ratio lies above 1, and below the probability `significance` a growth is significant.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range or the estimate has failed.
+    ratio lies above 1, and below the probability `significance` a growth is significant. Raises
+    `OptionError` if an option is out of range or the estimate has failed.
     """
     if not (ratio > 1.0 and 0.0 < significance < 1.0):
         raise OptionError("the ratio must lie above 1, the significance between 0 and 1")

@@ -107,12 +107,7 @@ def confidence_intervals(
 
     It is a least-squares estimate of the problem, weighted or not. Residuals are taken as
     correlated within ``blocks`` of the length `block` [s], or as ``white`` with N n - b degrees of
-    freedom.
-
-    Raises
-    ------
-    OptionError
-        If `level` is no probability, or the estimate has failed.
+    freedom. Raises `OptionError` if `level` is no probability, or the estimate has failed.
     """
     if not 0.0 < level < 1.0:
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")

@@ -75,12 +75,8 @@ def cross_validate(
     :math:`\sqrt{(1 + b/m) / (1 - b/m)}` on average.
 
     The problem has rows of at least one and a half periods of the motion [s]. The estimator, by
-    default weighted least squares, gets a fixed seed.
-
-    Raises
-    ------
-    LogError
-        If the rows hold no two periods, or one alone does not determine the parameters.
+    default weighted least squares, gets a fixed seed. Raises `LogError` if the rows hold no two
+    periods, or one alone does not determine the parameters.
     """
     fold = folds(problem, period)
     method = estimator or WeightedLeastSquares()

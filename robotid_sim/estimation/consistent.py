@@ -96,12 +96,8 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
 
     Base parameters leave most of the full parameters open; the nominal robot resolves them. If no
     consistent robot has exactly these base parameters, shape (b,), the one of least deviation is
-    taken, weighted by their covariance, shape (b, b), and the message says so.
-
-    Raises
-    ------
-    InconsistentInertiaError
-        If the solver finds no consistent robot at all.
+    taken, weighted by their covariance, shape (b, b), and the message says so. Raises
+    `InconsistentInertiaError` if the solver finds no consistent robot at all.
     """
     program = ConsistentProgram(nominal, basis)
     std = np.sqrt(np.diag(cov))

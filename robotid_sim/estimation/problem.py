@@ -99,13 +99,13 @@ def extended(
         )
     basis = problem.basis
     further = len(basis.symbols) + np.arange(len(symbols))
-    larger = BaseParameters(
+    larger = replace(
+        basis,
         columns=np.concatenate([basis.columns, further]),
         B=block_diag(basis.B, np.eye(len(symbols))),
         symbols=(*basis.symbols, *symbols),
         units=(*basis.units, *units),
         considered=np.concatenate([basis.considered, further]),
-        inertial_rank=basis.inertial_rank,
     )
     return replace(problem, W=np.hstack([problem.W, columns]), basis=larger, nominal=None)
 
@@ -116,12 +116,11 @@ def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> Linear
     Those at `columns`, in ascending order, stay.
     """
     basis, which = problem.basis, np.array(columns, dtype=np.intp)
-    smaller = BaseParameters(
+    smaller = replace(
+        basis,
         columns=basis.columns[which],
         B=basis.B[which],
-        symbols=basis.symbols,
         units=tuple(basis.units[k] for k in which),
-        considered=basis.considered,
         inertial_rank=int((which < basis.inertial_rank).sum()),
     )
     return replace(problem, W=problem.W[:, which], basis=smaller, nominal=None)

@@ -17,7 +17,7 @@ References
    problems", BIT 15, doi:10.1007/BF01932995.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -79,9 +79,7 @@ class SeparableProblem:
         first, *more = self.shaped(values)
         W = np.array(self.linear.W)
         W[:, self.coulomb] = joint_columns(first)
-        problem = LinearProblem(
-            W, self.linear.y, self.linear.basis, self.linear.joint_names, self.linear.dt
-        )
+        problem = replace(self.linear, W=W, nominal=None)
         if not more or not active.size:
             return problem
         symbols = [f"{name}{j + 1}" for name in self.shape.linear[1:] for j in active]

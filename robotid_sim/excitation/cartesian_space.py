@@ -191,10 +191,7 @@ class CartesianFourierSpace:
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
         """Return random coordinates that go `margin` of the way to where the limits end.
 
-        Raises
-        ------
-        InfeasibleError
-            If even a small motion leaves the limits.
+        Raises `InfeasibleError` if even a small motion leaves the limits.
         """
         x = rng.standard_normal(self.size)
         for _ in range(TRIES):

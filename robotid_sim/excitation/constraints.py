@@ -155,9 +155,8 @@ class TipBox(MotionConstraint):
 
     robot: Robot
     lower: Float1D
-    """Corner [m], shape (3,); -inf for an open side."""
     upper: Float1D
-    """Corner [m], shape (3,)."""
+    """Corners [m], shape (3,); infinite for an open side."""
 
     def __post_init__(self) -> None:
         lower, upper = (np.array(getattr(self, name), dtype=float) for name in ("lower", "upper"))

@@ -89,12 +89,8 @@ def random_designs(
 ) -> list[RandomDesign]:
     """Return random feasible Fourier series, the best first.
 
-    The family comes with its limits as `options`; the criterion is by default D-optimality.
-
-    Raises
-    ------
-    InfeasibleError
-        If no draw satisfies the limits; names the joint that failed most often.
+    The family comes with its limits as `options`; the criterion is by default D-optimality. Raises
+    `InfeasibleError` if no draw satisfies the limits; the text names the joint that failed most.
     """
     if candidates < 1:
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")

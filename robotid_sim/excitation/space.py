@@ -131,13 +131,10 @@ class LinearGrid:
         return self.middle + self.position @ X, self.velocity @ X, self.acceleration @ X
 
     def pull_back(
-        self,
-        by_q: Float2D,
-        by_dq: Float2D,
-        by_ddq: Float2D,
-        x: Float1D | None = None,  # noqa: ARG002 - the map is the same everywhere
+        self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
     ) -> Float1D:
         """Return a gradient with respect to the coordinates from that to the motion, (N, n)."""
+        del x  # the map is the same everywhere
         X = self.position.T @ by_q + self.velocity.T @ by_dq + self.acceleration.T @ by_ddq
         return np.asarray((X * self.unit).T.ravel())
 

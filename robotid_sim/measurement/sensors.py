@@ -96,10 +96,8 @@ def _jsonable(values: Mapping[str, Any]) -> dict[str, Any]:
 def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bool = False) -> None:
     """Check options that are one number or one per joint, and freeze lists into tuples.
 
-    Raises
-    ------
-    OptionError
-        If one is not finite, or negative (or zero, if `positive`) without being `signed`.
+    Raises `OptionError` if one is not finite, or negative (or zero, if `positive`) without being
+    `signed`.
     """
     for name in names:
         value = getattr(sensor, name)

@@ -29,7 +29,7 @@ class Box:
     ShapeError
         If the bounds are not two vectors of one length of finite numbers.
     OptionError
-        If an upper bound is not above its lower bound.
+        If an upper bound is not above its lower bound, or a first point lies outside.
     """
 
     lower: Float1D

@@ -63,11 +63,8 @@ class Optimizer(ABC):
 
         Raises
         ------
-        ShapeError
-            If the bounds are not two vectors of one length of finite numbers.
-        OptionError
-            If an upper bound is not above its lower bound, a first point lies outside, or the
-            budget is not positive.
+        ShapeError, OptionError
+            If the bounds or the first points are refused, see `Box`, or the budget is not positive.
         """
         # The box makes arrays of them.
         self.box = Box(*(cast(Any, part) for part in (lower, upper, first)))

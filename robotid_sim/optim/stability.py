@@ -81,9 +81,8 @@ class Stability:
     progress: Float1D
     """Shares of the budget, shape (k,)."""
     order1: Float1D
-    """Growth of the mean per iteration, shape (k,)."""
     order2: Float1D
-    """Growth of the root mean square per iteration, shape (k,)."""
+    """Growth of the mean and of the root mean square per iteration, shape (k,)."""
 
     @property
     def settles(self) -> bool:
