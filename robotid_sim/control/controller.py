@@ -45,8 +45,8 @@ class ModelController(Controller):
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
         """Return the law for a model, with all its gains from the common specification.
 
-        The law compensates the model, the robot as far as it is known; the specification comes from
-        the nominal model, whatever that is.
+        The law compensates `model`, the robot as far as it is known; the specification comes from
+        the nominal model, whatever `model` is.
         """
 
 

@@ -355,7 +355,8 @@ def violations(
         unit, scale = ("of the allowance", 1.0) if torque else ("m", SCALE)
         for k in np.flatnonzero(excess.max(axis=0) > tolerance).tolist():
             when = int(excess[:, k].argmax())
-            value, bound = values[when, k], upper[k] if values[when, k] > upper[k] else lower[k]
+            value = values[when, k]
+            bound = upper[k] if value > upper[k] else lower[k]
             worst = (float(t[when]), float(value * scale), float(bound * scale))
             rows.append(Violation(constraint.label(k), *worst, unit))
     return rows

@@ -184,14 +184,12 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     q, dq, ddq = (part @ coefficients for part in fourier_basis(t, H, options.period))
     middle, half = 0.5 * (q.max(axis=0) + q.min(axis=0)), 0.5 * bound * np.ptp(q, axis=0)
     room = options.margin * limits.half_range
-    scale = options.amplitude * np.min(
-        [
-            room / half,
-            options.margin * limits.velocity / (bound * np.abs(dq).max(axis=0)),
-            options.margin * limits.acceleration / (bound * np.abs(ddq).max(axis=0)),
-        ],
-        axis=0,
-    )
+    allowed = [
+        room / half,
+        options.margin * limits.velocity / (bound * np.abs(dq).max(axis=0)),
+        options.margin * limits.acceleration / (bound * np.abs(ddq).max(axis=0)),
+    ]
+    scale = options.amplitude * np.min(allowed, axis=0)
     if options.jerk is not None:
         jerk = fourier_jerk_basis(t, H, options.period) @ coefficients
         scale = np.minimum(scale, options.margin * options.jerk / (bound * np.abs(jerk).max(0)))

@@ -150,9 +150,8 @@ class RtsSmoother(RowPreprocessor):
         """Return the smoothed motion at the torque times."""
         corners = self.tuned(log, robot).corners
         assert corners is not None
-        x = np.stack(
-            [_smoothed(z, log, corner) for z, corner in zip(log.q.T, corners, strict=True)], axis=2
-        )
+        joints = zip(log.q.T, corners, strict=True)
+        x = np.stack([_smoothed(z, log, corner) for z, corner in joints], axis=2)
         return self.motion_of(log, x[:, 0], x[:, 1], x[:, 2])
 
     def tuned(self, log: Log, robot: Robot) -> Self:
