@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import NOISE_SHARE, Criterion
-from robotid_sim.excitation.criteria_variance import parameter_sizes
+from robotid_sim.excitation.criteria_spectrum import parameter_sizes
 from robotid_sim.excitation.design import assess, random_designs, torque_scale
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import expected_std, planned_information

@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.excitation.criteria_condition import ConditionNumber
+from robotid_sim.excitation.criteria_spectrum import ConditionNumber
 from robotid_sim.excitation.design import assess
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design

@@ -11,6 +11,7 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -30,9 +31,8 @@ class StandardFunction:
 
     name: str
     lower: Float1D
-    """Lower bounds, shape (d,)."""
     upper: Float1D
-    """Upper bounds, shape (d,)."""
+    """Bounds, shape (d,)."""
     x_min: Float1D
     """Where it is smallest, shape (d,)."""
     of_offset: Callable[[Float2D], Float1D] = field(repr=False)
@@ -56,7 +56,7 @@ def ellipsoid(dim: int, condition: float = 1e6, seed: int = 0) -> StandardFuncti
     Q, R = np.linalg.qr(rng.standard_normal((dim, dim)))
     axes = np.sqrt(np.geomspace(1.0, condition, dim))[:, None] * (Q * np.sign(np.diag(R))).T
     name = f"ellipsoid-{condition:.0e}".replace("e+0", "e")
-    return _shifted(name, dim, 5.0, seed, _Ellipsoid(axes))
+    return _shifted(name, dim, 5.0, seed, partial(_ellipsoid, axes))
 
 
 def rosenbrock(dim: int, seed: int = 0) -> StandardFunction:
@@ -88,7 +88,7 @@ def schwefel(dim: int, seed: int = 0) -> StandardFunction:
     signs = np.random.default_rng([seed, dim]).choice([-1.0, 1.0], size=dim)
     bound = np.full(dim, 500.0)
     minimum = signs * SCHWEFEL_MINIMUM
-    return StandardFunction("schwefel", -bound, bound, minimum, _Schwefel(signs))
+    return StandardFunction("schwefel", -bound, bound, minimum, partial(_schwefel, signs))
 
 
 FUNCTIONS: dict[str, Callable[[int, int], StandardFunction]] = {
@@ -108,9 +108,8 @@ def _shifted(
     name: str, dim: int, half: float, seed: int, of_offset: Callable[[Float2D], Float1D]
 ) -> StandardFunction:
     """Return a function on [-half, half]^dim whose minimum is moved to a random point."""
-    rng = np.random.default_rng([seed, dim, 1])
     bound = np.full(dim, half)
-    x_min = SHIFT * rng.uniform(-half, half, dim)
+    x_min = SHIFT * np.random.default_rng([seed, dim, 1]).uniform(-half, half, dim)
     return StandardFunction(name, -bound, bound, x_min, of_offset)
 
 
@@ -119,13 +118,8 @@ def _sphere(Z: Float2D) -> Float1D:
     return squares
 
 
-@dataclass(frozen=True, eq=False)
-class _Ellipsoid:
-    axes: Float2D
-    """Scaled principal axes, shape (d, d)."""
-
-    def __call__(self, Z: Float2D) -> Float1D:
-        return _sphere(Z @ self.axes.T)
+def _ellipsoid(axes: Float2D, Z: Float2D) -> Float1D:
+    return _sphere(Z @ axes.T)
 
 
 def _rosenbrock(Z: Float2D) -> Float1D:
@@ -149,13 +143,9 @@ def _griewank(Z: Float2D) -> Float1D:
     return np.asarray(_sphere(Z) / 4000.0 + 1.0 - np.prod(waves, axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class _Schwefel:
-    signs: Float1D
-
-    def __call__(self, Z: Float2D) -> Float1D:
-        X = SCHWEFEL_MINIMUM + self.signs * Z
-        return np.asarray(np.sum(_wave(SCHWEFEL_MINIMUM) - _wave(X), axis=1))
+def _schwefel(signs: Float1D, Z: Float2D) -> Float1D:
+    X = SCHWEFEL_MINIMUM + signs * Z
+    return np.asarray(np.sum(_wave(SCHWEFEL_MINIMUM) - _wave(X), axis=1))
 
 
 def _wave(X: Float2D | float) -> Float2D:

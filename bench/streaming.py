@@ -20,10 +20,9 @@ from threadpoolctl import threadpool_limits
 from robotid_sim import FourierOptions, FourierTrajectory, Robot, random_design
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, fit_stream
 from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.estimation.reduction import reduce_rows
-from robotid_sim.estimation.streaming import fit_stream, reduce_parts
+from robotid_sim.estimation.reduction import reduce_parts, reduce_rows
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.catalog import load_robot
 

@@ -14,11 +14,9 @@ class Setpoint(NamedTuple):
     """Reference of one control step, each of shape (n,)."""
 
     q: Float1D
-    """Position [rad or m]."""
     dq: Float1D
-    """Velocity."""
     ddq: Float1D
-    """Acceleration."""
+    """Position [rad or m], velocity and acceleration."""
 
 
 class Controller(ABC):
@@ -47,12 +45,8 @@ class ModelController(Controller):
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
         """Return the law for a model, with all its gains from the common specification.
 
-        Parameters
-        ----------
-        model : Robot
-            What the law compensates: the robot, as far as it is known.
-        gains : LoopGains
-            The specification; it comes from the nominal model, whatever `model` is.
+        The law compensates `model`, the robot as far as it is known; the specification comes from
+        the nominal model, whatever `model` is.
         """
 
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, freeze, readonly
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import effective_inertia, joint_torque, mass_matrix
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
@@ -142,12 +142,10 @@ class LoopGains:
             )
         fastest = LARGEST_SHARE * rate / chosen
         inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
-        bound = np.maximum(
-            direct, _with_reactions(nominal, path.q, direct, inertia, chosen, frequency)
-        )
+        felt = _with_reactions(nominal, path.q, direct, inertia, chosen, frequency)
+        bound = np.maximum(direct, felt)
         reached = bound / (inertia * chosen**2)
-        gain = 1.2 * (bound + uncertainty * peak)
-        gain = np.maximum(gain, inertia * chosen * THINNEST_LAYER)
+        gain = np.maximum(1.2 * (bound + uncertainty * peak), inertia * chosen * THINNEST_LAYER)
         missed = reached > error * (1.0 + 1e-9)
         return cls(
             bandwidth=chosen,
@@ -229,32 +227,20 @@ def positive(name: str, value: float) -> None:
         raise OptionError(f"{name} is {value}; give a positive number")
 
 
-def per_joint(name: str, value: Float1D, model: Robot, *, zero: bool = False) -> Float1D:
-    """Return gains as a read-only copy, one positive number per joint.
-
-    With `zero` they may be zero.
-    """
-    checked = readonly(value, shape=(model.dof,), name=name)
-    wrong = checked < 0.0 if zero else checked <= 0.0
-    if wrong.any():
-        joint = int(wrong.argmax())
-        allowed = "not be negative" if zero else "be positive"
-        raise OptionError(
-            f"gains {name} must {allowed}: {checked[joint]:g} for joint "
-            f"'{model.joint_names[joint]}'"
-        )
-    return checked
-
-
 def check_gains(law: Any, *, zero: bool = False) -> None:
     """Check the options of a law: positive numbers, and arrays of one per joint of its model.
 
     Arrays are frozen; with `zero` gains may be zero.
     """
     for field in fields(law):
-        value: Any = getattr(law, field.name, None)
+        name = field.name
         if field.type is float:
-            positive(field.name, value)
-        elif field.init and field.name != "model":
-            checked = per_joint(field.name, value, law.model, zero=zero)
-            object.__setattr__(law, field.name, checked)
+            positive(name, getattr(law, name))
+        elif field.init and name != "model":
+            freeze(law, (law.model.dof,), name)
+            gains = getattr(law, name)
+            wrong = gains < 0.0 if zero else gains <= 0.0
+            if wrong.any():
+                j, allowed = int(wrong.argmax()), "not be negative" if zero else "be positive"
+                joint = law.model.joint_names[j]
+                raise OptionError(f"gains {name} must {allowed}: {gains[j]:g} for joint '{joint}'")

@@ -10,6 +10,7 @@ from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
 from robotid_sim.control.sliding_mode import unwound
 from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.dynamics import gravity_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
@@ -101,10 +102,7 @@ class GravityPd(ModelController):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        model, still = self.model, np.zeros((1, self.model.dof))
-        held = kernels.inverse_dynamics(
-            model.geometry, model.gravity, model.parameters(), q[None], still, still
-        )[0]
+        held = gravity_torque(self.model, q)
         return np.asarray(held + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
 
 

@@ -60,16 +60,11 @@ class VelocityObserver:
                 f"observer bandwidth {self.bandwidth:g} rad/s must lie in (0, pi times the rate of "
                 f"{self.rate:g} Hz)"
             )
-        z = float(np.exp(-self.bandwidth / self.rate))
-        self._gains = (
-            1.0 - z**3,
-            1.5 * self.rate * (1.0 - z**2) * (1.0 - z),
-            self.rate**2 * (1.0 - z) ** 3,
-        )
-        model = self.model
+        model, f, z = self.model, self.rate, float(np.exp(-self.bandwidth / self.rate))
+        self._gains = (1.0 - z**3, 1.5 * f * (1.0 - z**2) * (1.0 - z), f**2 * (1.0 - z) ** 3)
         self._known = (model.geometry, model.gravity, model.parameters(), model.eps)
-        self._substeps = _stable_steps(self.model, 1.0 / self.rate)
-        self.reset(self.model.home, np.zeros(self.model.dof))
+        self._substeps = _stable_steps(model, 1.0 / f)
+        self.reset(model.home, np.zeros(model.dof))
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Start from a state that is known."""
@@ -89,10 +84,7 @@ class VelocityObserver:
     def predict(self, tau: Float1D) -> None:
         """Go one sample ahead under the drive torque `tau` [N m] held until then.
 
-        Raises
-        ------
-        RankDeficientError
-            If the model's mass matrix is not positive definite.
+        Raises `RankDeficientError` if the model's mass matrix is not positive definite.
         """
         dt = 1.0 / self.rate / self._substeps
         for _ in range(self._substeps):

@@ -85,12 +85,8 @@ class WorstDirection:
 def worst_direction(problem: LinearProblem, estimate: Estimate) -> WorstDirection:
     """Return the combination of parameters that the rows of a fit see worst.
 
-    The estimate is a fit of the rows and gives the weights of the joints.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the motion does not determine all parameters.
+    The estimate is a fit of the rows and gives the weights of the joints. Raises
+    `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
     """
     _, R = reduce_rows(problem).solve(weights_of(estimate))
     _, s, Vt = np.linalg.svd(R / np.linalg.norm(R, axis=0))

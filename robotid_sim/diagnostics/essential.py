@@ -73,21 +73,9 @@ def essential_parameters(
     too, N then being the rows that they are worth. In between, the others are re-fitted by the
     normal equations, in the end by weighted least squares from the rows.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        The rows.
-    estimate : Estimate
-        A least-squares estimate of all its base parameters, with covariance.
-    ratio : float
-        Largest spread of relative standard deviations to end with, above 1.
-    significance : float
-        Probability below which a growth of the residual is significant.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range or the estimate has failed.
+    The estimate is a least-squares one of all base parameters of the problem, with covariance; the
+    ratio lies above 1, and below the probability `significance` a growth is significant. Raises
+    `OptionError` if an option is out of range or the estimate has failed.
     """
     if not (ratio > 1.0 and 0.0 < significance < 1.0):
         raise OptionError("the ratio must lie above 1, the significance between 0 and 1")

@@ -103,25 +103,11 @@ def confidence_intervals(
     residuals: Residuals = "blocks",
     block: float = 0.2,
 ) -> Intervals:
-    """Return the confidence intervals of an estimate.
+    """Return the intervals of an estimate that cover the true values with probability `level`.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        What the estimate was fitted to.
-    estimate : Estimate
-        A least-squares estimate of it, weighted or not.
-    level : float
-        Probability to cover the true value.
-    residuals : {"blocks", "white"}
-        Residuals that are correlated within blocks, or white ones with N n - b degrees of freedom.
-    block : float
-        Length of a block [s].
-
-    Raises
-    ------
-    OptionError
-        If `level` is no probability, or the estimate has failed.
+    It is a least-squares estimate of the problem, weighted or not. Residuals are taken as
+    correlated within ``blocks`` of the length `block` [s], or as ``white`` with N n - b degrees of
+    freedom. Raises `OptionError` if `level` is no probability, or the estimate has failed.
     """
     if not 0.0 < level < 1.0:
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")

@@ -74,19 +74,9 @@ def cross_validate(
     For white residuals and m fitted rows the ratio of predicted to fitted RMS is
     :math:`\sqrt{(1 + b/m) / (1 - b/m)}` on average.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of at least one and a half periods.
-    period : float
-        Period of the motion [s].
-    estimator : Estimator, optional
-        What is fitted; by default weighted least squares. It gets a fixed seed.
-
-    Raises
-    ------
-    LogError
-        If the rows hold no two periods, or one alone does not determine the parameters.
+    The problem has rows of at least one and a half periods of the motion [s]. The estimator, by
+    default weighted least squares, gets a fixed seed. Raises `LogError` if the rows hold no two
+    periods, or one alone does not determine the parameters.
     """
     fold = folds(problem, period)
     method = estimator or WeightedLeastSquares()
@@ -202,21 +192,10 @@ class Whiteness:
 def residual_whiteness(
     problem: LinearProblem, estimate: Estimate, *, lags: int | None = None
 ) -> Whiteness:
-    """Return the whiteness of an estimate's residuals, joint by joint.
+    """Return the whiteness of an estimate's residuals in its problem, joint by joint.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        What the estimate was fitted to.
-    estimate : Estimate
-        Its parameters.
-    lags : int, optional
-        Autocorrelations in the statistic; by default 20, or a fifth of the rows if that is less.
-
-    Raises
-    ------
-    OptionError
-        If there are not more rows than lags.
+    The statistic has `lags` autocorrelations, by default 20, or a fifth of the rows if that is
+    less. Raises `OptionError` if there are not more rows than lags.
     """
     residual = problem.by_joint(problem.y - problem.W @ estimate.beta)
     N = len(residual)
@@ -248,10 +227,7 @@ def autocorrelation(x: Float2D) -> Float2D:
 def effective_rows(rho: Float2D) -> Float1D:
     """Return how many independent rows autocorrelated ones are worth, at most all, shape (n,).
 
-    Parameters
-    ----------
-    rho : ndarray, shape (N, n)
-        Autocorrelations from lag 0 on.
+    The autocorrelations rho, shape (N, n), begin at lag 0.
     """
     N, even = len(rho), len(rho) // 2 * 2
     pairs = rho[:even].reshape(-1, 2, rho.shape[1]).sum(axis=1)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
+from robotid_sim.arrays import Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
@@ -54,8 +54,7 @@ class BaseParameters:
     """How many of the base parameters are led by an inertial parameter."""
 
     def __post_init__(self) -> None:
-        B = readonly(self.B, shape=(len(self.columns), len(self.symbols)), name="B")
-        object.__setattr__(self, "B", B)
+        freeze(self, (len(self.columns), len(self.symbols)), "B")
 
     @property
     def rank(self) -> int:
@@ -145,10 +144,11 @@ def grouped(
     """
     dof = len(symbols) // (parameters.N_INERTIAL + parameters.N_JOINT)
     n_inertial = int((considered < parameters.N_INERTIAL * dof).sum())
-    first = _pivots(W[:, :n_inertial])
+    first = independent_columns(W[:, :n_inertial])
     rest = W[:, n_inertial:]
     Q = np.linalg.qr(W[:, first])[0]
-    extra = _pivots(rest - Q @ (Q.T @ rest), scale=np.abs(rest).max(initial=0.0))
+    scale = np.abs(rest).max(initial=0.0)
+    extra = independent_columns(rest - Q @ (Q.T @ rest), scale)
     leads = np.sort(np.concatenate([first, n_inertial + extra]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
     K[np.abs(K) < ROUNDING * np.abs(K).max(axis=1, keepdims=True)] = 0.0
@@ -178,8 +178,11 @@ def random_states(robot: Robot) -> tuple[Float2D, Float2D, Float2D]:
     return q, rng.uniform(-2.0, 2.0, shape), rng.uniform(-5.0, 5.0, shape)
 
 
-def _pivots(W: Float2D, scale: float | None = None) -> Int1D:
-    """Return independent columns of W, most independent first [1]."""
+def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
+    """Return independent columns of W, shape (R, c), most independent first [1].
+
+    They are independent relative to the largest one, or to entries of the size `scale`.
+    """
     if W.shape[1] == 0:
         return np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)

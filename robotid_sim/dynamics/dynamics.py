@@ -56,14 +56,9 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
 
 
 def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
-    """Mass matrix, shape (n, n) or (N, n, n), with the reflected rotor inertia on its diagonal.
+    """Mass matrix, shape (n, n) or (N, n, n), at positions q, shape (n,) or (N, n).
 
-    Parameters
-    ----------
-    q : array_like, shape (n,) or (N, n)
-        Position.
-    rotors : bool
-        Add the rotor inertia `Ia`.
+    With `rotors` the reflected rotor inertia `Ia` is on its diagonal.
     """
     (batch,), single = states(q, dof=robot.dof, names=("q",))
     M = kernels.mass_matrix(robot.geometry, robot.parameters(), batch)
@@ -86,10 +81,7 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
     """Acceleration under drive torques, with friction and rotor inertia, shape (n,).
 
-    Raises
-    ------
-    RankDeficientError
-        If the mass matrix is not positive definite: a joint moves no mass.
+    Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
     """
     batch, _ = states(q, dq, tau, dof=robot.dof, names=("q", "dq", "tau"))
     args = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
@@ -155,10 +147,7 @@ def torque_regressor(
 def effective_inertia(robot: Robot, q: Float2D) -> Float2D:
     r"""Inertia that each joint feels with the others free, :math:`1/[M^{-1}]_{jj}`, shape (N, n).
 
-    Raises
-    ------
-    RankDeficientError
-        If a mass matrix is not positive definite.
+    Raises `RankDeficientError` if a mass matrix is not positive definite.
     """
     M = mass_matrix(robot, np.atleast_2d(q))
     if not (np.linalg.eigvalsh(M)[:, 0] > 0.0).all():

@@ -57,14 +57,8 @@ def smooth_acceleration(
     """Acceleration under drive torques, with friction that may depend on the transmitted torque.
 
     The transmitted torque is l = M ddq + h; friction F(v, l) and (M + Ia) ddq = tau - h - F are
-    solved by fixed-point turns, which gain a factor of about mu each.
-
-    Returns
-    -------
-    ddq, friction : ndarray, shape (n,)
-        Acceleration and friction torque.
-    ok : bool
-        False if the turns did not settle.
+    solved by fixed-point turns, which gain a factor of about mu each. Returned are ddq and F, both
+    of shape (n,), and False if the turns did not settle.
     """
     n = v.shape[0]
     drive = M + np.diag(rotor)
@@ -88,12 +82,7 @@ def smooth_acceleration(
 
 @jit
 def stick_slip_acceleration(
-    M: Float2D,
-    rotor: Float1D,
-    rest: Float1D,
-    rows: Float2D,
-    dq: Float1D,
-    dt: float,
+    M: Float2D, rotor: Float1D, rest: Float1D, rows: Float2D, dq: Float1D, dt: float
 ) -> tuple[Float1D, Float1D, bool]:
     """Acceleration over a step under torques `rest` and set-valued Coulomb friction.
 
@@ -101,14 +90,8 @@ def stick_slip_acceleration(
     every joint either slides, with f at the limit that opposes it, or stands still, with f between
     the limits. Limits are those of the speed at the start. A linear complementarity problem with
     bounds and a positive definite matrix has exactly one solution; pivoting always on the first
-    joint that is wrong [1], [2] ends there after a few turns.
-
-    Returns
-    -------
-    ddq, friction : ndarray, shape (n,)
-        Acceleration and dry friction torque.
-    ok : bool
-        False if pivoting did not end.
+    joint that is wrong [1], [2] ends there after a few turns. Returned are ddq and f, both of shape
+    (n,), and False if pivoting did not end.
     """
     n = dq.shape[0]
     drive = M + np.diag(rotor)

@@ -561,14 +561,9 @@ def plant_step(
 
     The acceleration is that of the drive torque `tau` with rotor inertia and friction at the
     mid-step velocity v = dq + dt/2 ddq, found by fixed-point passes (leapfrog, second order);
-    `passes` = 0 takes the start velocity (semi-implicit Euler, first order).
-
-    Returns
-    -------
-    engine_tau, ddq, v : ndarray, shape (n,)
-        Torque for the frictionless engine [N m], acceleration, velocity at which forces act.
-    ok : bool
-        False if M + Ia is not positive definite.
+    `passes` = 0 takes the start velocity (semi-implicit Euler, first order). Returned are the
+    torque for the frictionless engine [N m], the acceleration and the velocity at which forces act,
+    each of shape (n,), and False if M + Ia is not positive definite.
     """
     n = q.shape[0]
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))

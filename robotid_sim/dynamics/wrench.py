@@ -17,11 +17,7 @@ def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) 
     r"""Regressor of the wrenches that the joints transmit, linear in the inertial parameters.
 
     The torque of a drive is the component of its wrench along the joint's axis [1]_, eq. (14)-(17).
-
-    Parameters
-    ----------
-    q, dq, ddq : array_like, shape (n,) or (N, n)
-        Position [rad], velocity [rad/s], acceleration [rad/s^2].
+    Parameters as of `robotid_sim.dynamics.dynamics.rigid_body_torque`.
 
     Returns
     -------

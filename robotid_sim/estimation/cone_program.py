@@ -96,49 +96,30 @@ class ConsistentProgram:
         bodies, bound, cones = self.A, self.b, self.cones
         if divergence > 0.0:  # its log det keeps the bodies within their cones
             bodies, bound, cones = self._sign_rows[0], self._sign_rows[1], [self._sign_rows[2]]
-        A = np.block([[whole / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]])
+        A: Float2D = np.block(
+            [[whole / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]]
+        )
         b = np.concatenate([offset / size, bound])
         cones = [clarabel.ZeroConeT(extra), *cones]
         weight = min(size**2, HEAVIEST)
         weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
         linear: Float1D = np.zeros(len(weights))
-        if divergence > 0.0:
-            weights, linear, A, b, cones = self._with_divergence(
-                divergence, weights, linear, A, b, cones
-            )
+        for A_k, b_k in self._pencils if divergence > 0.0 else ():
+            # gamma (tr(J0^-1 J) - log det J), where log det J is the largest sum of log z_i with
+            # [[J, Z], [Z^T, diag z]] >= 0, Z upper triangular with diagonal z; the logarithms are
+            # exponential cones.
+            inverse = _svec(np.linalg.inv(_smat(b_k)))
+            linear[:count] += divergence * (inverse @ A_k)
+            rows, shift, row_cones = _log_det_rows(A_k, b_k)
+            further = rows.shape[1] - count
+            unrelated = np.zeros((len(rows), A.shape[1] - count))
+            block = np.hstack([rows[:, :count], unrelated, rows[:, count:]])
+            A = np.vstack([np.pad(A, ((0, 0), (0, further))), block])
+            b, cones = np.concatenate([b, shift]), [*cones, *row_cones]
+            weights = np.pad(weights, (0, further))
+            linear = np.concatenate([linear, np.zeros(further - 4), np.full(4, -divergence)])
         x = _solve(weights, linear, A, b, cones)
         return None if x is None else self._phi(x[:count])
-
-    def _with_divergence(
-        self,
-        gamma: float,
-        weights: Float1D,
-        linear: Float1D,
-        A: Float2D,
-        b: Float1D,
-        cones: list[object],
-    ) -> tuple[Float1D, Float1D, Float2D, Float1D, list[object]]:
-        """Add ``gamma (tr(J0^-1 J) - log det J)`` of every body.
-
-        log det J is the largest sum of log z_i with [[J, Z], [Z^T, diag z]] >= 0, Z upper
-        triangular with diagonal z; the logarithms are exponential cones.
-        """
-        for A_k, b_k in self._pencils:
-            inverse = _svec(np.linalg.inv(_smat(b_k)))
-            linear[: self.free.size] += gamma * (inverse @ A_k)
-            rows, offset, row_cones = _log_det_rows(A_k, b_k)
-            start, extra = A.shape[1], rows.shape[1] - self.free.size
-            block = np.zeros((len(rows), start + extra))
-            block[:, : self.free.size] = rows[:, : self.free.size]
-            block[:, start:] = rows[:, self.free.size :]
-            A = np.block([[A, np.zeros((len(A), extra))], [block]])
-            b = np.concatenate([b, offset])
-            cones = [*cones, *row_cones]
-            weights = np.concatenate([weights, np.zeros(extra)])
-            logs = np.zeros(extra)
-            logs[-4:] = -gamma
-            linear = np.concatenate([linear, logs])
-        return weights, linear, A, b, cones
 
     def _body_cone(self, k: int) -> tuple[Float2D, Float1D]:
         """Return A, b with b - A x = svec(T J(phi) T - margin 1), T scaling to unit size."""

@@ -95,24 +95,9 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     """Return the consistent robot nearest to `nominal` with base parameters `beta`.
 
     Base parameters leave most of the full parameters open; the nominal robot resolves them. If no
-    consistent robot has exactly these base parameters, the one of least covariance-weighted
-    deviation is taken, and the message says so.
-
-    Parameters
-    ----------
-    beta : ndarray, shape (b,)
-        Estimated base parameters.
-    cov : ndarray, shape (b, b)
-        Their covariance; weighs deviations where `beta` itself is not possible.
-    nominal : Robot
-        Resolves what the data leave open.
-    basis : BaseParameters
-        Map from full to base parameters.
-
-    Raises
-    ------
-    InconsistentInertiaError
-        If the solver finds no consistent robot at all.
+    consistent robot has exactly these base parameters, shape (b,), the one of least deviation is
+    taken, weighted by their covariance, shape (b, b), and the message says so. Raises
+    `InconsistentInertiaError` if the solver finds no consistent robot at all.
     """
     program = ConsistentProgram(nominal, basis)
     std = np.sqrt(np.diag(cov))

@@ -88,10 +88,8 @@ def save_estimates(estimates: list[Estimate], path: str | Path, **context: Any) 
 def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     """Read estimates and their context; the inverse of `save_estimates`.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is missing, incomplete, of another kind or of a newer schema.
+    Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
+    schema.
     """
     content = read_json(path, "estimate", VERSION)
     try:

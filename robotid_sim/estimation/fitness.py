@@ -45,11 +45,9 @@ class Fitness(Protocol):
 
     def __call__(self, X: Float2D) -> Float1D:
         """Return the costs (m,) of candidates X (m, b)."""
-        ...
 
     def minimum(self) -> Float1D:
         """Return the candidate of least cost, shape (b,)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,13 +157,8 @@ def make_fitness(
 ) -> Fitness:
     """Return the cost function of a problem.
 
-    For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of
-    its turn.
-
-    Raises
-    ------
-    OptionError
-        If the loss is unknown.
+    For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of its
+    turn. Raises `OptionError` if the loss is unknown.
     """
     if loss == "squares":
         return SquaredFitness.of(reduction, weights)

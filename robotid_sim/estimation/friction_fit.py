@@ -81,20 +81,9 @@ def fit_friction(
     of the shape keep what they start with: without Coulomb friction, or with a peak below the
     noise, the data are silent about it.
 
-    Parameters
-    ----------
-    motion : Motion
-        Motion and torque.
-    nominal : Robot
-        The model before.
-    basis : BaseParameters
-        The linear parameters, with Fc among them.
-    shape : FrictionShape
-        The dry friction.
-    start : array_like, shape (k, n), optional
-        Nonlinear parameters to start from; by default those of the shape.
-    block : float
-        Length of the blocks of the covariance [s].
+    Fc must be among the parameters of the basis. The search begins at the nonlinear parameters
+    `start`, shape (k, n), by default those of the shape; `block` is the length of the blocks of the
+    covariance [s].
     """
     problem = SeparableProblem(build_problem(motion, nominal, basis), motion, nominal, shape)
     begin = checked_start(shape, nominal, start)

@@ -38,14 +38,8 @@ class FrictionShape(ABC):
     def columns(self, dq: Float2D, values: Float2D, eps: Float1D) -> Float:
         """Return torque per unit of every linear parameter, shape (m, N, n).
 
-        Parameters
-        ----------
-        dq : ndarray, shape (N, n)
-            Velocity.
-        values : ndarray, shape (k, n)
-            Nonlinear parameters.
-        eps : ndarray, shape (n,)
-            Velocity of the smooth sign in the nominal model.
+        It is that at velocities dq, shape (N, n), with nonlinear parameters `values`, shape (k, n);
+        eps, shape (n,), is the velocity of the smooth sign in the nominal model.
         """
 
     @abstractmethod
@@ -65,9 +59,7 @@ class SmoothSign(FrictionShape):
         """Return the nominal eps; see `FrictionShape`."""
         return nominal.eps[None]
 
-    def start(self, nominal: Robot) -> Float2D:
-        """Return the nominal eps; see `FrictionShape`."""
-        return nominal.eps[None]
+    start = scale
 
     def columns(self, dq: Float2D, values: Float2D, eps: Float1D) -> Float:
         """Return the smooth sign; see `FrictionShape`."""
@@ -126,10 +118,7 @@ def checked_start(
 ) -> Float2D:
     """Return nonlinear parameters to start from, one row a parameter and one column a joint.
 
-    Raises
-    ------
-    OptionError
-        If a given start has another shape or lies outside the bounds.
+    Raises `OptionError` if a given start has another shape or lies outside the bounds.
     """
     if start is None:
         return shape.start(nominal)

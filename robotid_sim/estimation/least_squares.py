@@ -1,7 +1,12 @@
-"""Ordinary and weighted least squares with covariance for coloured residuals."""
+"""Ordinary and weighted least squares with covariance for coloured residuals.
+
+Logs that do not fit into memory come in parts, linear problems of some seconds that are not kept:
+one pass over them leaves one small triangular factor per joint, from which weights and parameters
+follow; a second pass adds up the covariance, whose blocks must lie within parts.
+"""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,7 +18,13 @@ from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import Reduction, reduce_rows
+from robotid_sim.estimation.reduction import Reduction, reduce_parts, reduce_rows
+
+ProblemStream = Callable[[], Iterable[LinearProblem]]
+"""Returns the parts of a log from its first one; called once a pass.
+
+Motions with a row filter should overlap by twice its `edge`, which it drops at both ends.
+"""
 
 SMALLEST_NOISE = 1e-150
 """Stands for zero where noise is divided by [N m]."""
@@ -90,6 +101,28 @@ def _fit(
 
     estimate = fit_reduction(reduce_rows(problem), rounds, result, sandwich)
     return replace(estimate, seconds=time.perf_counter() - began) if estimate.success else estimate
+
+
+def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
+    """Return the weighted least-squares estimate of a log that comes in parts, in two passes.
+
+    It is that of all rows at once, but for rounding, and but for covariance blocks that the
+    bounds of the parts cut. Of the estimator only the options count; by default those of the
+    class.
+    """
+    began, method = time.perf_counter(), estimator or WeightedLeastSquares()
+    first = next(iter(parts()), None)
+    reduction = reduce_parts(parts())
+    assert first is not None
+    result = estimate_of(first, "wls", reduction.samples * reduction.dof, asdict(method))
+    del first
+
+    def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
+        blocks = (block_sandwich(p, beta, weights, inverse, method.block) for p in parts())
+        return sum(blocks, np.zeros_like(inverse))
+
+    estimate = fit_reduction(reduction, method.rounds, result, sandwich)
+    return replace(estimate, seconds=time.perf_counter() - began)
 
 
 def estimate_of(

@@ -19,12 +19,12 @@ References
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.dynamics.base_parameters import (
     RANK_TOLERANCE,
     BaseParameters,
+    independent_columns,
     random_states,
 )
 from robotid_sim.dynamics.dynamics import torque_regressor
@@ -119,21 +119,9 @@ def estimate_payload(
 ) -> PayloadEstimate:
     """Estimate a load from the motions of two logs, without and with it.
 
-    Parameters
-    ----------
-    unloaded, loaded : Motion
-        With rows at the same rate; the trajectories need not be the same.
-    nominal : Robot
-        The model of the robot without load.
-    basis : BaseParameters
-        Its base parameters.
-    estimator : Estimator, optional
-        What is fitted; by default weighted least squares.
-
-    Raises
-    ------
-    RankDeficientError
-        If no joint torque depends on a load at all.
+    The motions have rows at the same rate; their trajectories need not be the same. The nominal
+    model and its base parameters are those of the robot without load. The estimator is by default
+    weighted least squares. Raises `RankDeficientError` if no joint torque depends on a load at all.
     """
     leads, K = _groups(nominal)
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
@@ -194,11 +182,8 @@ def _groups(nominal: Robot) -> tuple[Int1D, Float2D]:
     last = parameters.inertial_slice(nominal.dof - 1)
     Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
     flat = Y.reshape(-1, 10)
-    R, order = qr(flat, mode="r", pivoting=True)
-    size = np.abs(np.diag(R))
-    rank = int((size > RANK_TOLERANCE * size[0]).sum())
-    leads = np.sort(np.asarray(order[:rank], dtype=np.intp))
-    if not size[0] > 0.0:
+    leads = np.sort(independent_columns(flat))
+    if not leads.size:
         raise RankDeficientError("no joint torque depends on a load at the tip")
     K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
     K[np.abs(K) < RANK_TOLERANCE] = 0.0

@@ -63,31 +63,22 @@ class LinearProblem:
 def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> LinearProblem:
     """Return the linear problem of a motion; regressor and torque pass the same row filter.
 
-    Parameters
-    ----------
-    motion : Motion
-        Motion and torque.
-    nominal : Robot
-        Gives kinematics, gravity and friction velocities; its inertial parameters do not enter.
-    basis : BaseParameters
-        The parameters to be found.
+    The nominal robot gives kinematics, gravity and friction velocities; its inertial parameters do
+    not enter.
     """
     row_filter = motion.row_filter
     if row_filter is None:
         use = slice(None) if motion.mask is None else motion.mask
-        step = 1
     else:
-        use, step = row_filter.used, row_filter.step
-    q, dq, ddq, tau = (part[use] for part in (motion.q, motion.dq, motion.ddq, motion.tau))
+        use = row_filter.used
+    q, dq, ddq = (part[use] for part in (motion.q, motion.dq, motion.ddq))
     W = torque_regressor(nominal, q, dq, ddq, basis.columns)
-    if row_filter is not None:
-        W, tau = row_filter.apply(W), row_filter.apply(tau)
     return LinearProblem(
-        W=W.reshape(-1, basis.rank),
-        y=tau.ravel(),
+        W=(W if row_filter is None else row_filter.apply(W)).reshape(-1, basis.rank),
+        y=rows_of(motion, motion.tau).ravel(),
         basis=basis,
         joint_names=motion.joint_names,
-        dt=motion.dt * step,
+        dt=motion.dt * (1 if row_filter is None else row_filter.step),
         nominal=nominal,
     )
 
@@ -108,13 +99,13 @@ def extended(
         )
     basis = problem.basis
     further = len(basis.symbols) + np.arange(len(symbols))
-    larger = BaseParameters(
+    larger = replace(
+        basis,
         columns=np.concatenate([basis.columns, further]),
         B=block_diag(basis.B, np.eye(len(symbols))),
         symbols=(*basis.symbols, *symbols),
         units=(*basis.units, *units),
         considered=np.concatenate([basis.considered, further]),
-        inertial_rank=basis.inertial_rank,
     )
     return replace(problem, W=np.hstack([problem.W, columns]), basis=larger, nominal=None)
 
@@ -125,12 +116,11 @@ def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> Linear
     Those at `columns`, in ascending order, stay.
     """
     basis, which = problem.basis, np.array(columns, dtype=np.intp)
-    smaller = BaseParameters(
+    smaller = replace(
+        basis,
         columns=basis.columns[which],
         B=basis.B[which],
-        symbols=basis.symbols,
         units=tuple(basis.units[k] for k in which),
-        considered=basis.considered,
         inertial_rank=int((which < basis.inertial_rank).sum()),
     )
     return replace(problem, W=problem.W[:, which], basis=smaller, nominal=None)

@@ -5,11 +5,14 @@ as much as the rows: ``|y_j - W_j beta|^2 = |z_j - R_j beta|^2 + c_j``. Weights 
 a QR of the small factors only, and the rows are read once.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.errors import LogError
 from robotid_sim.estimation.problem import LinearProblem
 
 BLOCK = 2000
@@ -38,10 +41,7 @@ class Reduction:
     def solve(self, weights: Float1D) -> tuple[Float1D, Float2D]:
         """Return the least-squares solution for weights per joint and the factor R (b, b).
 
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the weighted regressor is numerically rank-deficient.
+        Raises `numpy.linalg.LinAlgError` if the weighted regressor is numerically rank-deficient.
         """
         whole = self.whole(weights)
         R, z = whole[:-1, :-1], whole[:-1, -1]
@@ -71,6 +71,25 @@ def reduce_rows(problem: LinearProblem) -> Reduction:
     return Reduction(factors, problem.samples)
 
 
+def merged(first: Reduction, other: Reduction) -> Reduction:
+    """Return the triangular factors of the rows of two reductions together."""
+    pairs = zip(first.factors, other.factors, strict=True)
+    factors = np.array([triangular_factor(np.vstack(pair)) for pair in pairs])
+    return Reduction(factors, first.samples + other.samples)
+
+
+def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
+    """Return the triangular factors of all parts of a log, keeping none of their rows.
+
+    Raises `LogError` if there are no parts.
+    """
+    reductions = map(reduce_rows, parts)
+    first = next(reductions, None)
+    if first is None:
+        raise LogError("a stream without parts determines no parameters")
+    return reduce(merged, reductions, first)
+
+
 def triangular_factor(A: Float2D) -> Float2D:
     """Return the triangular factor of a QR decomposition."""
     return np.asarray(np.linalg.qr(A, mode="r"))
@@ -80,19 +99,9 @@ def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
     r"""Return the Cramér-Rao bound :math:`(W^T \Sigma^{-1} W)^{-1}`, shape (b, b).
 
     For exactly known motion and white Gaussian torque noise; it is the yardstick that errors are
-    measured by, which preprocessing of noisy motion can only approach.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the exact regressor at the full sample rate.
-    noise_std : ndarray, shape (n,)
-        Standard deviation of the torque noise of every joint [N m].
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the motion does not determine all parameters.
+    measured by, which preprocessing of noisy motion can only approach. The problem has rows of the
+    exact regressor at the full sample rate; the noise of every joint [N m] has shape (n,). Raises
+    `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
     """
     _, R = reduce_rows(problem).solve(1.0 / np.asarray(noise_std))
     inverse = np.linalg.inv(R)

@@ -12,16 +12,16 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.fitness import Fitness, Loss, make_fitness
+from robotid_sim.estimation.fitness import Loss, make_fitness
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import Reduction, reduce_rows
+from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import unpack
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
 from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.optim.minimize import OptimResult, minimize
+from robotid_sim.optim.minimize import minimize
 from robotid_sim.registry import source_of, summary_of
 
 Weights = Literal["equal", "noise"]
@@ -83,37 +83,10 @@ class SwarmEstimator(Estimator):
         if not start.success:
             return replace(start, estimator=self.key)
         reduction = reduce_rows(problem)
-        ones = np.ones(problem.dof)
-        weights = 1.0 / start.noise_std if self.weights == "noise" else ones
+        weights = 1.0 / start.noise_std if self.weights == "noise" else np.ones(problem.dof)
         fitness = make_fitness(self.loss, problem, reduction, weights)
-        lower, upper = self._box(start, problem)
-        result = minimize(
-            fitness,
-            lower,
-            upper,
-            method=OPTIMIZERS.build(self.optimizer, **self.options),
-            max_evals=self.evaluations,
-            rng=rng,
-        )
-        return self._estimate(start, result, fitness, reduction, weights, began)
-
-    def _box(self, start: Estimate, problem: LinearProblem) -> tuple[Float1D, Float1D]:
-        if self.bounds == "fit":
-            half = np.maximum(self.fraction * np.abs(start.beta), self.spread * start.std)
-            return start.beta - half, start.beta + half
-        if problem.nominal is None:
-            raise OptionError("bounds from physics need the nominal model in the problem")
-        return physical_box(problem.nominal, problem.basis)
-
-    def _estimate(
-        self,
-        start: Estimate,
-        result: OptimResult,
-        fitness: Fitness,
-        reduction: Reduction,
-        weights: Float1D,
-        began: float,
-    ) -> Estimate:
+        method, box = OPTIMIZERS.build(self.optimizer, **self.options), self._box(start, problem)
+        result = minimize(fitness, *box, method=method, max_evals=self.evaluations, rng=rng)
         least = float(fitness(fitness.minimum()[None])[0])
         ratio = result.fun / least if least > 0.0 else np.inf
         squares = reduction.squared_residuals(result.x)
@@ -133,6 +106,14 @@ class SwarmEstimator(Estimator):
             unbiased=False,
             options=asdict(self),
         )
+
+    def _box(self, start: Estimate, problem: LinearProblem) -> tuple[Float1D, Float1D]:
+        if self.bounds == "fit":
+            half = np.maximum(self.fraction * np.abs(start.beta), self.spread * start.std)
+            return start.beta - half, start.beta + half
+        if problem.nominal is None:
+            raise OptionError("bounds from physics need the nominal model in the problem")
+        return physical_box(problem.nominal, problem.basis)
 
 
 def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1D]:

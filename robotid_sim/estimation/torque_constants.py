@@ -81,18 +81,10 @@ def estimate_torque_constants(
 ) -> TorqueConstants:
     """Estimate the torque constants from motions without and with a known load.
 
-    Parameters
-    ----------
-    unloaded, loaded : Motion
-        With rows at the same rate; the trajectories need not be the same.
-    load : ndarray, shape (10,)
-        Parameters of the load about the frame of the last link, see `payload_parameters`.
-    nominal : Robot
-        The model of the robot without load.
-    basis : BaseParameters
-        Its base parameters.
-    block : float
-        Length of the blocks of the covariance [s].
+    The motions have rows at the same rate; their trajectories need not be the same. The parameters
+    of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; the
+    nominal model and its base parameters are those of the robot without load. The blocks of the
+    covariance last `block` [s].
     """
     parts = [build_problem(motion, nominal, basis) for motion in (unloaded, loaded)]
     load_torque = np.concatenate(
@@ -108,9 +100,8 @@ def _gauss_newton(
     n, b, rng = problem.dof, problem.basis.rank, np.random.default_rng(0)
     symbols = [f"s{j + 1}" for j in range(n)]
     s: Float1D = np.ones(n)
+    change, steps = s, 0
     whole = wls.fit(replace(problem, y=problem.y - load_torque), rng)
-    steps = 0
-    change: Float1D = np.ones(n)
     while whole.success and np.abs(change).max() > CONVERGED:
         if steps == STEPS:
             message = f"the gains did not settle within {STEPS} steps"

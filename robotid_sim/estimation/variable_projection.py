@@ -17,7 +17,7 @@ References
    problems", BIT 15, doi:10.1007/BF01932995.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -25,12 +25,7 @@ from scipy.optimize import least_squares
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.friction_shapes import FrictionShape, limits
-from robotid_sim.estimation.problem import (
-    LinearProblem,
-    extended,
-    joint_columns,
-    rows_of,
-)
+from robotid_sim.estimation.problem import LinearProblem, extended, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
@@ -84,9 +79,7 @@ class SeparableProblem:
         first, *more = self.shaped(values)
         W = np.array(self.linear.W)
         W[:, self.coulomb] = joint_columns(first)
-        problem = LinearProblem(
-            W, self.linear.y, self.linear.basis, self.linear.joint_names, self.linear.dt
-        )
+        problem = replace(self.linear, W=W, nominal=None)
         if not more or not active.size:
             return problem
         symbols = [f"{name}{j + 1}" for name in self.shape.linear[1:] for j in active]

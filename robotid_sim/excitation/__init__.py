@@ -2,12 +2,13 @@
 
 from robotid_sim.excitation.cartesian_space import CartesianFourierOptions
 from robotid_sim.excitation.criteria import Criterion, DOptimality
-from robotid_sim.excitation.criteria_condition import (
+from robotid_sim.excitation.criteria_spectrum import (
+    AOptimality,
     CombinedCondition,
     ConditionNumber,
+    EOptimality,
     NormalizedConditionNumber,
 )
-from robotid_sim.excitation.criteria_variance import AOptimality, EOptimality
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.rest_to_rest_space import (
     BSplineOptions,

@@ -44,10 +44,7 @@ class CartesianGrid:
     def motion(self, x: Float1D) -> MotionArrays:
         """Return position, velocity and acceleration, each of shape (N, n).
 
-        Raises
-        ------
-        PathError
-            If the arm cannot follow.
+        Raises `PathError` if the arm cannot follow.
         """
         q = self.carrier.along(self.center + self.position @ x)
         return q, *self.carrier.rates(q, self.velocity @ x, self.acceleration @ x)
@@ -57,10 +54,7 @@ class CartesianGrid:
     ) -> Float1D:
         """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
 
-        Raises
-        ------
-        OptionError
-            If x is not given: the map is not the same everywhere.
+        Raises `OptionError` if x is not given: the map is not the same everywhere.
         """
         if x is None:
             raise OptionError("a nonlinear grid pulls back at a point x; give it")
@@ -86,12 +80,9 @@ class CartesianGrid:
         q_x = np.linalg.solve(J, p)
         dq_x = np.linalg.solve(J, v - Vq @ q_x)
         ddq_x = np.linalg.solve(J, a - Aq @ q_x - Adq @ dq_x)
-        return self._whole(q_x), self._whole(dq_x), self._whole(ddq_x)
-
-    def _whole(self, part: Float) -> Float:
-        whole = np.zeros((len(part), self.carrier.q_start.size, part.shape[2]))
-        whole[:, self.carrier.moved] = part
-        return whole
+        whole = np.zeros((3, len(J), self.carrier.q_start.size, x.size))
+        whole[:, :, self.carrier.moved] = q_x, dq_x, ddq_x
+        return whole[0], whole[1], whole[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,10 +191,7 @@ class CartesianFourierSpace:
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
         """Return random coordinates that go `margin` of the way to where the limits end.
 
-        Raises
-        ------
-        InfeasibleError
-            If even a small motion leaves the limits.
+        Raises `InfeasibleError` if even a small motion leaves the limits.
         """
         x = rng.standard_normal(self.size)
         for _ in range(TRIES):
@@ -224,15 +212,9 @@ class CartesianFourierSpace:
         """
         options = self.options
         a, b, c = np.split(self._coefficients() @ x, 3)
+        names, T = self.robot.joint_names, options.period
         run = CartesianFourierTrajectory(
-            self.robot.joint_names,
-            self.carrier,
-            self.center,
-            a,
-            b,
-            c,
-            options.period,
-            options.periods,
+            names, self.carrier, self.center, a, b, c, T, options.periods
         )
         return approached(self.robot, run, options.home)
 

@@ -115,10 +115,8 @@ class TorqueLimit(MotionConstraint):
         """Return derivatives; exact."""
         scale = self._allowance[None, :, None]
         # From (joint that moves, sample, joint whose torque changes) to (sample, value, joint).
-        nominal = [
-            np.moveaxis(part, 0, 2)[:, self.joints] / scale
-            for part in torque_sensitivity(self.robot, motion)
-        ]
+        slopes = torque_sensitivity(self.robot, motion)
+        nominal = [np.moveaxis(part, 0, 2)[:, self.joints] / scale for part in slopes]
         if self.uncertainty == 0.0:
             return nominal[0], nominal[1], nominal[2]
         spread = [part / scale for part in self._spread_slopes(motion)]
@@ -157,9 +155,8 @@ class TipBox(MotionConstraint):
 
     robot: Robot
     lower: Float1D
-    """Corner [m], shape (3,); -inf for an open side."""
     upper: Float1D
-    """Corner [m], shape (3,)."""
+    """Corners [m], shape (3,); infinite for an open side."""
 
     def __post_init__(self) -> None:
         lower, upper = (np.array(getattr(self, name), dtype=float) for name in ("lower", "upper"))
@@ -354,19 +351,14 @@ def violations(
     for constraint in constraints:
         excess, values = constraint.excess(motion), constraint.values(motion)
         lower, upper = constraint.bounds
+        torque = isinstance(constraint, TorqueLimit)
+        unit, scale = ("of the allowance", 1.0) if torque else ("m", SCALE)
         for k in np.flatnonzero(excess.max(axis=0) > tolerance).tolist():
             when = int(excess[:, k].argmax())
-            above = values[when, k] > upper[k]
-            unit, scale = ("m", SCALE) if not isinstance(constraint, TorqueLimit) else ("", 1.0)
-            rows.append(
-                Violation(
-                    constraint.label(k),
-                    float(t[when]),
-                    float(values[when, k] * scale),
-                    float((upper if above else lower)[k] * scale),
-                    unit or "of the allowance",
-                )
-            )
+            value = values[when, k]
+            bound = upper[k] if value > upper[k] else lower[k]
+            worst = (float(t[when]), float(value * scale), float(bound * scale))
+            rows.append(Violation(constraint.label(k), *worst, unit))
     return rows
 
 

@@ -127,16 +127,9 @@ class Criterion(ABC):
         \tfrac1m R_0^T R_0`. A prior counts rows in units of their noise, so that new rows do so
         too, even if the criterion by itself does not weigh joints.
 
-        Parameters
-        ----------
-        noise_std : ndarray, shape (n,), optional
-            Torque noise of every joint [N m]; default that of the criterion.
-        prior : ndarray, shape (b, b), optional
-            Root of the information of existing data, in inverse units of the base parameters.
-        samples : float
-            Number of samples m that the logs of the new motions will have.
-        motions : int
-            Number of new motions.
+        The noise of every joint [N m], shape (n,), is by default that of the criterion; a prior is
+        the root R0 of the information of existing data in inverse units of the base parameters,
+        shape (b, b). The logs of the new motions, `motions` in number, will have m `samples`.
         """
         noise = self.noise_std if noise_std is None else noise_std
         root, floor = None, self.floor

@@ -64,10 +64,9 @@ def random_design(
     Parameters and exceptions as of `random_designs`.
     """
     options = options or FourierOptions()
-    drawn = random_designs(
+    return random_designs(
         nominal, basis, rng, options=options, candidates=candidates, progress=progress
-    )
-    return drawn[0].trajectory
+    )[0].trajectory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,12 +89,8 @@ def random_designs(
 ) -> list[RandomDesign]:
     """Return random feasible Fourier series, the best first.
 
-    The family comes with its limits as `options`; the criterion is by default D-optimality.
-
-    Raises
-    ------
-    InfeasibleError
-        If no draw satisfies the limits; names the joint that failed most often.
+    The family comes with its limits as `options`; the criterion is by default D-optimality. Raises
+    `InfeasibleError` if no draw satisfies the limits; the text names the joint that failed most.
     """
     if candidates < 1:
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
@@ -115,10 +110,7 @@ def random_feasible(
 ) -> FourierTrajectory:
     """Return one random Fourier series within position, velocity, acceleration and torque limits.
 
-    Raises
-    ------
-    InfeasibleError
-        If 50 draws in a row need too much torque.
+    Raises `InfeasibleError` if 50 draws in a row need too much torque.
     """
     worst = np.zeros(nominal.dof)
     for _ in range(50):
@@ -192,14 +184,12 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     q, dq, ddq = (part @ coefficients for part in fourier_basis(t, H, options.period))
     middle, half = 0.5 * (q.max(axis=0) + q.min(axis=0)), 0.5 * bound * np.ptp(q, axis=0)
     room = options.margin * limits.half_range
-    scale = options.amplitude * np.min(
-        [
-            room / half,
-            options.margin * limits.velocity / (bound * np.abs(dq).max(axis=0)),
-            options.margin * limits.acceleration / (bound * np.abs(ddq).max(axis=0)),
-        ],
-        axis=0,
-    )
+    allowed = [
+        room / half,
+        options.margin * limits.velocity / (bound * np.abs(dq).max(axis=0)),
+        options.margin * limits.acceleration / (bound * np.abs(ddq).max(axis=0)),
+    ]
+    scale = options.amplitude * np.min(allowed, axis=0)
     if options.jerk is not None:
         jerk = fourier_jerk_basis(t, H, options.period) @ coefficients
         scale = np.minimum(scale, options.margin * options.jerk / (bound * np.abs(jerk).max(0)))
@@ -212,9 +202,7 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
 def _shrunk(robot: Robot, trajectory: FourierTrajectory) -> FourierTrajectory:
     """Return the motion scaled toward the home pose, which stays within convex limits."""
     options = FourierOptions(
-        harmonics=trajectory.harmonics,
-        period=trajectory.base_period,
-        periods=trajectory.periods,
+        harmonics=trajectory.harmonics, period=trajectory.base_period, periods=trajectory.periods
     )
     q0 = robot.home + SHRINK * (trajectory.q0 - robot.home)
     return with_approach(robot, q0, SHRINK * trajectory.a, SHRINK * trajectory.b, options)

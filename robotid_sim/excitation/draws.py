@@ -56,13 +56,7 @@ def feasible_draws(
 
 
 def require_rank(problem: ExcitationProblem, best: float) -> None:
-    """Raise if even the best motion leaves the criterion infinite.
-
-    Raises
-    ------
-    RankDeficientError
-        Names the way out.
-    """
+    """Raise `RankDeficientError`, with the way out, if the best criterion is infinite."""
     if not np.isfinite(best):
         raise RankDeficientError(
             f"no motion of this family determines all {problem.basis.rank} base parameters, for it "
@@ -90,11 +84,8 @@ def _promising_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
     """Return the best draws by their kinematics alone, mended to keep everything else."""
-    drawn = [
-        problem.within_limits(started(problem, problem.space.random(rng)))
-        for _ in range(candidates)
-    ]
-    drawn.sort(key=problem.value)
+    points = (started(problem, problem.space.random(rng)) for _ in range(candidates))
+    drawn = sorted((problem.within_limits(x) for x in points), key=problem.value)
     mended: list[Draw] = []
     for k, x in enumerate(drawn):
         shorter = shrunk(problem, x)
@@ -128,10 +119,7 @@ def _fourier_draws(
 def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D:
     """Return a drawn motion, shrunk toward rest until it keeps all limits.
 
-    Raises
-    ------
-    InfeasibleError
-        If DROPPED draws in a row cannot be shrunk enough.
+    Raises `InfeasibleError` if DROPPED draws in a row cannot be shrunk enough.
     """
     for _ in range(DROPPED):
         x = shrunk(problem, draw())
@@ -178,12 +166,9 @@ def started(problem: ExcitationProblem, x: Float1D) -> Float1D:
 
 
 def require_rest(problem: ExcitationProblem) -> None:
-    """Raise unless the robot may rest where motions shrink to.
+    """Raise `InfeasibleError` unless the robot may rest where motions shrink to.
 
-    Raises
-    ------
-    InfeasibleError
-        If it violates a constraint there, or the start pose is outside the limits.
+    It may not where it violates a constraint, or where the start pose is outside the limits.
     """
     robot, start = problem.nominal, problem.start
     if start is not None:

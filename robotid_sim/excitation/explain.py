@@ -134,27 +134,10 @@ def explain(
     that row, by joint, say whose torque determines it. The leverage of the rows, by joint and by
     time, says where the information as a whole comes from.
 
-    Parameters
-    ----------
-    W : ndarray, shape (N, n, b)
-        Base regressor at equidistant times of one run.
-    noise_std : ndarray, shape (n,)
-        Torque noise of every joint [N m].
-    basis : BaseParameters
-        Names of the parameters.
-    nominal : ndarray, shape (b,)
-        Nominal base parameters.
-    joint_names : sequence of str
-        Names of the joints.
-    samples : float, optional
-        Samples that a log will have; by default N.
-    prior : Prior, optional
-        What is known already; its information counts, but for the shares by joint and by time.
-
-    Raises
-    ------
-    RankDeficientError
-        If the motion does not determine the parameters.
+    The base regressor W, shape (N, n, b), is at equidistant times of one run, the torque noise of
+    every joint [N m] has shape (n,), the nominal base parameters (b,). The samples that a log will
+    have are by default N. The information of a prior counts, but for the shares by joint and by
+    time. Raises `RankDeficientError` if the motion does not determine the parameters.
     """
     N, n, b = W.shape
     weight = np.sqrt((samples or N) / N)
@@ -225,6 +208,4 @@ def _worst(R: Float2D, names: Sequence[str]) -> tuple[tuple[tuple[str, float], .
 
 def _ordinal(index: int) -> str:
     """Return a position from zero in words."""
-    names = ("first", "second", "third", "fourth", "fifth")
-    more = ("sixth", "seventh", "eighth", "ninth", "last")
-    return (*names, *more)[index]
+    return "first second third fourth fifth sixth seventh eighth ninth last".split()[index]

@@ -80,16 +80,12 @@ class FourierSpace(JointSpace):
     def on_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one period."""
         H, T = self.options.harmonics, self.options.period
-        t = self._times(samples)
-        parts = [part @ rest_basis(H) for part in fourier_basis(t, H, T)]
-        offset, nothing = np.ones((samples, 1)), np.zeros((samples, 1))
-        return LinearGrid(
-            position=np.hstack([offset, parts[0]]),
-            velocity=np.hstack([nothing, parts[1]]),
-            acceleration=np.hstack([nothing, parts[2]]),
-            middle=self.robot.limits.middle,
-            unit=self.unit,
+        parts = zip((1.0, 0.0, 0.0), fourier_basis(self._times(samples), H, T), strict=True)
+        q, dq, ddq = (
+            np.hstack([np.full((samples, 1), offset), part @ rest_basis(H)])
+            for offset, part in parts
         )
+        return LinearGrid(q, dq, ddq, self.robot.limits.middle, self.unit)
 
     def _joint_limits(self) -> list[Float2D]:
         """Return the matrix of the limits of every joint."""
@@ -108,17 +104,13 @@ class FourierSpace(JointSpace):
                 centred = grid.position - np.eye(1, len(self.unit))
                 rows.append(centred / (options.amplitude * limits.half_range[j]))
             if options.jerk is not None:
-                rows.append(self._jerk(samples) / options.jerk)
+                jerk = fourier_jerk_basis(self._times(samples), H, options.period) @ rest_basis(H)
+                rows.append(np.hstack([np.zeros((samples, 1)), jerk]) / options.jerk)
             blocks.append(np.vstack(rows) * self.unit[:, j] / share)
         return blocks
 
     def _times(self, samples: int) -> Float1D:
         return np.asarray(np.arange(samples) * self.options.period / samples)
-
-    def _jerk(self, samples: int) -> Float2D:
-        H, T = self.options.harmonics, self.options.period
-        jerk = fourier_jerk_basis(self._times(samples), H, T) @ rest_basis(H)
-        return np.hstack([np.zeros((samples, 1)), jerk])
 
     def trajectory(self, x: Float1D) -> FourierTrajectory:
         """Return the series with the given coordinates, with its approach from home."""
@@ -129,8 +121,7 @@ class FourierSpace(JointSpace):
     def coordinates(self, trajectory: FourierTrajectory) -> Float1D:
         """Return the coordinates of a series."""
         series = np.hstack([trajectory.a, trajectory.b]) @ rest_basis(self.options.harmonics)
-        offset = trajectory.q0 - self.robot.limits.middle
-        X = np.vstack([offset, series.T])
+        X = np.vstack([trajectory.q0 - self.robot.limits.middle, series.T])
         return np.asarray((X / self.unit).T.ravel())
 
 

@@ -53,10 +53,7 @@ class Prior:
     def of_information(cls, information: Float2D) -> Self:
         """Return the prior of an information matrix, the inverse of a covariance, shape (b, b).
 
-        Raises
-        ------
-        OptionError
-            If it is not symmetric and positive semidefinite.
+        Raises `OptionError` if it is not symmetric and positive semidefinite.
         """
         M = readonly(information, shape=(None, None), name="information")
         if M.shape[0] != M.shape[1] or np.abs(M - M.T).max() > SYMMETRY * np.abs(M).max():

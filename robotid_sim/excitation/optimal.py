@@ -69,21 +69,10 @@ def optimal_design(
     result is never worse than the best draw. At Ctrl-C it is the best so far: of the finished
     starts and, in a single process, of the running one.
 
-    Parameters
-    ----------
-    nominal : Robot
-        Model that gives limits, torques and regressor.
-    basis : BaseParameters
-        Parameters that shall become visible.
-    rng : numpy.random.Generator
-        Source of randomness.
-    plan : DesignPlan, optional
-        What to minimize under which constraints, and a `GradientSearch`; by default D-optimality of
-        a Fourier series. It designs one motion, whatever the count.
-    workers : int
-        Number of processes; the result does not depend on it.
-    progress : callable
-        Called with the stage and the share done.
+    The nominal model gives limits, torques and regressor. The plan says what to minimize under
+    which constraints, with a `GradientSearch`; by default it is D-optimality of a Fourier series.
+    One motion is designed, whatever its count. The result does not depend on the number of workers,
+    which are processes.
 
     Raises
     ------
@@ -115,18 +104,14 @@ def optimal_design(
     try:
         arrivals = map_tasks(improve, [draw.x for draw in drawn[:starts]], workers, report)
     except Interrupted as interrupt:
-        arrivals = interrupt.results
-        return best_of(problem, drawn[0], arrivals, interrupted=True)
+        return best_of(problem, drawn[0], interrupt.results, interrupted=True)
     return best_of(problem, drawn[0], arrivals)
 
 
 def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:
     """Return where sequential quadratic programming arrives from one start.
 
-    Raises
-    ------
-    Interrupted
-        At Ctrl-C, with the arrival so far.
+    Raises `Interrupted` at Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
     everything = [*kinematic, *problem.motion_constraints()]
@@ -153,11 +138,7 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
 
 
 def best_of(
-    problem: ExcitationProblem,
-    draw: Draw,
-    arrivals: list[Arrival],
-    *,
-    interrupted: bool = False,
+    problem: ExcitationProblem, draw: Draw, arrivals: list[Arrival], *, interrupted: bool = False
 ) -> DesignResult:
     """Return the best of the arrivals, or the draw if none is better."""
     better = [arrival for arrival in arrivals if arrival.value < draw.value]

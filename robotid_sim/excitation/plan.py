@@ -86,10 +86,7 @@ class DesignPlan:
     def gradient(self) -> GradientSearch:
         """The search by gradient.
 
-        Raises
-        ------
-        OptionError
-            If the plan has another one, or a negative number of starts.
+        Raises `OptionError` if the plan has another one, or a negative number of starts.
         """
         search = self.search
         if not isinstance(search, GradientSearch):

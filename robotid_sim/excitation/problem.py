@@ -145,9 +145,7 @@ class ExcitationProblem:
     def use_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
         """Return the derivative of `use`, one column a coordinate."""
         grid = self._grid(constraint.samples)
-        blocks = [
-            chained(grid, part, constraint.slopes(grid.motion(part))) for part in self.each(x)
-        ]
+        blocks = (chained(grid, p, constraint.slopes(grid.motion(p))) for p in self.each(x))
         return np.asarray(block_diag(*blocks))
 
     def kinematic_constraints(self) -> list[Any]:
@@ -166,17 +164,13 @@ class ExcitationProblem:
 
     def motion_constraints(self) -> list[NonlinearConstraint]:
         """Return torque limits and the further constraints on their grids, with some slack."""
-        return [self._nonlinear(constraint) for constraint in self.constraints]
-
-    def _nonlinear(self, constraint: MotionConstraint) -> NonlinearConstraint:
-        lower, upper = tightened(constraint)
-        count = constraint.samples * self.motions
-        return NonlinearConstraint(
-            partial(self.use, constraint),
-            np.tile(lower, count),
-            np.tile(upper, count),
-            jac=partial(self.use_jacobian, constraint),
-        )
+        constraints = []
+        for constraint in self.constraints:
+            count = constraint.samples * self.motions
+            lower, upper = (np.tile(bound, count) for bound in tightened(constraint))
+            use, jacobian = partial(self.use, constraint), partial(self.use_jacobian, constraint)
+            constraints.append(NonlinearConstraint(use, lower, upper, jac=jacobian))
+        return constraints
 
     def violated(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
         """Return what the trajectories of x violate, ways from home and back included."""
@@ -287,11 +281,8 @@ def start_rows(space: ExcitationSpace, pose: Float1D) -> tuple[Float2D, Float1D]
     """Return A and b such that ``A x = b`` lets a run of a linear space start in a pose."""
     grid = space.on_grid(1)
     assert isinstance(grid, LinearGrid)
-    d, n = grid.unit.shape
-    rows = np.zeros((n, n, d))
-    for j in range(n):
-        rows[j, j] = grid.position[0] * grid.unit[:, j]
-    return rows.reshape(n, n * d), np.asarray(pose - grid.middle)
+    rows = block_diag(*(grid.position[0] * grid.unit.T))
+    return np.asarray(rows), np.asarray(pose - grid.middle)
 
 
 def largest_motion(space: ExcitationSpace, x: Float1D) -> Float1D:

@@ -54,10 +54,7 @@ class RestToRestSpace(JointSpace):
     def trajectory(self, x: Float1D) -> HomedTrajectory:
         """Return the runs with the given coordinates, with their approach from home.
 
-        Raises
-        ------
-        InfeasibleError
-            If home, or the rest pose, is outside the limits.
+        Raises `InfeasibleError` if home, or the rest pose, is outside the limits.
         """
         C = x.reshape(self.unit.shape[::-1]).T * self.unit
         C[0] += self.robot.limits.middle
@@ -98,14 +95,10 @@ class RestToRestSpace(JointSpace):
         Raise if none can move a joint by LEAST_SWING of its range.
         """
         limits, tiny = self._limits(), np.finfo(float).tiny
-        peaks = [
-            np.abs(self.basis.bounds(order))[:, 1:].max(axis=0) for order in range(len(limits))
-        ]
+        orders = range(len(limits))
+        peaks = [np.abs(self.basis.bounds(order))[:, 1:].max(axis=0) for order in orders]
         allowed = np.array(
-            [
-                limit / np.maximum(peak, tiny)[:, None]
-                for limit, peak in zip(limits, peaks, strict=True)
-            ]
+            [limits[order] / np.maximum(peaks[order], tiny)[:, None] for order in orders]
         )
         half = self.robot.limits.half_range
         # By limit and joint: how far the best function goes, over half of the range.
@@ -145,10 +138,7 @@ class RestToRestOptions(ExcitationFamily):
     def space(self, robot: Robot) -> RestToRestSpace:
         """Return the space of the family for a robot.
 
-        Raises
-        ------
-        InfeasibleError
-            If the period is too short for a joint to move within its limits.
+        Raises `InfeasibleError` if the period is too short for a joint to move within its limits.
         """
         return RestToRestSpace(robot, self.basis(), self.periods, self.margin, self.jerk, self.home)
 

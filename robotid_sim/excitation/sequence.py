@@ -112,9 +112,7 @@ def optimal_sequence(
 
 
 def _one_after_another(
-    setting: SharedDesign,
-    design: Callable[..., DesignResult],
-    progress: Progress,
+    setting: SharedDesign, design: Callable[..., DesignResult], progress: Progress
 ) -> list[DesignResult]:
     """Return the designs, each given those before; fewer after Ctrl-C."""
     designs: list[DesignResult] = []

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.errors import OptionError
@@ -26,7 +27,6 @@ class ExcitationGrid(Protocol):
 
     def motion(self, x: Float1D) -> MotionArrays:
         """Return position, velocity and acceleration, each of shape (N, n)."""
-        ...
 
     def pull_back(
         self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
@@ -35,11 +35,9 @@ class ExcitationGrid(Protocol):
 
         A linear map does not need to know where it is, so that `x` may be left out there.
         """
-        ...
 
     def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:
         """Return the derivatives of position, velocity, acceleration by x, each (N, n, d)."""
-        ...
 
 
 class ExcitationSpace(Protocol):
@@ -48,28 +46,22 @@ class ExcitationSpace(Protocol):
     @property
     def robot(self) -> Robot:
         """The robot."""
-        ...
 
     @property
     def size(self) -> int:
         """Number of coordinates d."""
-        ...
 
     def on_grid(self, samples: int) -> ExcitationGrid:
         """Return the map to the motion at `samples` equidistant times of one run, from zero on."""
-        ...
 
     def trajectory(self, x: Float1D) -> Excitation:
         """Return the trajectory with the given coordinates, with its approach from home."""
-        ...
 
     def coordinates(self, trajectory: Any) -> Float1D:
         """Return the coordinates of a trajectory of this space."""
-        ...
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
         """Return random coordinates that use `margin` of what the kinematic limits allow."""
-        ...
 
 
 @runtime_checkable
@@ -78,7 +70,6 @@ class LinearSpace(ExcitationSpace, Protocol):
 
     def limit_matrix(self) -> Float2D:
         """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
-        ...
 
 
 @runtime_checkable
@@ -87,7 +78,6 @@ class NonlinearSpace(ExcitationSpace, Protocol):
 
     def limit_values(self, x: Float1D) -> Float1D:
         """Return what must not exceed one; infinite where there is no motion with these x."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,41 +131,22 @@ class LinearGrid:
         return self.middle + self.position @ X, self.velocity @ X, self.acceleration @ X
 
     def pull_back(
-        self,
-        by_q: Float2D,
-        by_dq: Float2D,
-        by_ddq: Float2D,
-        x: Float1D | None = None,  # noqa: ARG002 - the map is the same everywhere
+        self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
     ) -> Float1D:
         """Return a gradient with respect to the coordinates from that to the motion, (N, n)."""
+        del x  # the map is the same everywhere
         X = self.position.T @ by_q + self.velocity.T @ by_dq + self.acceleration.T @ by_ddq
         return np.asarray((X * self.unit).T.ravel())
 
     def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:
         """Return the derivatives of the motion by the coordinates, each (N, n, n d)."""
-        return tuple(self._spread(part, x.size) for part in self._parts)  # type: ignore[return-value]
-
-    @property
-    def _parts(self) -> tuple[Float2D, Float2D, Float2D]:
-        return self.position, self.velocity, self.acceleration
-
-    def _spread(self, part: Float2D, size: int) -> Float:
         d, n = self.unit.shape
-        by_x = np.zeros((len(part), n, n, d))
+        by_x = np.zeros((3, len(self.position), n, n, d))
         for j in range(n):
-            by_x[:, j, j] = part * self.unit[:, j]
-        return by_x.reshape(len(part), n, size)
-
-
-def joint_blocks(blocks: list[Float2D]) -> Float2D:
-    """Return the block-diagonal matrix of the limits of single joints, each (R_j, d)."""
-    n, d = len(blocks), blocks[0].shape[1]
-    rows = []
-    for j, block in enumerate(blocks):
-        spread = np.zeros((len(block), n, d))
-        spread[:, j] = block
-        rows.append(spread.reshape(-1, n * d))
-    return np.vstack(rows)
+            for order, part in enumerate((self.position, self.velocity, self.acceleration)):
+                by_x[order, :, j, j] = part * self.unit[:, j]
+        q, dq, ddq = by_x.reshape(3, -1, n, x.size)
+        return q, dq, ddq
 
 
 def random_in_limits(
@@ -216,7 +187,7 @@ class JointSpace(ABC):
 
     def limit_matrix(self) -> Float2D:
         """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
-        return joint_blocks(self._joint_limits())
+        return np.asarray(block_diag(*self._joint_limits()))
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
         """Return random coordinates that use `margin` of what the kinematic limits allow."""

@@ -7,18 +7,9 @@ import numpy as np
 from scipy.signal import lfilter
 
 from robotid_sim.errors import OptionError
-from robotid_sim.measurement.harmonics import HarmonicSensor
+from robotid_sim.measurement import sensors
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.sensors import (
-    PerJoint,
-    Sensor,
-    applied,
-    between_samples,
-    by_kind,
-    is_prismatic,
-    keep_numbers,
-    per_joint,
-)
+from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
 DEFAULT_RESOLUTION = 2.0 * np.pi / 2**17  # [rad]
 
@@ -31,17 +22,16 @@ class EncoderNoise(Sensor):
     """White Gaussian noise on the joint positions."""
 
     revolute: PerJoint = 1e-4
-    """Standard deviation of revolute joints [rad]."""
     prismatic: PerJoint = 1e-5
-    """Standard deviation of prismatic joints [m]."""
+    """Standard deviation of revolute joints [rad] and of prismatic ones [m]."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "revolute", "prismatic")
+        sensors.keep_numbers(self, "revolute", "prismatic")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add noise to `q`."""
-        std = by_kind(self, log)
-        return applied(self, log, q=log.q + std * rng.standard_normal(log.q.shape))
+        std = sensors.by_kind(self, log)
+        return sensors.applied(self, log, q=log.q + std * rng.standard_normal(log.q.shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,23 +50,22 @@ class EncoderColoredNoise(Sensor):
     """
 
     revolute: PerJoint = 5e-5
-    """Standard deviation of revolute joints [rad]."""
     prismatic: PerJoint = 5e-6
-    """Standard deviation of prismatic joints [m]."""
+    """Standard deviation of revolute joints [rad] and of prismatic ones [m]."""
     correlation_time: float = 0.02
     """Time T after which the correlation has fallen to 1/e [s]."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "revolute", "prismatic")
-        keep_numbers(self, "correlation_time", positive=True)
+        sensors.keep_numbers(self, "revolute", "prismatic")
+        sensors.keep_numbers(self, "correlation_time", positive=True)
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add noise to `q`."""
         memory = np.exp(-log.dt / self.correlation_time)
         drive = rng.standard_normal(log.q.shape)
         drive[1:] *= np.sqrt(1.0 - memory**2)
-        noise = by_kind(self, log) * lfilter([1.0], [1.0, -memory], drive, axis=0)
-        return applied(self, log, q=log.q + noise)
+        noise = sensors.by_kind(self, log) * lfilter([1.0], [1.0, -memory], drive, axis=0)
+        return sensors.applied(self, log, q=log.q + noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,18 +84,19 @@ class EncoderHarmonics(HarmonicSensor):
     """
 
     revolute: PerJoint = 1e-4
-    """Amplitude A of revolute joints [rad], at the joint."""
     prismatic: PerJoint = 1e-5
-    """Amplitude A of prismatic joints [m]."""
+    """Amplitude A of revolute joints [rad], at the joint, and of prismatic ones [m]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_numbers(self, "revolute", "prismatic")
+        sensors.keep_numbers(self, "revolute", "prismatic")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the error to `q`."""
         error, phase = self.harmonics(log, rng)
-        return applied(self, log, {"phase": phase}, q=log.q + by_kind(self, log) * error)
+        return sensors.applied(
+            self, log, {"phase": phase}, q=log.q + sensors.by_kind(self, log) * error
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,10 +119,10 @@ class EncoderQuantization(Sensor):
     """Revolutions of the encoder per revolution of the joint; counts with `bits` only."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "revolute", "prismatic")
-        keep_numbers(self, "gear", positive=True)
+        sensors.keep_numbers(self, "revolute", "prismatic")
+        sensors.keep_numbers(self, "gear", positive=True)
         if self.bits is not None:
-            keep_numbers(self, "bits")
+            sensors.keep_numbers(self, "bits")
             if not all(1.0 <= bits <= MOST_BITS for bits in np.atleast_1d(self.bits)):
                 raise OptionError(
                     f"EncoderQuantization bits must lie between 1 and {MOST_BITS}, got {self.bits}"
@@ -145,12 +135,14 @@ class EncoderQuantization(Sensor):
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Round `q` to the nearest count."""
         del rng
-        step = by_kind(self, log)
+        step = sensors.by_kind(self, log)
         if self.bits is not None:
-            turn = 2.0 * np.pi / per_joint(self, "gear", log)
-            step = np.where(is_prismatic(log), step, turn / 2.0 ** per_joint(self, "bits", log))
+            turn = 2.0 * np.pi / sensors.per_joint(self, "gear", log)
+            step = np.where(
+                sensors.is_prismatic(log), step, turn / 2.0 ** sensors.per_joint(self, "bits", log)
+            )
         counts = np.divide(log.q, step, out=np.zeros_like(log.q), where=step > 0.0)
-        return applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
+        return sensors.applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +158,11 @@ class SampleJitter(Sensor):
     """Standard deviation of the sampling time [s]."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "std")
+        sensors.keep_numbers(self, "std")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Replace `q` by the positions at the times that were really sampled."""
         late = self.std * rng.standard_normal(log.t.size)
         position = np.arange(log.t.size) + late / log.dt
         facts = {"rms": float(np.sqrt((late**2).mean()))}
-        return applied(self, log, facts, q=between_samples(log.q, position))
+        return sensors.applied(self, log, facts, q=sensors.between_samples(log.q, position))

@@ -134,13 +134,7 @@ class Log:
         return len(self.joint_names)
 
     def require_robot(self, robot: Robot) -> Self:
-        """Return the log if it is of this robot.
-
-        Raises
-        ------
-        LogError
-            If the joints differ.
-        """
+        """Return the log if it is of this robot; raise `LogError` if the joints differ."""
         if self.joint_names != robot.joint_names or self.joint_units != robot.joint_units:
             ours, theirs = (
                 ", ".join(f"{n} [{u}]" for n, u in zip(x.joint_names, x.joint_units, strict=True))
@@ -153,13 +147,7 @@ class Log:
         return self
 
     def require_torques(self) -> Self:
-        """Return the log if the torque of every joint that moves was measured.
-
-        Raises
-        ------
-        LogError
-            If the torque of such a joint never changes.
-        """
+        """Return the log; raise `LogError` if the torque of a joint that moves never changes."""
         moves = np.ptp(self.q, axis=0) > MOVING
         still = moves & (np.ptp(self.tau_meas, axis=0) == 0.0)
         if still.any():
@@ -173,10 +161,7 @@ class Log:
     def require_plausible_times(self) -> Self:
         """Return the log if its period and torque time can be those of its samples.
 
-        Raises
-        ------
-        LogError
-            If not; the text names the key.
+        Raises `LogError` if they cannot; the text names the key.
         """
         length = float(self.t[-1] - self.t[0]) + self.dt
         if self.period is not None and not 2.0 * self.dt <= self.period <= length + 0.5 * self.dt:

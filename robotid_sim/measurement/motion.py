@@ -83,11 +83,9 @@ class Motion:
     t: Float1D
     """Time at which motion and torque hold together [s], shape (N,)."""
     q: Float2D
-    """Position [rad or m], shape (N, n)."""
     dq: Float2D
-    """Velocity [rad/s or m/s], shape (N, n)."""
     ddq: Float2D
-    """Acceleration [rad/s^2 or m/s^2], shape (N, n)."""
+    """Position [rad or m], velocity [rad/s or m/s], acceleration [rad/s^2 or m/s^2], all (N, n)."""
     tau: Float2D
     """Torque [N m], shape (N, n)."""
     joint_names: tuple[str, ...]

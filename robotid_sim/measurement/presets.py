@@ -28,10 +28,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 def preset(name: str) -> dict[str, dict[str, Any]]:
     """Return the sensors of a preset with their options, a copy.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such preset; lists those there are.
+    Raises `UnknownNameError` if there is no such preset; the text lists those there are.
     """
     if name not in PRESETS:
         raise UnknownNameError(f"unknown sensor preset '{name}'; known: {', '.join(PRESETS)}")

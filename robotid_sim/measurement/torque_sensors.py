@@ -7,17 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.measurement.harmonics import HarmonicSensor
+from robotid_sim.measurement import sensors
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.sensors import (
-    PerJoint,
-    Sensor,
-    applied,
-    between_samples,
-    keep_numbers,
-    per_joint,
-    torque_rms,
-)
+from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
 PEAK_CURRENT = 10.0
 """Current at the largest torque of a log, if no torque constant is given [A]; assumed."""
@@ -33,12 +25,12 @@ class TorqueNoise(Sensor):
     """Standard deviation added to that [N m]."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "relative", "absolute")
+        sensors.keep_numbers(self, "relative", "absolute")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add noise to `tau_meas`."""
         noise = _of_torque(self, log) * rng.standard_normal(log.q.shape)
-        return applied(self, log, tau_meas=log.tau_meas + noise)
+        return sensors.applied(self, log, tau_meas=log.tau_meas + noise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +46,14 @@ class TorqueOffset(Sensor):
     """Standard deviation of the drawn error over the RMS torque of the joint."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "offset", signed=True)
-        keep_numbers(self, "relative")
+        sensors.keep_numbers(self, "offset", signed=True)
+        sensors.keep_numbers(self, "relative")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the offset to `tau_meas`."""
-        std = per_joint(self, "relative", log) * torque_rms(log)
-        offset = per_joint(self, "offset", log) + std * rng.standard_normal(log.dof)
-        return applied(self, log, {"offset": offset}, tau_meas=log.tau_meas + offset)
+        std = sensors.per_joint(self, "relative", log) * sensors.torque_rms(log)
+        offset = sensors.per_joint(self, "offset", log) + std * rng.standard_normal(log.dof)
+        return sensors.applied(self, log, {"offset": offset}, tau_meas=log.tau_meas + offset)
 
     def settled(self, drawn: Mapping[str, Any]) -> Sensor:
         """Hold the offset; see `Sensor`."""
@@ -93,13 +85,13 @@ class TorqueRipple(HarmonicSensor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_numbers(self, "relative", "absolute")
+        sensors.keep_numbers(self, "relative", "absolute")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the ripple to `tau_meas`."""
         error, phase = self.harmonics(log, rng)
         ripple = _of_torque(self, log) * error
-        return applied(self, log, {"phase": phase}, tau_meas=log.tau_meas + ripple)
+        return sensors.applied(self, log, {"phase": phase}, tau_meas=log.tau_meas + ripple)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,24 +124,25 @@ class MotorCurrent(Sensor):
     """Offset i0 of the current [A], of either sign."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "error", "offset", signed=True)
-        keep_numbers(self, "error_std", "noise")
+        sensors.keep_numbers(self, "error", "offset", signed=True)
+        sensors.keep_numbers(self, "error_std", "noise")
         if self.torque_constant is not None:
-            keep_numbers(self, "torque_constant", positive=True)
+            sensors.keep_numbers(self, "torque_constant", positive=True)
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Replace `tau_meas` by what the current tells; add `current` and `torque_constant`."""
         if self.torque_constant is not None:
-            believed = per_joint(self, "torque_constant", log)
+            believed = sensors.per_joint(self, "torque_constant", log)
         else:
             peak = np.abs(log.tau_meas).max(axis=0)
             believed = np.where(peak > 0.0, peak / PEAK_CURRENT, 1.0)
-        drawn = per_joint(self, "error_std", log) * rng.standard_normal(log.dof)
-        delta = per_joint(self, "error", log) + drawn
+        drawn = sensors.per_joint(self, "error_std", log) * rng.standard_normal(log.dof)
+        delta = sensors.per_joint(self, "error", log) + drawn
         delta = np.maximum(delta, -0.9)  # a drive whose torque turned its sign would not run
-        noise = per_joint(self, "noise", log) * rng.standard_normal(log.q.shape)
-        current = log.tau_meas / (believed * (1.0 + delta)) + per_joint(self, "offset", log) + noise
-        return applied(
+        noise = sensors.per_joint(self, "noise", log) * rng.standard_normal(log.q.shape)
+        offset = sensors.per_joint(self, "offset", log)
+        current = log.tau_meas / (believed * (1.0 + delta)) + offset + noise
+        return sensors.applied(
             self,
             log,
             {"error": delta, "torque_constant": believed},
@@ -183,7 +176,7 @@ class TorqueDelay(Sensor):
     """Delay in samples, added to that; fractions are fine."""
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "delay", "samples")
+        sensors.keep_numbers(self, "delay", "samples")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Shift `tau_meas` to later samples."""
@@ -192,10 +185,10 @@ class TorqueDelay(Sensor):
         whole = round(late)
         late = whole if abs(late - whole) < 1e-9 else late  # rounding of the mean step
         position = np.arange(log.t.size) - late
-        return applied(self, log, tau_meas=between_samples(log.tau_meas, position))
+        return sensors.applied(self, log, tau_meas=sensors.between_samples(log.tau_meas, position))
 
 
 def _of_torque(sensor: Sensor, log: Log) -> Float1D:
     """Return the options `relative`, times the RMS torque, plus `absolute` [N m], shape (n,)."""
-    rms = torque_rms(log)
-    return per_joint(sensor, "relative", log) * rms + per_joint(sensor, "absolute", log)
+    relative, absolute = (sensors.per_joint(sensor, n, log) for n in ("relative", "absolute"))
+    return relative * sensors.torque_rms(log) + absolute

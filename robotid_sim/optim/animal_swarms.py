@@ -144,9 +144,8 @@ class Grasshopper(Population):
     """
 
     c_max: float = 1.0
-    """Shrinking coefficient at the start."""
     c_min: float = 4e-5
-    """Shrinking coefficient at the end of the budget."""
+    """Shrinking coefficient at the start and at the end of the budget."""
     intensity: float = 0.5
     """Intensity of attraction, f."""
     length: float = 1.5

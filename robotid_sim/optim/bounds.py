@@ -29,13 +29,12 @@ class Box:
     ShapeError
         If the bounds are not two vectors of one length of finite numbers.
     OptionError
-        If an upper bound is not above its lower bound.
+        If an upper bound is not above its lower bound, or a first point lies outside.
     """
 
     lower: Float1D
-    """Lower bounds, shape (d,)."""
     upper: Float1D
-    """Upper bounds, shape (d,)."""
+    """Bounds, shape (d,)."""
     first: Float2D | None = None
     """Points that are known before the search, shape (k, d); populations begin with them."""
     width: Float1D = field(init=False)
@@ -49,15 +48,14 @@ class Box:
         for k in np.flatnonzero(lower >= upper)[:1]:
             raise OptionError(f"coordinate {k}: the bounds [{lower[k]}, {upper[k]}] are inverted")
         with np.errstate(over="ignore"):
-            width = upper - lower
-        span = readonly(width, shape=(None,), name="the width of the box")
-        for name, value in (("lower", lower), ("upper", upper), ("width", span)):
-            object.__setattr__(self, name, value)
-        if self.first is not None:
-            first = readonly(self.first, shape=(None, lower.size), name="the first points")
+            width = readonly(upper - lower, shape=(None,), name="the width of the box")
+        first = self.first
+        if first is not None:
+            first = readonly(first, shape=(None, lower.size), name="the first points")
             if ((first < lower) | (first > upper)).any():
                 raise OptionError("the first points of a search must lie in its box")
-            object.__setattr__(self, "first", first)
+        for name, value in (("lower", lower), ("upper", upper), ("width", width), ("first", first)):
+            object.__setattr__(self, name, value)
 
     @property
     def dim(self) -> int:
@@ -82,8 +80,7 @@ def keep_inside(X: Float2D, V: Float2D, box: Box, bounds: str) -> None:
     if bounds == "none":
         return
     if bounds == "reflect":
-        odd = _fold(X, box)
-        np.negative(V, out=V, where=odd)
+        np.negative(V, out=V, where=_fold(X, box))
         return
     if bounds == "absorb":
         V[(X < box.lower) | (X > box.upper)] = 0.0

@@ -43,13 +43,11 @@ class BeetleSwarm(VelocitySwarm):
     """
 
     population: int = 50
-    """Number of beetles."""
     w: float = 0.7298
     """Inertia weight."""
     c1: float = 1.49618
-    """Largest pull to the beetle's own best point."""
     c2: float = 1.49618
-    """Largest pull to the best point of all."""
+    """Largest pulls to the beetle's own best point and to the best point of all."""
     mix: float = 0.9
     """Share of the swarm's velocity in a step, lambda; the rest is the beetle's own step."""
     step: float = 0.05
@@ -151,9 +149,8 @@ class AnnealedBeetleSwarm(BeetleSwarm):
     population: int = 90
     """Number of beetles that the schedule is relative to, N_start."""
     f_max: float = 0.9
-    """Share of it at the start."""
     f_min: float = 0.3
-    """Share of it at the end of the budget."""
+    """Shares of it at the start and at the end of the budget."""
     disturbances: int = 3
     """Disturbances of the best point per iteration, q."""
     disturbance: float = 0.05

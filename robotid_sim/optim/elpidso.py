@@ -60,29 +60,24 @@ class PidSwarm(VelocitySwarm):
     """
 
     population: int = 20
-    """Number of particles."""
     c1_start: float = 2.0
-    """Largest pull to the exemplar at the start."""
     c1_end: float = 0.0
-    """Largest pull to the exemplar at the end of the budget."""
+    """Largest pull to the exemplar at the start and at the end of the budget."""
     c2_start: float = 0.0
-    """Largest pull to the best point of all at the start."""
     c2_end: float = 2.0
-    """Largest pull to the best point of all at the end of the budget."""
+    """Largest pull to the best point of all at the start and at the end of the budget."""
     kp: float = 1.0
     """Proportional gain."""
     ki: float = 0.05
-    """Integral gain at the start; it falls linearly to zero."""
     kd: float = 0.1
-    """Derivative gain at the start; it falls linearly to zero."""
+    """Integral and derivative gain at the start; they fall linearly to zero."""
     windup: float = 1.0
     """Largest sum of pulls in eq. (21), share of the box."""
     patience: int = 5
     """Iterations without improvement before a particle learns from others."""
     sigma_start: float = 1.0
-    """Standard deviation of the mutation at the start, share of the box."""
     sigma_end: float = 0.1
-    """Standard deviation of the mutation at the end of the budget, share of the box."""
+    """Standard deviation of the mutation at the start and at the end, share of the box."""
     form: EquationForm = "corrected"
     """How Algorithm 1 is read."""
 

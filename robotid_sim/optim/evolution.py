@@ -47,7 +47,6 @@ class DifferentialEvolution(Population):
     base: BaseVector = "rand"
     """The point that the difference is added to."""
     bounds: Walls = "reflect"
-    """What happens at the walls of the box."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,18 +63,14 @@ class DifferentialEvolution(Population):
         better = f <= self._f
         self._x = np.where(better[:, None], self._trial, self._x)
         self._f = np.where(better, f, self._f)
-        self._trial = self._breed()
-        return self._trial
-
-    def _breed(self) -> Float2D:
         m, d = self._x.shape
         b, r, s = others(m, self.rng)
         base = self._x[b] if self.base == "rand" else self._x[np.argmin(self._f)]
         mutant = base + self.F * (self._x[r] - self._x[s])
         crossed = self.rng.random((m, d)) < self.CR
         crossed[np.arange(m), self.rng.integers(d, size=m)] = True
-        trial = np.where(crossed, mutant, self._x)
-        return put_inside(trial, self.box, self.bounds)
+        self._trial = put_inside(np.where(crossed, mutant, self._x), self.box, self.bounds)
+        return self._trial
 
 
 def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
@@ -116,7 +111,6 @@ class GeneticAlgorithm(Population):
     """
 
     population: int = 50
-    """Number of members."""
     tournament: int = 2
     """Members that compete to be a parent."""
     crossover: float = 0.9
@@ -127,9 +121,8 @@ class GeneticAlgorithm(Population):
     mutation: float = 0.05
     """Probability that a coordinate mutates."""
     step_start: float = 0.1
-    """Standard deviation of mutations at the start, share of the box."""
     step_end: float = 0.001
-    """Standard deviation of mutations at the end of the budget, share of the box."""
+    """Standard deviation of mutations at the start and at the end, share of the box."""
     elite: int = 2
     """Number of parents that survive."""
 
@@ -213,7 +206,6 @@ class SimulatedAnnealing(Population):
     acceptance: float = 0.25
     """Share of proposals that the step is adapted to accept."""
     bounds: Walls = "reflect"
-    """What happens at the walls of the box."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -236,8 +228,7 @@ class SimulatedAnnealing(Population):
         goes = f <= np.where(np.isfinite(self._f), self._f + patience, np.inf)
         self._x = np.where(goes[:, None], self._proposed, self._x)
         self._f = np.where(goes, f, self._f)
-        self._h *= np.exp(ADAPTATION * (goes.mean() - self.acceptance))
-        self._h = min(self._h, 1.0)
+        self._h = min(self._h * np.exp(ADAPTATION * (goes.mean() - self.acceptance)), 1.0)
         step = self._h * self.box.width * self.rng.standard_normal(self._x.shape)
         self._proposed = put_inside(self._x + step, self.box, self.bounds)
         return self._proposed
@@ -246,6 +237,4 @@ class SimulatedAnnealing(Population):
 def _spread(f: Float1D) -> float:
     """Return the standard deviation of the finite costs; of a single one its size."""
     finite = f[np.isfinite(f)]
-    if finite.size < 2:
-        return float(np.abs(finite).sum())
-    return float(finite.std())
+    return float(np.abs(finite).sum() if finite.size < 2 else finite.std())

@@ -53,17 +53,14 @@ class MutatingSwarm(VelocitySwarm):
     sphere_cost: ClassVar[float] = 1e-2  # explores with growing velocities for most of a run
 
     population: int = 50
-    """Number of particles."""
     w_start: float = 2.1
-    """Inertia weight at the start."""
     w_end: float = 0.6
-    """Inertia weight at the end of the budget."""
+    """Inertia weight at the start and at the end of the budget."""
     c1: float = 0.6 * 2.24
     """Largest pull to the particle's own best point."""
     c2_start: float = 0.6 * 1.8
-    """Largest pull to the best point of all at the start."""
     c2_end: float = 0.6 * 3.9
-    """Largest pull to the best point of all at the end of the budget."""
+    """Largest pull to the best point of all at the start and at the end of the budget."""
     threshold: float = 1e-8
     """Abandonment threshold E, in units of the cost."""
     patience: int = 10

@@ -57,25 +57,14 @@ class Optimizer(ABC):
     ) -> None:
         """Begin a new search; forget the last one.
 
-        Parameters
-        ----------
-        lower, upper : array_like, shape (d,)
-            WallRule of the search; copied.
-        rng : numpy.random.Generator
-            Source of randomness.
-        max_evals : int
-            Number of evaluations that the search may cost.
-        first : array_like, shape (k, d), optional
-            Points of the box that the first population shall have; CMA-ES, which has a mean and no
-            population, does without them.
+        The bounds, shape (d,), are copied; `max_evals` is what the search may cost. The first
+        population shall have the points `first` of the box, shape (k, d); CMA-ES, which has a mean
+        and no population, does without them.
 
         Raises
         ------
-        ShapeError
-            If the bounds are not two vectors of one length of finite numbers.
-        OptionError
-            If an upper bound is not above its lower bound, a first point lies outside, or the
-            budget is not positive.
+        ShapeError, OptionError
+            If the bounds or the first points are refused, see `Box`, or the budget is not positive.
         """
         # The box makes arrays of them.
         self.box = Box(*(cast(Any, part) for part in (lower, upper, first)))
@@ -88,10 +77,7 @@ class Optimizer(ABC):
     def ask(self) -> Float2D:
         """Return the points to evaluate next, shape (m, d); the same until they are told.
 
-        Raises
-        ------
-        CallOrderError
-            If no search was started.
+        Raises `CallOrderError` if no search was started.
         """
         if self._points is None:
             raise CallOrderError("ask before start; call start(lower, upper, rng, max_evals)")
@@ -165,10 +151,7 @@ def geometric(start: float, end: float, progress: float) -> float:
 def finite_costs(values: ArrayLike, count: int) -> Float1D:
     """Return the costs of `count` points as float64, with infinity for what is not finite.
 
-    Raises
-    ------
-    ShapeError
-        If they are not `count` real numbers.
+    Raises `ShapeError` if they are not `count` real numbers.
     """
     try:
         costs = np.asarray(values)

@@ -38,11 +38,9 @@ class ParticleSwarm(VelocitySwarm):
     w: float = 0.7298
     """Inertia weight."""
     c1: float = 1.49618
-    """Largest pull to the particle's own best point."""
     c2: float = 1.49618
-    """Largest pull to the best point of all."""
+    """Largest pulls to the particle's own best point and to the best point of all."""
     velocity_limit: float = 0.5
-    """Largest velocity, share of the box per iteration."""
 
     def coefficients(self, progress: float) -> tuple[float, float, float]:
         """Return w, c1 and c2."""
@@ -70,15 +68,12 @@ class LinearInertiaSwarm(VelocitySwarm):
     """
 
     population: int = 40
-    """Number of particles."""
     w_start: float = 0.9
-    """Inertia weight at the start."""
     w_end: float = 0.4
-    """Inertia weight at the end of the budget."""
+    """Inertia weight at the start and at the end of the budget."""
     c1: float = 2.0
-    """Largest pull to the particle's own best point."""
     c2: float = 2.0
-    """Largest pull to the best point of all."""
+    """Largest pulls to the particle's own best point and to the best point of all."""
 
     def coefficients(self, progress: float) -> tuple[float, float, float]:
         """Return w, c1 and c2."""
@@ -108,9 +103,8 @@ class ConstrictionSwarm(VelocitySwarm):
     """
 
     c1: float = 2.05
-    """Largest pull to the particle's own best point, before constriction."""
     c2: float = 2.05
-    """Largest pull to the best point of all, before constriction."""
+    """Largest pulls to the particle's own best point and to the best of all, unconstricted."""
     kappa: float = 1.0
     """Speed of convergence, from 0 to 1; 1 is the slowest."""
     velocity_limit: float = 0.5
@@ -168,15 +162,13 @@ class RandomWeightSwarm(VelocitySwarm):
     population: int = 50
     """Number of particles; the paper has 200."""
     mu_min: float = 0.5
-    """Smallest mean of the inertia weight."""
     mu_max: float = 0.9
-    """Largest mean of the inertia weight."""
+    """Smallest and largest mean of the inertia weight."""
     sigma: float = 0.2
     """Standard deviation of the inertia weight about its mean."""
     c1: float = 1.5
-    """Largest pull to the particle's own best point."""
     c2: float = 1.5
-    """Largest pull to the best point of all."""
+    """Largest pulls to the particle's own best point and to the best point of all."""
     form: EquationForm = "corrected"
     """How equation (15) is read."""
 

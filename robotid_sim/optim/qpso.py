@@ -41,11 +41,9 @@ class DeltaWellSwarm(Population):
     """
 
     population: int = 40
-    """Number of particles."""
     alpha_start: float = 1.0
-    """Contraction coefficient at the start."""
     alpha_end: float = 0.5
-    """Contraction coefficient at the end of the budget."""
+    """Contraction coefficient at the start and at the end of the budget."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,13 +116,11 @@ class QubitSwarm(VelocitySwarm):
     population: int = 40
     """Number of particles; the paper has 120."""
     w_start: float = 0.99
-    """Inertia weight at the start."""
     w_end: float = 0.4
-    """Inertia weight at the end of the budget."""
+    """Inertia weight at the start and at the end of the budget."""
     c1: float = 2.0
-    """Largest pull to the particle's own best angles."""
     c2: float = 2.0
-    """Largest pull to the best angles of all."""
+    """Largest pulls to the particle's own best angles and to the best angles of all."""
     reading: QubitReading = "expect"
     """How measurements become real numbers."""
     bits: int = 12
@@ -153,9 +149,8 @@ class QubitSwarm(VelocitySwarm):
         return linear(self.w_start, self.w_end, progress), self.c1, self.c2
 
     def _first(self) -> Float2D:
-        share = (self.box.scatter(self.population, self.region, self.rng) - self.box.lower) / (
-            self.box.width
-        )
+        x = self.box.scatter(self.population, self.region, self.rng)
+        share = (x - self.box.lower) / self.box.width
         if self.reading == "bits":
             share = np.repeat(share, self.bits, axis=1)
         angles = Box(np.zeros(share.shape[1]), np.full(share.shape[1], QUARTER))

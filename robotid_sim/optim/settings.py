@@ -45,10 +45,7 @@ class PublishedSetting:
 def setting(name: str) -> PublishedSetting:
     """Return a published configuration by name.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is none; the text lists them.
+    Raises `UnknownNameError` if there is none; the text lists them.
     """
     if name not in SETTINGS:
         raise UnknownNameError(f"unknown setting '{name}'; known: {', '.join(SETTINGS)}")

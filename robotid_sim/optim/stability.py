@@ -21,7 +21,6 @@ References
    during stagnation", IEEE Trans. Evolutionary Computation 13(4), doi:10.1109/TEVC.2008.2011744.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -73,7 +72,6 @@ class Moving(Protocol):
 
     def linear_map(self, progress: float) -> RandomMap:
         """Return the update of one coordinate after a share `progress` of the budget."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +81,8 @@ class Stability:
     progress: Float1D
     """Shares of the budget, shape (k,)."""
     order1: Float1D
-    """Growth of the mean per iteration, shape (k,)."""
     order2: Float1D
-    """Growth of the root mean square per iteration, shape (k,)."""
+    """Growth of the mean and of the root mean square per iteration, shape (k,)."""
 
     @property
     def settles(self) -> bool:
@@ -127,9 +124,9 @@ def swarm_map(
     return RandomMap(
         constant=np.diag([1.0, 0.0]),
         coefficients=(
-            Coefficient(w, w_variance, _matrix([[0.0, gain], [0.0, 1.0]])),
-            *_pulls(c1, c2, _matrix([[-gain, 0.0], [-1.0, 0.0]])),
-            Coefficient(0.0, sway**2, _matrix([[0.0, 1.0], [0.0, 0.0]])),
+            Coefficient(w, w_variance, np.array([[0.0, gain], [0.0, 1.0]])),
+            *_pulls(c1, c2, np.array([[-gain, 0.0], [-1.0, 0.0]])),
+            Coefficient(0.0, sway**2, np.array([[0.0, 1.0], [0.0, 0.0]])),
         ),
     )
 
@@ -159,14 +156,9 @@ def spectral_radius(matrix: ArrayLike) -> float:
     return float(np.abs(np.linalg.eigvals(np.asarray(matrix))).max())
 
 
-def _pulls(c1: float, c2: float, matrix: Float2D) -> tuple[Coefficient, Coefficient]:
+def _pulls(c1: float, c2: float, matrix: Float2D) -> list[Coefficient]:
     """Return the two uniform coefficients, of mean c/2 and variance c^2/12."""
-    first, second = (Coefficient(c / 2.0, c**2 / 12.0, matrix) for c in (c1, c2))
-    return first, second
-
-
-def _matrix(rows: Sequence[Sequence[float]]) -> Float2D:
-    return np.array(rows)
+    return [Coefficient(c / 2.0, c**2 / 12.0, matrix) for c in (c1, c2)]
 
 
 def _when(unstable: Bool1D) -> str:

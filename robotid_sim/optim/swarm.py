@@ -43,12 +43,9 @@ class Swarm:
     def __init__(self, box: Box, x: Float2D, velocity_limit: float, bounds: str) -> None:
         self.box, self.bounds = box, bounds
         self.limit = min(velocity_limit, LARGEST_VELOCITY) * box.width
-        self.x = x
-        self.v = np.zeros_like(x)
-        self.best_x = x.copy()
-        self.best_f = np.full(len(x), np.inf)
-        self.leader_x = x[0].copy()
-        self.leader_f = np.inf
+        self.x, self.v = x, np.zeros_like(x)
+        self.best_x, self.best_f = x.copy(), np.full(len(x), np.inf)
+        self.leader_x, self.leader_f = x[0].copy(), np.inf
 
     def remember(self, f: Float1D) -> Bool1D:
         """Take the costs of the positions in; return which particles are better than ever."""

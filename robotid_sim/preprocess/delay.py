@@ -95,10 +95,7 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
         sigma = row_fit.noise(low.rows(delay))
         cost = partial(_cost, row_fit, low, sigma, row_fit.basis(sigma))
         result = minimize_scalar(
-            cost,
-            bounds=(-LONGEST, LONGEST),
-            method="bounded",
-            options={"xatol": 1e-4 * log.dt},
+            cost, bounds=(-LONGEST, LONGEST), method="bounded", options={"xatol": 1e-4 * log.dt}
         )
         delay = float(result.x)
     std = _standard_deviation(row_fit, low, sigma, delay)
@@ -140,12 +137,8 @@ def without_delay(log: Log, delay: float) -> Log:
     """Return the log with its torque a delay [s] earlier; fractions go to `torque_time_offset`.
 
     Whole samples are moved, for smoothers should not have to reach over several. Samples that have
-    no torque then repeat the last one there is: rows leave out the ends.
-
-    Raises
-    ------
-    LogError
-        If the delay is longer than the log.
+    no torque then repeat the last one there is: rows leave out the ends. Raises `LogError` if the
+    delay is longer than the log.
     """
     if delay == 0.0:
         return log

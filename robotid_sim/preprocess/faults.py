@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.ndimage import median_filter
+from scipy.ndimage import maximum_filter1d, median_filter
 
 from robotid_sim.arrays import Bool1D, Bool2D, Float2D
 from robotid_sim.measurement.log import Log
@@ -123,9 +123,7 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
         off[2:-2] = (x[:-4] - 4.0 * x[1:-3] + 6.0 * x[2:-2] - 4.0 * x[3:-1] + x[4:]) / 6.0
         size = np.abs(off)
         limit = threshold * np.maximum(MAD_TO_STD * np.median(size, axis=0), floor)
-        peaks = np.lib.stride_tricks.sliding_window_view(
-            np.pad(size, ((2, 2), (0, 0))), 5, axis=0
-        ).max(axis=-1)
+        peaks = maximum_filter1d(size, 5, axis=0, mode="constant")
         fresh = (size > limit) & (size == peaks)
         if not fresh.any():
             break

@@ -141,14 +141,8 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
         \hat x_k = \hat x_k^- + K (z_k - \hat x_k^-) .
 
     So ``x - u`` is a first-order low-pass F of ``z - u``, and ``x = F z + (1 - F) u``: what the
-    filter takes away from the noise it replaces by the model.
-
-    Parameters
-    ----------
-    z, u : ndarray, shape (N,)
-        Measured and predicted torque [N m].
-    gain : float
-        Steady Kalman gain K in (0, 1]; small trusts the prediction.
+    filter takes away from the noise it replaces by the model. The measured torque z [N m] and the
+    predicted one have shape (N,); the gain K lies in (0, 1], and a small one trusts the prediction.
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
     return np.asarray(u + lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])

@@ -45,12 +45,8 @@ class Periods:
 def periods_of(log: Log, user: str) -> Periods | None:
     """Return the whole periods after the first; None if there are none.
 
-    Messages name the `user` who needs them.
-
-    Raises
-    ------
-    LogError
-        If the log has no period, or one that is no whole number of samples.
+    Messages name the `user` who needs them. Raises `LogError` if the log has no period, or one that
+    is no whole number of samples.
     """
     if log.period is None:
         raise LogError(f"{user} needs a log that repeats, and this one has no period")

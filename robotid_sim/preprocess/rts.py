@@ -95,12 +95,7 @@ def kalman_filter(
 
 @jit
 def smooth(
-    h: float,
-    H: Float1D,
-    x_pred: Float2D,
-    P_pred: Float2D,
-    innovations: Float2D,
-    x: Float2D,
+    h: float, H: Float1D, x_pred: Float2D, P_pred: Float2D, innovations: Float2D, x: Float2D
 ) -> None:
     """Backward pass of the RTS smoother in the form of Bryson and Frazier, which inverts nothing.
 
@@ -155,9 +150,8 @@ class RtsSmoother(RowPreprocessor):
         """Return the smoothed motion at the torque times."""
         corners = self.tuned(log, robot).corners
         assert corners is not None
-        x = np.stack(
-            [_smoothed(z, log, corner) for z, corner in zip(log.q.T, corners, strict=True)], axis=2
-        )
+        joints = zip(log.q.T, corners, strict=True)
+        x = np.stack([_smoothed(z, log, corner) for z, corner in joints], axis=2)
         return self.motion_of(log, x[:, 0], x[:, 1], x[:, 2])
 
     def tuned(self, log: Log, robot: Robot) -> Self:

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import LogError, ShapeError
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, fit_stream
 from robotid_sim.estimation.problem import build_problem, extended, stacked
-from robotid_sim.estimation.reduction import reduce_rows
-from robotid_sim.estimation.streaming import fit_stream, reduce_parts
+from robotid_sim.estimation.reduction import reduce_parts, reduce_rows
 
 
 @pytest.fixture(scope="module")

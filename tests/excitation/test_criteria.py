@@ -8,7 +8,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import DOptimality
-from robotid_sim.excitation.criteria_condition import ConditionNumber
+from robotid_sim.excitation.criteria_spectrum import ConditionNumber
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.sensitivity import torque_sensitivity
