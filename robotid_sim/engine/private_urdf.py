@@ -6,14 +6,12 @@ the engine's limit constraints never act, and principal moments with an inertial
 Bullet's own diagonalization of a full tensor costs 3e-8 in accuracy.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import rpy_from_rotation
+from robotid_sim.model.geometry import number_text, rpy_from_rotation
 from robotid_sim.model.robot import Robot
 
 RANGE = 1e6
@@ -67,7 +65,7 @@ def engine_inertia(phi: Float1D) -> tuple[float, Float1D, Float2D]:
 
 def _inertial(phi: Float1D) -> str:
     mass, moments, frame = engine_inertia(phi)
-    xx, yy, zz = (repr(float(v)) for v in moments)
+    xx, yy, zz = map(number_text, moments)
     return (
         f'<inertial>{origin_element(frame)}<mass value="{mass!r}"/>'
         f'<inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/></inertial>'
@@ -79,8 +77,3 @@ def origin_element(T: Float2D) -> str:
     return (
         f'<origin xyz="{number_text(T[:3, 3])}" rpy="{number_text(rpy_from_rotation(T[:3, :3]))}"/>'
     )
-
-
-def number_text(values: Iterable[float]) -> str:
-    """Return numbers with all their digits."""
-    return " ".join(repr(float(v)) for v in values)

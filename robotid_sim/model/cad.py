@@ -16,7 +16,8 @@ from lxml import etree
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
-from robotid_sim.model import inertia, parameters
+from robotid_sim.model import parameters
+from robotid_sim.model.export import inertial_element
 from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.primitives import MAKERS
@@ -207,22 +208,8 @@ def _with_inertials(
         for old in element.findall("inertial"):
             element.remove(old)
         if name in base:
-            element.insert(0, _inertial(base[name]))
+            inertial = inertial_element(base[name])
+            etree.indent(inertial, "  ", level=2)
+            inertial.tail = "\n    "
+            element.insert(0, inertial)
     return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="utf-8"))
-
-
-def _inertial(phi: Float1D) -> etree._Element:
-    mass, com, central = inertia.unpack(phi)
-    element = etree.Element("inertial")
-    etree.SubElement(element, "origin", xyz=_text(com), rpy="0 0 0")
-    etree.SubElement(element, "mass", value=repr(mass))
-    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    upper: Float2D = central[np.triu_indices(3)]
-    etree.SubElement(element, "inertia", dict(zip(keys, _text(upper).split(), strict=True)))
-    etree.indent(element, "  ", level=2)
-    element.tail = "\n    "
-    return element
-
-
-def _text(values: Float1D) -> str:
-    return " ".join(repr(float(v) + 0.0) for v in values)

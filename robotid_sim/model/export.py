@@ -17,7 +17,7 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
-from robotid_sim.model.geometry import rpy_from_rotation
+from robotid_sim.model.geometry import number_text, rpy_from_rotation
 from robotid_sim.model.robot import Link, Robot
 from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
 
@@ -93,17 +93,17 @@ def _skeleton(robot: Robot) -> etree._Element:
         element = etree.SubElement(root, "joint", name=joint.name, type=kind)
         T = joint.T_parent_joint
         rpy = rpy_from_rotation(T[:3, :3])
-        etree.SubElement(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(rpy))
+        etree.SubElement(element, "origin", xyz=number_text(T[:3, 3]), rpy=number_text(rpy))
         etree.SubElement(element, "parent", link=parent)
         etree.SubElement(element, "child", link=link.name)
-        etree.SubElement(element, "axis", xyz=_text(joint.axis))
+        etree.SubElement(element, "axis", xyz=number_text(joint.axis))
         parent = link.name
     if robot.tip not in (link.name for link in robot.links):
         etree.SubElement(root, "link", name=robot.tip)
         element = etree.SubElement(root, "joint", name=f"{robot.tip}_fixed", type="fixed")
         T = robot.T_last_tip
         rpy = rpy_from_rotation(T[:3, :3])
-        etree.SubElement(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(rpy))
+        etree.SubElement(element, "origin", xyz=number_text(T[:3, 3]), rpy=number_text(rpy))
         etree.SubElement(element, "parent", link=parent)
         etree.SubElement(element, "child", link=robot.tip)
     etree.indent(root, INDENT)
@@ -148,28 +148,31 @@ def _write_inertial(root: etree._Element, name: str, phi: Float1D) -> None:
         element.remove(old)
     if phi[0] > 0.0 and inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
         phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
-    mass, com, central = inertia.unpack(phi)
-    inertial = etree.Element("inertial")
-    etree.SubElement(inertial, "origin", xyz=_text(com), rpy="0 0 0")
-    etree.SubElement(inertial, "mass", value=_number(mass))
-    tensor = etree.SubElement(inertial, "inertia")
-    for key, (row, column) in _TENSOR.items():
-        tensor.set(key, _number(central[row, column]))
+    inertial = inertial_element(phi)
     element.insert(0, inertial)
     _indent(inertial, level=2)
     if len(element) == 1:
         element.text, inertial.tail = "\n" + 2 * INDENT, "\n" + INDENT
 
 
-_TENSOR = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+def inertial_element(phi: Float1D) -> etree._Element:
+    """Return ten parameters as the ``<inertial>`` of a URDF, axes along those of the link."""
+    mass, com, central = inertia.unpack(phi)
+    element = etree.Element("inertial")
+    etree.SubElement(element, "origin", xyz=number_text(com), rpy="0 0 0")
+    etree.SubElement(element, "mass", value=number_text(mass))
+    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    values = map(number_text, central[np.triu_indices(3)])
+    etree.SubElement(element, "inertia", dict(zip(keys, values, strict=True)))
+    return element
 
 
 def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
     joint = robot.joints[k]
     element = next(e for e in root.findall("joint") if e.get("name") == joint.name)
     dynamics = _child(element, "dynamics")
-    dynamics.set("damping", _number(joint.friction.Fv))
-    dynamics.set("friction", _number(joint.friction.Fc))
+    dynamics.set("damping", number_text(joint.friction.Fv))
+    dynamics.set("friction", number_text(joint.friction.Fc))
     given = {} if robot.document is None else robot.document.joints[joint.name].limits
     values = {"velocity": joint.velocity}
     if element.get("type") != "continuous":
@@ -181,7 +184,7 @@ def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
     limit = _child(element, "limit")
     for key, value in values.items():
         if given.get(key) != value:
-            limit.set(key, _number(value))
+            limit.set(key, number_text(value))
 
 
 def _write_extension(root: etree._Element, robot: Robot) -> None:
@@ -192,10 +195,10 @@ def _write_extension(root: etree._Element, robot: Robot) -> None:
     for joint in robot.joints:
         matching = [e for e in element.findall("joint") if e.get("name") == joint.name]
         entry = matching[0] if matching else etree.SubElement(element, "joint", name=joint.name)
-        entry.set("Ia", _number(joint.rotor_inertia))
-        entry.set("Fo", _number(joint.friction.Fo))
-        entry.set("eps", _number(joint.friction.eps))
-        entry.set("acceleration", _number(joint.acceleration))
+        entry.set("Ia", number_text(joint.rotor_inertia))
+        entry.set("Fo", number_text(joint.friction.Fo))
+        entry.set("eps", number_text(joint.friction.eps))
+        entry.set("acceleration", number_text(joint.acceleration))
     _indent(element, level=1)
 
 
@@ -222,11 +225,3 @@ def _indent(element: etree._Element, level: int) -> None:
 def _child(element: etree._Element, tag: str) -> etree._Element:
     child = element.find(tag)
     return etree.SubElement(element, tag) if child is None else child
-
-
-def _number(value: float) -> str:
-    return repr(float(value) + 0.0)  # shortest text with the same bits; + 0.0 turns -0.0 into 0.0
-
-
-def _text(values: Float1D) -> str:
-    return " ".join(_number(v) for v in values)

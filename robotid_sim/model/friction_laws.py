@@ -109,19 +109,6 @@ def _require(law: FrictionLaw, name: str, low: float, high: float) -> None:
         )
 
 
-def _stribeck(law: "Stribeck | StickSlip", robot: Robot) -> Float2D:
-    Fs = [law.static * joint.friction.Fc for joint in robot.joints]
-    velocity = np.where(robot.prismatic, law.prismatic_velocity, law.velocity)
-    return coefficients_of(robot, Fs_forward=Fs, Fs_backward=Fs, velocity=velocity, shape=law.shape)
-
-
-def _require_stribeck(law: "Stribeck | StickSlip") -> None:
-    _require(law, "static", 1.0, 10.0)
-    _require(law, "velocity", 1e-6, 1e3)
-    _require(law, "prismatic_velocity", 1e-6, 1e3)
-    _require(law, "shape", 0.5, 4.0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothCoulomb(FrictionLaw):
     r"""The model's own friction, :math:`F_v \dot q + F_c \tanh(\dot q / \epsilon) + F_o`."""
@@ -155,11 +142,18 @@ class Stribeck(FrictionLaw):
     """Exponent delta: 2 is a Gaussian; 0.5 to 1 fall more slowly."""
 
     def __post_init__(self) -> None:
-        _require_stribeck(self)
+        _require(self, "static", 1.0, 10.0)
+        _require(self, "velocity", 1e-6, 1e3)
+        _require(self, "prismatic_velocity", 1e-6, 1e3)
+        _require(self, "shape", 0.5, 4.0)
 
     def coefficients(self, robot: Robot) -> Float2D:
         """Return the coefficients; see `FrictionLaw`."""
-        return _stribeck(self, robot)
+        Fs = [self.static * joint.friction.Fc for joint in robot.joints]
+        velocity = np.where(robot.prismatic, self.prismatic_velocity, self.velocity)
+        return coefficients_of(
+            robot, Fs_forward=Fs, Fs_backward=Fs, velocity=velocity, shape=self.shape
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +215,7 @@ class LoadDependent(FrictionLaw):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StickSlip(FrictionLaw):
+class StickSlip(Stribeck):
     r"""True Coulomb friction: a joint sticks until its static friction is overcome.
 
     :math:`F \in F_v \dot q + F_o + g(\dot q) \,\mathrm{Sgn}(\dot q)` with :math:`\mathrm{Sgn}(0) =
@@ -236,20 +230,7 @@ class StickSlip(FrictionLaw):
 
     sticks: ClassVar[bool] = True
     static: float = 1.0
-    """Static friction Fs over Fc, at least 1."""
-    velocity: float = 0.1
-    """Stribeck velocity of revolute joints [rad/s]; counts with `static` above 1."""
-    prismatic_velocity: float = 0.03
-    """Stribeck velocity of prismatic joints [m/s]."""
-    shape: float = 2.0
-    """Exponent delta."""
-
-    def __post_init__(self) -> None:
-        _require_stribeck(self)
-
-    def coefficients(self, robot: Robot) -> Float2D:
-        """Return the coefficients; see `FrictionLaw`."""
-        return _stribeck(self, robot)
+    """Static friction Fs over Fc, at least 1; the velocities count above it."""
 
 
 FRICTION_LAWS: Registry[FrictionLaw] = Registry(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
 
@@ -36,6 +37,11 @@ def rpy_from_rotation(rotation: Float2D) -> Float1D:
         return np.array([0.0, pitch, np.arctan2(-rotation[0, 1], rotation[1, 1])])
     roll = np.arctan2(rotation[2, 1], rotation[2, 2])
     return np.array([roll, pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
+
+
+def number_text(values: ArrayLike) -> str:
+    """Return one or more numbers with all their bits, as XML holds them; without negative zeros."""
+    return " ".join(repr(float(value) + 0.0) for value in np.ravel(values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 from lxml import etree
+from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import GeometryShape
+from robotid_sim.model.geometry import GeometryShape, number_text
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import write_side_car
 
@@ -59,7 +60,7 @@ def write_mjcf(robot: Robot, path: str | Path) -> list[str]:
     notes: list[str] = []
     root = etree.Element("mujoco", model=robot.name)
     etree.SubElement(root, "compiler", angle="radian", autolimits="true")
-    etree.SubElement(root, "option", gravity=_text(robot.gravity))
+    etree.SubElement(root, "option", gravity=number_text(robot.gravity))
     assets = etree.SubElement(root, "asset")
     world = etree.SubElement(root, "worldbody")
     parent = world
@@ -89,21 +90,23 @@ def _write_body(
         phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
     mass, com, central = inertia.unpack(phi)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = central.tolist()
-    tensor = " ".join(_number(v) for v in (xx, yy, zz, xy, xz, yz))  # MuJoCo's order
-    etree.SubElement(body, "inertial", pos=_text(com), mass=_number(mass), fullinertia=tensor)
+    tensor = number_text((xx, yy, zz, xy, xz, yz))  # MuJoCo's order
+    etree.SubElement(
+        body, "inertial", pos=number_text(com), mass=number_text(mass), fullinertia=tensor
+    )
     element = etree.SubElement(
         body,
         "joint",
         name=joint.name,
         type="slide" if joint.prismatic else "hinge",
-        axis=_text(joint.axis),
-        range=f"{_number(joint.lower)} {_number(joint.upper)}",
-        armature=_number(joint.rotor_inertia),
-        damping=_number(joint.friction.Fv),
-        frictionloss=_number(joint.friction.Fc),
+        axis=number_text(joint.axis),
+        range=number_text((joint.lower, joint.upper)),
+        armature=number_text(joint.rotor_inertia),
+        damping=number_text(joint.friction.Fv),
+        frictionloss=number_text(joint.friction.Fc),
     )
     if np.isfinite(joint.effort):
-        element.set("actuatorfrcrange", f"{_number(-joint.effort)} {_number(joint.effort)}")
+        element.set("actuatorfrcrange", number_text((-joint.effort, joint.effort)))
     for shape in link.shapes:
         _write_geom(body, assets, shape, path, notes)
     return body
@@ -115,12 +118,12 @@ def _write_geom(
     values = _placed(shape.T_body_shape)
     match shape.kind:
         case "box":
-            values |= {"type": "box", "size": _text([0.5 * s for s in shape.size])}
+            values |= {"type": "box", "size": number_text([0.5 * s for s in shape.size])}
         case "cylinder" | "capsule":
             radius, length = shape.size
-            values |= {"type": shape.kind, "size": _text([radius, 0.5 * length])}
+            values |= {"type": shape.kind, "size": number_text([radius, 0.5 * length])}
         case "sphere":
-            values |= {"type": "sphere", "size": _text(shape.size)}
+            values |= {"type": "sphere", "size": number_text(shape.size)}
         case _:
             name = _mesh_asset(assets, shape, path, notes)
             if name is None:
@@ -129,7 +132,7 @@ def _write_geom(
     if shape.collision:
         values |= {"group": COLLISION}
     else:
-        color = _text(shape.rgba)
+        color = number_text(shape.rgba)
         values |= {"group": VISUAL, "contype": "0", "conaffinity": "0", "rgba": color}
     etree.SubElement(body, "geom", **values)
 
@@ -145,7 +148,7 @@ def _mesh_asset(
             notes.append(note)
         return None
     where = Path(os.path.relpath(file.resolve(), path.resolve().parent)).as_posix()
-    scale = _text(shape.size)
+    scale = number_text(shape.size)
     for mesh in assets:
         if (mesh.get("file"), mesh.get("scale")) == (where, scale):
             return str(mesh.get("name"))
@@ -159,34 +162,10 @@ def _write_motors(root: etree._Element, robot: Robot) -> None:
     for joint in robot.joints:
         motor = etree.SubElement(actuators, "motor", name=joint.name, joint=joint.name)
         if np.isfinite(joint.effort):
-            motor.set("ctrlrange", f"{_number(-joint.effort)} {_number(joint.effort)}")
+            motor.set("ctrlrange", number_text((-joint.effort, joint.effort)))
 
 
 def _placed(T: Float2D) -> dict[str, str]:
     """Return position and unit quaternion (w x y z) of a frame."""
-    return {"pos": _text(T[:3, 3]), "quat": _text(_quaternion(T[:3, :3]))}
-
-
-def _quaternion(R: Float2D) -> Float2D:
-    """Return the unit quaternion w x y z of a rotation, by its largest component."""
-    # Rows of the symmetric matrix 4 q q^T, Bar-Itzhack (2000), doi:10.2514/2.4654.
-    xx, yy, zz = np.diag(R)
-    (_, xy, xz), (yx, _, yz), (zx, zy, _) = R
-    outer = np.array(
-        [
-            [1 + xx + yy + zz, zy - yz, xz - zx, yx - xy],
-            [zy - yz, 1 + xx - yy - zz, yx + xy, xz + zx],
-            [xz - zx, yx + xy, 1 - xx + yy - zz, zy + yz],
-            [yx - xy, xz + zx, zy + yz, 1 - xx - yy + zz],
-        ]
-    )
-    row = outer[int(np.diag(outer).argmax())]
-    return np.asarray(row / np.linalg.norm(row))
-
-
-def _number(value: float) -> str:
-    return repr(float(value) + 0.0)
-
-
-def _text(values: object) -> str:
-    return " ".join(_number(v) for v in np.asarray(values, dtype=float))
+    quaternion = Rotation.from_matrix(T[:3, :3]).as_quat(canonical=True, scalar_first=True)
+    return {"pos": number_text(T[:3, 3]), "quat": number_text(quaternion)}

@@ -7,9 +7,10 @@ from xml.sax.saxutils import quoteattr
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.engine.client import EngineClient, EngineError
-from robotid_sim.engine.private_urdf import joint_element, number_text, origin_element
+from robotid_sim.engine.private_urdf import joint_element, origin_element
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import RobotIdError
+from robotid_sim.model.geometry import number_text
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.colors import Rgba
 from robotid_sim.viewer.robot_visuals import VisualPart
