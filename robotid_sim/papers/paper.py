@@ -11,14 +11,7 @@ from typing import Any, ClassVar
 from robotid_sim.campaign import Trial, run_trials
 from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.sheet import (
-    ClaimSheet,
-    Measured,
-    RunsNeeded,
-    filled,
-    judge,
-    read_sheet,
-)
+from robotid_sim.papers.sheet import ClaimSheet, Measured, RunsNeeded, filled, judge, read_sheet
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section, Table
 

@@ -20,9 +20,7 @@ AT_REST = 1e-9
 
 
 def measurements(
-    results: MupsoResults,
-    identified: lls.ExactIdentification,
-    motions: Sequence[PublishedMotion],
+    results: MupsoResults, identified: lls.ExactIdentification, motions: Sequence[PublishedMotion]
 ) -> dict[str, Measured]:
     """Return what is measured, by claim."""
     return {
@@ -90,10 +88,7 @@ def standing(results: MupsoResults, study: str = "table-3") -> Standing:
 
 
 def _best_of_six(results: MupsoResults) -> Measured:
-    standings = {
-        "scaling": standing(results, "table-3"),
-        "penalty": standing(results, "penalty"),
-    }
+    standings = {"scaling": standing(results, "table-3"), "penalty": standing(results, "penalty")}
     means = "; ".join(
         f"with limits by {handling} {model.METHODS[place.rival]} has the lowest mean "
         f"({place.rival_mean:.3g}), MuPSO {place.mupso_mean:.3g} (Welch: p = {place.p:.1g})"

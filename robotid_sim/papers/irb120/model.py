@@ -16,14 +16,7 @@ from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.model.catalog import published_links
 from robotid_sim.model.robot import Robot
 
-METHODS = {
-    "mupso": "MuPSO",
-    "spso": "SPSO",
-    "woa": "WOA",
-    "gwo": "GWO",
-    "goa": "GOA",
-    "de": "DE",
-}
+METHODS = {"mupso": "MuPSO", "spso": "SPSO", "woa": "WOA", "gwo": "GWO", "goa": "GOA", "de": "DE"}
 """Ends of the names of the published settings, in the order of Table 3, and their names there."""
 
 POPULATION, ITERATIONS, RUNS = 50, 30, 30

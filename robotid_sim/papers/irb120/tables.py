@@ -189,9 +189,7 @@ def published_motion(motions: Sequence[PublishedMotion]) -> Table:
 
 
 def all_tables(
-    results: MupsoResults,
-    identified: lls.ExactIdentification,
-    motions: Sequence[PublishedMotion],
+    results: MupsoResults, identified: lls.ExactIdentification, motions: Sequence[PublishedMotion]
 ) -> tuple[Table, ...]:
     """Return all tables of the page."""
     builders = (swarm_sizes, table_3, penalty, readings, unprinted)

@@ -9,12 +9,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Curve, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_chart, drawing
-from robotid_sim.papers.irb140.campaign import (
-    AS_SET,
-    EQUAL_SHARES,
-    EQUAL_STEPS,
-    QuantumResults,
-)
+from robotid_sim.papers.irb140.campaign import AS_SET, EQUAL_SHARES, EQUAL_STEPS, QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
 from robotid_sim.papers.irb140.network import NETWORKS
 from robotid_sim.papers.irb140.published import IS_COM, ITERATIONS, NAMES, NETWORK, parameter_vector
@@ -61,11 +56,7 @@ def convergence(results: QuantumResults) -> Chart:
         style: Style = "solid" if name.startswith("pso") else "dashed"
         lines.append(Curve(x, curve, METHODS[name].label, joint_role(k), style, 1.4))
     return convergence_chart(
-        "figure-8-convergence",
-        {"": lines},
-        ("iteration [-]", "cost [-]"),
-        3.0,
-        y_scale="log",
+        "figure-8-convergence", {"": lines}, ("iteration [-]", "cost [-]"), 3.0, y_scale="log"
     )
 
 

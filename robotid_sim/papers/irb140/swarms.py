@@ -18,13 +18,7 @@ from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.irb140.published import (
-    ITERATIONS,
-    PARTICLES,
-    ROOT,
-    mape,
-    parameter_vector,
-)
+from robotid_sim.papers.irb140.published import ITERATIONS, PARTICLES, ROOT, mape, parameter_vector
 from robotid_sim.streams import named_stream
 
 Scaling = Literal["relative", "raw"]
@@ -200,12 +194,7 @@ def _run(
     optimizer = OPTIMIZERS.build(method.optimizer, **method.options)
     began = time.process_time()  # other processes do not count
     best = minimize(
-        cost,
-        cost.lower,
-        cost.upper,
-        method=optimizer,
-        max_evals=PARTICLES * ITERATIONS,
-        rng=rng,
+        cost, cost.lower, cost.upper, method=optimizer, max_evals=PARTICLES * ITERATIONS, rng=rng
     )
     seconds = time.process_time() - began
     curve = best.history[:, 1]

@@ -14,7 +14,7 @@ from robotid_sim.papers.irb140.campaign import (
     STEP_KEYS,
     QuantumResults,
 )
-from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
+from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
 from robotid_sim.papers.irb140.measurements import pair_ratio
 from robotid_sim.papers.irb140.network import NETWORKS
 from robotid_sim.papers.irb140.published import (
@@ -156,8 +156,6 @@ def table_4(results: QuantumResults) -> Table:
                 ours = number(factor * float(reached.mean()), 3) if reached.size else "never"
                 cells += [number(TRACKING[scenario, model][k]), ours]
             rows.append((scenario, model, *cells))
-    names = ("rise time [s]", "settling time [s]", "overshoot [%]", "steady-state error [%]")
-    [f"{name}, {who}" for name in names for who in ("printed", "ours")]
     return Table((), tuple(rows), name="table-4-tracking")
 
 
@@ -185,13 +183,6 @@ def loop_table(results: QuantumResults) -> Table:
                     *(number(float(v), 3) for v in error),
                 )
             )
-    joints = ("joint 1", "joint 2", "joint 3")
-    (
-        f"torque difference to the reference's, {when}, {j} [mN m]"
-        for when in ("whole lap", f"after {SETTLED:g} s")
-        for j in joints
-    )
-    error = (f"RMS error, {j} [mrad]" for j in joints)
     return Table((), tuple(rows), name="closed-loop")
 
 
@@ -231,7 +222,6 @@ def torque_table(results: QuantumResults) -> Table:
                 number(1e3 * float(np.median(results.torque(name, "seconds"))), 3),
             )
         )
-    (f"residual {name} [N m]" for name in results.joints)
     return Table((), tuple(rows), name="torque-data")
 
 

@@ -144,7 +144,4 @@ def cad_step() -> dict[str, Any]:
             "inertia": central[np.triu_indices(3)].tolist(),
         }
     volume = sum(link.volume for link in solids.links)
-    return {
-        "links": rows,
-        "density": TOTAL_MASS / volume,
-    }
+    return {"links": rows, "density": TOTAL_MASS / volume}

@@ -61,9 +61,7 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
             family=OPTIONS,
             criterion=CRITERIA.build("condition-number"),
             search=GradientSearch(
-                starts=1 if iterations else 0,
-                candidates=CANDIDATES,
-                iterations=max(iterations, 1),
+                starts=1 if iterations else 0, candidates=CANDIDATES, iterations=max(iterations, 1)
             ),
         ),
     )

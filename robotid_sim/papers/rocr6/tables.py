@@ -15,8 +15,6 @@ from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import Table, number
 
 PAPER_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO")
-JOINTS = tuple(f"joint {j + 1}" for j in range(6))
-FIRST_JOINTS = JOINTS[:3]
 FILTERS = ("raw", "five-point", "Kalman")
 
 
@@ -62,11 +60,10 @@ def searches(results: RwpsoResults) -> Table:
         "generations to 99 %, median": lambda m: generations(m, np.median),
         "mean": lambda m: generations(m, np.mean),
         **indexed_columns(
-            [f"noise-free RMS, {joint} [mN m]" for joint in FIRST_JOINTS],
+            [f"noise-free RMS, joint {j} [mN m]" for j in (1, 2, 3)],
             lambda m: [f"{v:.3g}" for v in 1e3 * results.three(m, "unseen_rms").mean(axis=0)],
         ),
     }
-    f"Joints 1 to 3, means over {len(results.deviations)} runs"
     return table_of("searches", ("LS", "WLS", *METHODS), columns)
 
 
@@ -156,7 +153,6 @@ def all_runs(results: RwpsoResults) -> Table:
             rows.append(("six joints", method, str(k), "", *map(repr, errors.tolist())))
     width = max(len(row) for row in rows)
     padded = tuple((*row, *[""] * (width - len(row))) for row in rows)
-    ("problem", "method", "run", "fitness", *(f"RMS {joint}" for joint in JOINTS))
     return Table((), padded, name="runs")
 
 

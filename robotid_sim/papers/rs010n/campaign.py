@@ -77,9 +77,7 @@ def run_campaign(lab: Lab) -> BeetleResults:
     return BeetleResults(runs, few, many, grid, engine)
 
 
-def _excitations(
-    lab: Lab,
-) -> tuple[RunRow, RunRow, list[tuple[tuple[str, str], RunRow]]]:
+def _excitations(lab: Lab) -> tuple[RunRow, RunRow, list[tuple[tuple[str, str], RunRow]]]:
     """Return the best of few and of many random motions, and those of the genetic algorithm."""
     draws = QUICK_DRAWS if lab.quick else DRAWS
     generations = QUICK_GENERATIONS if lab.quick else GA_GENERATIONS

@@ -59,12 +59,7 @@ def fitness(results: BeetleResults) -> Chart:
             curve = np.maximum(results.grid.mean(method, "costs", variant), FLOOR)
             lines.append(Curve(evaluations, curve, method, joint_role(k), style, 1.3))
     return convergence_chart(
-        "figure-6",
-        panels,
-        ("evaluations [-]", "fitness [N m]"),
-        2.4,
-        columns=3,
-        y_scale="log",
+        "figure-6", panels, ("evaluations [-]", "fitness [N m]"), 2.4, columns=3, y_scale="log"
     )
 
 

@@ -51,10 +51,7 @@ def _exact(results: BeetleResults) -> DirectSolutions:
     return DirectSolutions(
         least_squares=least_squares,
         direct={
-            name: (
-                float(fitness(beta[None])[0]),
-                float(np.abs(beta - model.theoretical()).mean()),
-            )
+            name: (float(fitness(beta[None])[0]), float(np.abs(beta - model.theoretical()).mean()))
             for name, beta in solutions.items()
         },
         populations=populations,

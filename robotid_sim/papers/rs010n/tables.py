@@ -88,7 +88,6 @@ def table_4(
         "CPU time [s]": lambda m: number(seconds(m), 2),
         "evaluations": lambda m: results.evaluations(variant, m),
     }
-    f"Table 4, {variant}: ± {VARIANTS[variant].half_width:g}, {results.runs} runs"
     name = f"table-4-{variant.replace(',', '').replace(' ', '-')}"
     table = table_of(name, METHODS, searched)
     rows = []
@@ -126,7 +125,6 @@ def table_5(results: BeetleResults, least_squares: Float1D) -> Table:
             cells += [number(getattr(row, column)), number(ours[method][k], 3)]
         exact = least_squares[k] if abs(least_squares[k]) > ROUNDING else 0.0
         rows.append((str(k + 1), row.label, row.unit, *cells, number(exact)))
-    (name for method in model.PRINTED for name in (f"{method}, paper", f"{method}, ours"))
     return Table((), tuple(rows), name="table-5")
 
 
@@ -141,7 +139,6 @@ def errors(results: BeetleResults) -> Table:
             cells += [number(float(ours.mean(axis=1).mean()), 3)]
             cells += [number(float(ours.max(axis=1).mean()), 3)]
         rows.append((method, *cells))
-    [f"{what}, {variant}" for variant in VARIANTS for what in ("mean", "largest")]
     return Table((), tuple(rows), name="table-5-errors")
 
 

@@ -148,12 +148,7 @@ def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]
 
 
 def one_search(
-    fitness: AbsoluteFitness,
-    center: Float1D,
-    method: str,
-    variant: str,
-    seed: int,
-    run: int,
+    fitness: AbsoluteFitness, center: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
     """Return what one run of a search finds.
 

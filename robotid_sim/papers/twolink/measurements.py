@@ -102,9 +102,7 @@ def _significance(results: ElpidsoResults) -> Measured:
 def _gain_of_control(results: ElpidsoResults) -> Measured:
     ratios = _ratios(results, VARIANT)
     return measured(
-        int((ratios <= CLEARLY).sum()),
-        evaluations=results.short.evaluations,
-        ratios=_range(ratios),
+        int((ratios <= CLEARLY).sum()), evaluations=results.short.evaluations, ratios=_range(ratios)
     )
 
 

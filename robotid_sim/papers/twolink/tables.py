@@ -149,7 +149,6 @@ def validation(results: ElpidsoResults) -> Table:
             for m in SEARCHES:
                 label = f"{m}, {average}s of the runs"
                 rows.append((label, torques, *_errors(errors_of(results, m, average))))
-    [f"ρ = {rho:g}, joint {j}" for rho in model.VALIDATED for j in (1, 2)]
     return Table((), tuple(rows), name="table-9")
 
 

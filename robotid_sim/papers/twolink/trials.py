@@ -17,12 +17,7 @@ from robotid_sim.papers.twolink.criterion import (
     mean_squared_error,
     relative_error,
 )
-from robotid_sim.papers.twolink.motion import (
-    STEP,
-    Driven,
-    drive_in_engine,
-    integrate,
-)
+from robotid_sim.papers.twolink.motion import STEP, Driven, drive_in_engine, integrate
 from robotid_sim.streams import named_stream
 
 SETTINGS = {
