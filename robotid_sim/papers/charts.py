@@ -32,22 +32,10 @@ def convergence_chart(
     columns: int = 1,
     **options: Any,
 ) -> Chart:
-    """Return best costs so far against effort.
+    """Return best costs so far against effort: curves by the title of their panel.
 
-    Parameters
-    ----------
-    name : str
-        Of the chart.
-    panels : mapping of str to sequence of Mark
-        Curves by the title of their panel.
-    labels : tuple of str
-        Of the axes; the left panels alone have that of y.
-    height : float
-        Of a panel [in].
-    columns : int
-        Panels side by side.
-    **options
-        Of every panel.
+    The labels are of x and y, that of y at the left panels alone; the height is that of a panel
+    [in], and options are those of every `Panel`.
     """
     x_label, y_label = labels
     drawn = (
@@ -73,18 +61,8 @@ def joint_chart(
 ) -> Chart:
     """Return a chart over time with a panel for each of six joints.
 
-    Parameters
-    ----------
-    name : str
-        Of the chart.
-    marks_of_joint : callable
-        Curves of a joint by its index.
-    y_label : str
-        Of the left panels.
-    height : float
-        Of a panel [in].
-    lettered : bool
-        Whether panels are called (a) to (f), as in print.
+    Curves are given by the index of their joint. The label of y stands at the left panels, the
+    height is that of a panel [in]; lettered panels are called (a) to (f), as in print.
     """
     panels = (
         Panel(

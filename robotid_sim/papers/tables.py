@@ -15,16 +15,7 @@ CellColumns = Mapping[str, Callable[[Any], Any]]
 def table_of(name: str, items: Iterable[Any], columns: CellColumns, text_columns: int = 1) -> Table:
     """Return a table with a row an item; its title stands in the paper's file.
 
-    Parameters
-    ----------
-    name : str
-        Stem of its file.
-    items : iterable
-        What the rows are about.
-    columns : mapping of str to callable
-        Text of a cell by the item.
-    text_columns : int
-        Leading columns that hold text.
+    Columns give the text of a cell by the item; so many leading ones hold text.
     """
     rows = tuple(tuple(str(cell(item)) for cell in columns.values()) for item in items)
     return Table(tuple(columns), rows, "", text_columns, name=name)

@@ -40,21 +40,10 @@ EVERY_SAMPLE = 1_000_000
 
 
 def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str, Any]:
-    """Return the circle and the step with all models in one scenario.
+    """Return the circle, in `lap` [s], and the step with all models in one of `SCENARIOS`.
 
     Run r draws the phases of the disturbance, which are the same for all models. Nothing is drawn
     in the nominal scenario, so that one run of it is all there is.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the reproduction.
-    run : int
-        Which run.
-    scenario : str
-        A name of `SCENARIOS`.
-    lap : float
-        Time of the circle [s].
     """
     plant = load_robot(ROBOT)
     cell = Cell(plant=plant, controller=ComputedTorque(plant))

@@ -120,12 +120,7 @@ def singularity_index(q: ArrayLike) -> float:
 def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     """Return how far the paper's kinematics are from the URDF's; the trial of sections 2.1 to 2.4.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the reproduction.
-    poses : int
-        Configurations, uniform within the URDF's joint limits.
+    The poses are uniform within the URDF's joint limits.
 
     Returns
     -------

@@ -96,16 +96,9 @@ METHODS: Mapping[str, SwarmReading] = MappingProxyType(
 class ParameterDistance:
     """Equation (20): squared distance to the reference, and a penalty outside the box.
 
-    Parameters
-    ----------
-    reference : ndarray, shape (27,)
-        The CAD parameters.
-    half_width : float
-        Half width of the box below the reference, as a share of each parameter.
-    scaling : str
-        ``relative`` searches p over its reference, ``raw`` the parameters themselves.
-    iterations : int
-        Calls after which the penalty factor has its full size.
+    The box is `half_width` below each of the 27 parameters, as a share of it; the scaling
+    ``relative`` searches p over its reference, ``raw`` the parameters themselves. After so many
+    calls as there are iterations the penalty factor has its full size.
 
     Attributes
     ----------
@@ -152,22 +145,10 @@ def search(
     seed: int,
     clamp: float | None = None,
 ) -> dict[str, Any]:
-    """Return the runs of one method on one box; the trial of Table 3 and of figures 6 to 9.
+    """Return the runs of one of `METHODS` on one box; the trial of Table 3 and of figures 6 to 9.
 
-    Parameters
-    ----------
-    method : str
-        A name of `METHODS`.
-    scaling : str
-        See `ParameterDistance`.
-    half_width : float
-        Half width of the box, as a share of each parameter.
-    runs : int
-        Independent runs.
-    seed : int
-        Seed of the reproduction.
-    clamp : float, optional
-        Another clamp than the method's, see `clamped`.
+    For scaling and half width see `ParameterDistance`, for another clamp than the method's
+    `clamped`.
 
     Returns
     -------

@@ -68,14 +68,7 @@ def experiment(
 ) -> dict[str, Any]:
     """Run the experiment of the paper in the engine once, and all estimators on it.
 
-    Parameters
-    ----------
-    excitation, verification : mapping
-        Trajectories of six joints in their JSON form.
-    seed : int
-        Seed of the reproduction.
-    run : int
-        Number of the run; noise and searches depend on it.
+    Trajectories are of six joints, in their JSON form; noise and searches depend on the run.
     """
     plant, nominal = load_robot(ROBOT), nominal_six(seed)
     logs = [

@@ -40,16 +40,9 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
     """Design the excitation of three or six joints, and draw a trajectory for the verification.
 
     The condition number of the observation matrix is minimized within position, velocity,
-    acceleration and torque limits, eq. (24), by sequential quadratic programming as in fmincon.
-
-    Parameters
-    ----------
-    joints : int
-        3, with the parameters of Table 2, or 6, with a nominal model.
-    iterations : int
-        Largest number of iterations of the solver; 0 for the best random series.
-    seed : int
-        Seed of the reproduction.
+    acceleration and torque limits, eq. (24), by sequential quadratic programming as in fmincon;
+    without iterations it is the best random series. Three joints have the parameters of Table 2,
+    six those of a nominal model.
     """
     robot = FirstThree.from_catalog().robot if joints == 3 else nominal_six(seed)
     stream = f"{joints} joints"

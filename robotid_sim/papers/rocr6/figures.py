@@ -120,17 +120,7 @@ def trajectories(results: RwpsoResults) -> Chart:
 
 
 def torques(results: RwpsoResults, what: str, place: int) -> Chart:
-    """Return Figure 6 or 8: measured and predicted torques.
-
-    Parameters
-    ----------
-    results : RwpsoResults
-        What came out.
-    what : str
-        ``excitation`` or ``verification``.
-    place : int
-        Number of the figure in the paper.
-    """
+    """Return Figure 6 (``excitation``) or 8 (``verification``): measured and predicted torques."""
     curves = results.cell[0]["figures"][what]
     t = _times(curves)
     return joint_chart(

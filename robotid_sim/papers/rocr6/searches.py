@@ -79,17 +79,9 @@ def search_run(
 ) -> dict[str, Any]:
     """Estimate once from noisy torques: least squares, weighted least squares, all searches.
 
-    Motion is exact. The fitness is the root mean square of all torque residuals, and every search
-    has 200 particles and 200 generations.
-
-    Parameters
-    ----------
-    excitation, verification : mapping
-        Trajectories of the estimation and of the check, in their JSON form.
-    seed : int
-        Seed of the reproduction.
-    run : int
-        Number of the run; noise and searches depend on it.
+    Motion is exact, along trajectories in their JSON form. The fitness is the root mean square of
+    all torque residuals, and every search has 200 particles and 200 generations; noise and searches
+    depend on the run.
     """
     arm = FirstThree.from_catalog()
     rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
@@ -144,18 +136,8 @@ def search(
 ) -> tuple[Float1D, Float1D]:
     """Return the best point of a search and the best fitness of every generation.
 
-    Parameters
-    ----------
-    method : BoxedSwarm
-        The swarm.
-    center : ndarray, shape (b,)
-        Center of the box, of which every side is 10 % of the parameter's size to both sides.
-    fitness : SquaredFitness
-        Sum of squared residuals.
-    rows : int
-        Number of residuals.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The box reaches 10 % of the parameter's size to both sides of its center, shape (b,); the
+    fitness is the sum of squared residuals, of which there are so many rows.
     """
     chosen, half = setting(method.setting), BOX * np.abs(center)
     result = minimize(

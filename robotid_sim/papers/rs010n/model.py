@@ -161,12 +161,8 @@ def combinations() -> Float2D:
 def table_5_of(inertial: Float1D, friction: Float2D | None = None) -> Float1D:
     """Return the 21 base parameters of Table 5.
 
-    Parameters
-    ----------
-    inertial : ndarray, shape (30,)
-        Inertial parameters in the URDF's frames.
-    friction : ndarray, shape (3, 2), optional
-        Coulomb and viscous coefficient of every joint; default none, as in Table 2.
+    Inertial parameters are in the URDF's frames, shape (30,); friction is the Coulomb and viscous
+    coefficient of every joint, shape (3, 2), by default none, as in Table 2.
     """
     beta = np.zeros(len(TABLE_5))
     beta[inertial_rows()] = combinations() @ np.linalg.solve(frames(), inertial)
@@ -189,18 +185,11 @@ def printed(method: str | None = None) -> Float1D:
 
 
 def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = None) -> Float:
-    r"""Return the regressor of the 21 parameters of Table 5, shape (N, 3, 21).
+    r"""Return the regressor of the 21 parameters of Table 5, shape (N, 3, 21), of motion (N, 3).
 
     With the combinations G, :math:`Y = Y_b G`, and as G has full rank,
     :math:`Y_b = Y G^T (G G^T)^{-1}`. Friction is :math:`F_c \operatorname{sign}(\dot q) + F_v \dot
-    q`, eq. (1).
-
-    Parameters
-    ----------
-    q, dq, ddq : ndarray, shape (N, 3)
-        Motion of the joints.
-    friction : ndarray, shape (N, 3), optional
-        What stands for the sign, for a plant with smooth friction.
+    q`, eq. (1); for a plant with smooth friction another shape (N, 3) stands for the sign.
     """
     G, inertial = combinations(), len(frames())
     Y = torque_regressor(arm(), q, dq, ddq)[:, :, :inertial] @ frames()

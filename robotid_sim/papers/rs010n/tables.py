@@ -63,14 +63,7 @@ def table_4(
 ) -> Table:
     """Return Table 4 in a variant: fitness, errors, time and evaluations of all searches.
 
-    Parameters
-    ----------
-    results : BeetleResults
-        What came out.
-    variant : str
-        Of `VARIANTS`.
-    exact : mapping of str to tuple of float
-        Fitness and mean error of what needs no search, by name.
+    Below them stand fitness and mean error of what needs no search, by name.
     """
     fitness = {method: results.fitness(variant, method) for method in METHODS}
 
@@ -143,15 +136,7 @@ def errors(results: BeetleResults) -> Table:
 
 
 def printed_estimates(sets: Sequence[PublishedSet], costs: Mapping[str, float]) -> Table:
-    """Return what the printed columns of Table 5 are worth.
-
-    Parameters
-    ----------
-    sets : sequence of PublishedSet
-        The columns.
-    costs : mapping of str to float
-        Fitness of each on our data [N m].
-    """
+    """Return what the printed columns of Table 5 are worth, with their fitness on our data."""
     errors = {s.name: (s.mean_error, s.largest_error) for s in sets if s.name in model.PRINTED}
     rows = {column.name: column for column in sets}
     columns: CellColumns = {

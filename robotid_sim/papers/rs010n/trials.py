@@ -77,12 +77,7 @@ VARIANTS = {
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
     """Return the best of some random motions within the limits, for both condition numbers.
 
-    Parameters
-    ----------
-    seed : int
-        Source of randomness.
-    draws : int
-        Number of motions; fewer are the first of them.
+    Of one seed, fewer motions are the first of more.
     """
     paper = excitation.problem()
     plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
@@ -99,14 +94,7 @@ def genetic_excitation(
 ) -> dict[str, Any]:
     """Return the excitation that a genetic algorithm finds.
 
-    Parameters
-    ----------
-    seed, run : int
-        Source of randomness.
-    columns : str
-        Condition number that is minimized: of ``unit`` columns, or in ``SI`` units.
-    population, generations : int
-        Budget.
+    It minimizes the condition number of ``unit`` columns, or in ``SI`` units.
     """
     problem = excitation.problem(columns)
     cost = DesignCost(problem)
@@ -133,14 +121,7 @@ def genetic_excitation(
 def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]) -> dict[str, Any]:
     """Return what a search finds from noise-free torques of the theoretical parameters.
 
-    Parameters
-    ----------
-    seed, run : int
-        Source of randomness.
-    method, variant : str
-        Of `METHODS` and `VARIANTS`.
-    x : sequence of float
-        Coordinates of the excitation.
+    The method is one of `METHODS`, the variant one of `VARIANTS`.
     """
     W = model.regressor(*excitation.motion(np.array(x))).reshape(-1, len(model.TABLE_5))
     fitness = AbsoluteFitness(W, W @ model.theoretical())
@@ -150,19 +131,10 @@ def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]
 def one_search(
     fitness: AbsoluteFitness, center: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
-    """Return what one run of a search finds.
+    """Return what one run of a search finds, with the cost of eq. (17).
 
-    The box is about a point that is drawn within half its size of `center`, the same for all
-    methods: a box about the truth would give the answer away.
-
-    Parameters
-    ----------
-    fitness : AbsoluteFitness
-        Cost, eq. (17).
-    center : ndarray, shape (21,)
-        The true parameters.
-    method, variant, seed, run
-        See `search`.
+    The box is about a point that is drawn within half its size of `center`, the true parameters
+    (21,), the same for all methods: a box about the truth would give the answer away.
     """
     chosen, how = METHODS[method], VARIANTS[variant]
     shift = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, center.size)
@@ -194,15 +166,7 @@ def one_search(
 
 
 def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
-    """Return estimates from a run of the feasible robot in the engine, with torque noise.
-
-    Parameters
-    ----------
-    seed, runs : int
-        Source of randomness; runs of every search.
-    x : sequence of float
-        Coordinates of the excitation.
-    """
+    """Return estimates from a run of the feasible robot in the engine, with torque noise."""
     arm = model.arm()
     trajectory = excitation.problem().space.trajectory(np.array(x))
     with Plant(arm, dt=ENGINE_STEP) as plant:

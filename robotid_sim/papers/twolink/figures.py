@@ -47,17 +47,7 @@ def convergence(results: ElpidsoResults) -> Chart:
 
 
 def validation(results: ElpidsoResults, rho: float, place: int) -> Chart:
-    """Return one of Figures 5 to 7: torques predicted for an unseen trajectory.
-
-    Parameters
-    ----------
-    results : ElpidsoResults
-        What came out.
-    rho : float
-        The trajectory.
-    place : int
-        Number of the figure in the paper.
-    """
+    """Return one of Figures 5 to 7: torques predicted for an unseen trajectory."""
     return drawing(
         f"figure-{place}", *_validation_panels(results, rho), columns=2, height=1.7, share_x=True
     )

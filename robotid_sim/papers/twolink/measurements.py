@@ -203,13 +203,7 @@ def _validation(results: ElpidsoResults) -> dict[str, Measured]:
 
 
 def leads(errors: Mapping[str, float]) -> dict[str, Any]:
-    """Return by how much ELPIDSO's error is below that of the best search, and of the best of all.
-
-    Parameters
-    ----------
-    errors : mapping of str to float
-        By method; ``LS`` and ``ELPIDSO`` are among them.
-    """
+    """Return by how much ELPIDSO's error is below the best search's, and below the best of all."""
     others = {method: error for method, error in errors.items() if method != "ELPIDSO"}
     searches = [error for method, error in others.items() if method != "LS"]
     return {

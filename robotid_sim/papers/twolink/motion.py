@@ -48,15 +48,10 @@ class Driven:
 
 
 def integrate(rhos: Sequence[float]) -> list[Driven]:
-    """Return the motions under the reference torques, by Runge-Kutta steps of fourth order.
+    """Return the motions under torques of frequencies [Hz], by Runge-Kutta steps of fourth order.
 
     Torques and accelerations of a sample fulfill the equation of motion to rounding, whatever the
-    step, so that the data of the identification are exact.
-
-    Parameters
-    ----------
-    rhos : sequence of float
-        Frequencies of the torques [Hz]; all are integrated at once.
+    step, so that the data of the identification are exact. All are integrated at once.
     """
     rates = np.asarray(rhos, dtype=float)
     count, h = round(DURATION / STEP) + 1, STEP
@@ -124,15 +119,10 @@ class Hanging:
 
 
 def drive_in_engine(rho: float) -> Driven:
-    """Return the run under the reference torques in the engine, a sample every `STEP`.
+    """Return the run under torques of a frequency [Hz] in the engine, a sample every `STEP`.
 
     Positions, velocities, accelerations and torques are those at which the engine's own step
     fulfills the equation of motion, without sensors.
-
-    Parameters
-    ----------
-    rho : float
-        Frequency of the torques [Hz].
     """
     robot = paper_robot()
     with Plant(robot, dt=ENGINE_STEP) as plant:

@@ -51,19 +51,7 @@ def settings(results: ElpidsoResults) -> Table:
 
 
 def estimates(results: ElpidsoResults, rho: float, place: int, study: ElpidsoStudy) -> Table:
-    """Return one of Tables 3 to 7: the estimates on one trajectory.
-
-    Parameters
-    ----------
-    results : ElpidsoResults
-        What came out.
-    rho : float
-        The trajectory.
-    place : int
-        Number of the table in the paper.
-    study : ElpidsoStudy
-        The searches on one kind of data.
-    """
+    """Return one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
     floor = study.criteria[rho].floor
     rows = [
         ("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7),
