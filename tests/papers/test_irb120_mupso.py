@@ -71,7 +71,9 @@ def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> No
         assert not motion.followed
         assert motion.scale < 0.1
         assert motion.start_speed == pytest.approx(0.92781)
-    assert sum(model.OPTIMUM_A) > 0.58  # reach of the wrist center from the shoulder [m]
+    assert (
+        sum(model.PRINTED["optimum"]["a"]) > 0.58
+    )  # reach of the wrist center from the shoulder [m]
 
 
 def test_a_search_is_repeated_bit_for_bit_and_keeps_the_limits() -> None:

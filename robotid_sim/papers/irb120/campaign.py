@@ -13,8 +13,6 @@ from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.paper import Lab
 
 TRIALS = "robotid_sim.papers.irb120.trials"
-GRADIENT_DRAWS, GRADIENT_ITERATIONS = 20, 200
-"""Random motions of which a descent starts at the best, and its largest length."""
 STARTS = 3
 """Descents that share the budget of a swarm."""
 
@@ -32,30 +30,26 @@ class SearchEffort:
     """Of every swarm size; the paper has 30."""
     study_iterations: int
     gradient_draws: int
+    """Random motions of which a descent starts at the best."""
     gradient_iterations: int
 
 
 def effort(lab: Lab) -> SearchEffort:
     """Return runs and budgets; side studies have fewer runs than the paper, for time."""
+    runs = lab.runs_of(model.RUNS, 2)
     if lab.quick:
         return SearchEffort(
-            runs=lab.runs_of(model.RUNS, 2),
-            iterations=8,
-            side_runs=1,
-            study_runs=1,
-            study_iterations=10,
-            gradient_draws=4,
+            runs, 8, side_runs=1, study_runs=1, study_iterations=10, gradient_draws=4,
             gradient_iterations=25,
-        )
-    runs = lab.runs_of(model.RUNS, 2)
+        )  # fmt: skip
     return SearchEffort(
         runs=runs,
         iterations=model.ITERATIONS,
         side_runs=min(runs, 10),
         study_runs=min(runs, 4),
         study_iterations=model.STUDY_ITERATIONS,
-        gradient_draws=GRADIENT_DRAWS,
-        gradient_iterations=GRADIENT_ITERATIONS,
+        gradient_draws=20,
+        gradient_iterations=200,
     )
 
 
@@ -82,8 +76,7 @@ class MupsoResults:
         return [
             {
                 "condition": values_of(group, "condition").min(),
-                "seconds": values_of(group, "seconds").sum(),
-                "evaluations": values_of(group, "evaluations").sum(),
+                **{name: values_of(group, name).sum() for name in ("seconds", "evaluations")},
             }
             for group in groups
         ]
@@ -109,52 +102,37 @@ def run_campaign(lab: Lab) -> MupsoResults:
 
 def _plan(seed: int, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
     """Yield study, row and trial, long trials first so that no process waits long at the end."""
+
+    def swarm(name: str, run: int, **settings: Any) -> Trial:
+        paper = {
+            "method": "mupso",
+            "population": model.POPULATION,
+            "iterations": budget.iterations,
+            "reading": model.MAIN_READING,
+            "handling": "scaling",
+        }
+        parameters = {"seed": seed, "run": run, **paper, **settings}
+        return Trial(f"{name}-{run}", f"{TRIALS}:swarm", parameters)
+
     for size in reversed(model.SWARM_SIZES):
+        settings = {"population": size, "iterations": budget.study_iterations}
         for run in range(budget.study_runs):
-            name, iterations = f"size-{size}-{run}", budget.study_iterations
-            yield "size", size, _swarm(name, seed, run, "mupso", iterations, population=size)
+            yield "size", size, swarm(f"size-{size}", run, **settings)
     for method in model.METHODS:
         for run in range(budget.runs):
-            trial = _swarm(f"{method}-{run}", seed, run, method, budget.iterations)
-            yield "table-3", method, trial
+            yield "table-3", method, swarm(method, run, method=method)
         for run in range(budget.side_runs):
-            name = f"penalty-{method}-{run}"
-            trial = _swarm(name, seed, run, method, budget.iterations, handling="penalty")
+            trial = swarm(f"penalty-{method}", run, method=method, handling="penalty")
             yield "penalty", method, trial
     for study, readings in (("reading", model.READINGS), ("unprinted", model.UNPRINTED)):
         for k, reading in enumerate(readings):
             for run in range(budget.side_runs):
-                name = f"{study}-{k + 1}-{run}"
-                trial = _swarm(name, seed, run, "mupso", budget.iterations, reading=reading)
-                yield study, reading, trial
-    shared = {"population": model.POPULATION, "iterations": budget.iterations}
+                yield study, reading, swarm(f"{study}-{k + 1}", run, reading=reading)
+    descent = {"draws": budget.gradient_draws, "iterations": budget.gradient_iterations}
+    chance = {"population": model.POPULATION, "iterations": budget.iterations}
     for run in range(budget.runs):
-        parameters = {"seed": seed, "run": run, "draws": budget.gradient_draws}
-        parameters["iterations"] = budget.gradient_iterations
+        parameters = {"seed": seed, "run": run, **descent}
         yield "table-3", "gradient", Trial(f"gradient-{run}", f"{TRIALS}:gradient", parameters)
     for run in range(budget.side_runs):
-        parameters = {"seed": seed, "run": run} | shared
+        parameters = {"seed": seed, "run": run, **chance}
         yield "table-3", "random", Trial(f"random-{run}", f"{TRIALS}:random_search", parameters)
-
-
-def _swarm(
-    name: str,
-    seed: int,
-    run: int,
-    method: str,
-    iterations: int,
-    *,
-    population: int = model.POPULATION,
-    reading: str = model.MAIN_READING,
-    handling: str = "scaling",
-) -> Trial:
-    parameters = {
-        "seed": seed,
-        "run": run,
-        "method": method,
-        "population": population,
-        "iterations": iterations,
-        "reading": reading,
-        "handling": handling,
-    }
-    return Trial(name, f"{TRIALS}:swarm", parameters)

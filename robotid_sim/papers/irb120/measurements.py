@@ -126,7 +126,7 @@ def _published_optimum(motions: Sequence[PublishedMotion]) -> Measured:
     best = min(motions, key=lambda motion: motion.condition)
     return measured(
         best.condition if evaluable else "not evaluable",
-        radii=sum(model.OPTIMUM_A),
+        radii=sum(model.PRINTED["optimum"]["a"]),
         speed=best.start_speed,
         scale=best.scale,
         condition=best.condition,
@@ -163,7 +163,7 @@ def _identifiability() -> dict[str, Measured]:
 
 def _identification(identified: lls.ExactIdentification) -> dict[str, Measured]:
     scores = np.abs(identified.scores)
-    listed = [symbol for symbol, _, _ in model.TABLE_4]
+    listed = [symbol for symbol, _, _ in model.PRINTED["table_4"]]
     alone = sum(symbol in identified.basis.identifiable_alone for symbol in listed)
     return {
         "identified-equals-ideal": measured(identified.exact_error, alone=alone),

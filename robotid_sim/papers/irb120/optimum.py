@@ -33,28 +33,27 @@ class PublishedMotion:
 
 def published_motions() -> list[PublishedMotion]:
     """Return the published motion with c read as the first coefficient, and as all three."""
-    c = model.OPTIMUM_C
+    c = model.PRINTED["optimum"]["c"]
     readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
     return [_published_motion(name, np.array(vector)) for name, vector in readings.items()]
 
 
 def _published_motion(reading: str, c: Float1D) -> PublishedMotion:
-    coefficients = np.concatenate([model.OPTIMUM_A, model.OPTIMUM_B, c])
+    a, b = (model.PRINTED["optimum"][name] for name in ("a", "b"))
+    coefficients = np.concatenate([a, b, c])
+    followed = bool(np.isfinite(_condition(coefficients)))
     low, high = 0.0, 1.0
-    followed = np.isfinite(_condition(coefficients))
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if np.isfinite(_condition(middle * coefficients)):
-            low = middle
-        else:
-            high = middle
+        reached = np.isfinite(_condition(middle * coefficients))
+        low, high = (middle, high) if reached else (low, middle)
     scale = 1.0 if followed else low
     return PublishedMotion(
-        reading=reading,
-        followed=bool(followed),
-        scale=scale,
-        condition=_condition(scale * coefficients),
-        start_speed=abs(float(np.sum(model.OPTIMUM_B))),
+        reading,
+        followed,
+        scale,
+        _condition(scale * coefficients),
+        start_speed=abs(float(np.sum(b))),
     )
 
 
