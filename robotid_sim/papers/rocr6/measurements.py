@@ -4,7 +4,7 @@ import numpy as np
 
 from robotid_sim.model import parameters
 from robotid_sim.papers.rocr6.campaign import THREE, RwpsoResults
-from robotid_sim.papers.rocr6.model import FIRST_FITNESS, GAINS, TABLE_2
+from robotid_sim.papers.rocr6.model import GAINS, TABLE_2
 from robotid_sim.papers.rocr6.searches import CLAMP
 from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import (
@@ -72,15 +72,14 @@ def _generations(results: RwpsoResults, swarm: str) -> Measured:
 
 
 def _first_fitness(results: RwpsoResults) -> Measured:
-    first = {m: results.three(f"WLS-{m}", "curve")[:, 0] for m in FIRST_FITNESS}
+    first = {m: results.three(f"WLS-{m}", "curve")[:, 0] for m in ("PSO", "RWPSO")}
     ratios = first["RWPSO"] / first["PSO"]
     value, interval = float(ratios.mean()), interval_of_mean(ratios)
     return measured(value, interval, least=-np.inf if interval is None else interval[0])
 
 
 def _training_gain(results: RwpsoResults) -> Measured:
-    ours, other = (results.three(f"WLS-{m}", "fitness") for m in ("RWPSO", "PSO"))
-    gains = 100.0 * (1.0 - ours / other)
+    gains = results.gains("WLS-PSO", "fitness", THREE)
     stable = results.above(STABLE, "WLS-RWPSO")
     return measured(float(gains.mean()), interval_of_mean(gains), stable=stable)
 
