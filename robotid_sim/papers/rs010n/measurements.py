@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -107,6 +108,15 @@ def _ratio(
     return measured(value, interval, **facts)
 
 
+def averages_of_swarms(
+    results: BeetleResults, variant: str, average: Literal["mean", "median"], digits: int
+) -> str:
+    """Return mean or median fitness of the printed searches, in words."""
+    of_runs = getattr(results.grid, average)
+    values = {m: of_runs(m, "fitness", variant) for m in model.PRINTED}
+    return ", ".join(f"{m} {value:.{digits}g}" for m, value in values.items())
+
+
 def _order_without_clamp(results: BeetleResults) -> Measured:
     means = {method: results.fitness(FREE, method).mean() for method in model.PRINTED}
     return _ratio(
@@ -115,29 +125,18 @@ def _order_without_clamp(results: BeetleResults) -> Measured:
         "SEDSABSO",
         "BSO",
         over_best=means["SEDSABSO"] / min(means.values()),
-        means=", ".join(f"{method} {mean:.3g}" for method, mean in means.items()),
+        means=averages_of_swarms(results, FREE, "mean", 3),
     )
 
 
 def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
-    fitness = {m: results.fitness(CLAMPED, m) for m in model.PRINTED}
-    mean, median = (
-        ", ".join(f"{m} {average(values):.3g}" for m, values in fitness.items())
-        for average in (np.mean, np.median)
-    )
+    averages = {name: averages_of_swarms(results, CLAMPED, name, 3) for name in ("mean", "median")}
+    swarms = {"swarm": "LDWPSO", "beetles": "SEDSABSO"}
+    budgets = {name: results.evaluations(CLAMPED, method) for name, method in swarms.items()}
     beetles = _ratio(results, CLAMPED, "SEDSABSO", "BSO")
     lower = upper_end(float(beetles.ours), beetles.interval) < 1.0
     return {
-        "order-with-clamp": _ratio(
-            results,
-            CLAMPED,
-            "LDWPSO",
-            "SEDSABSO",
-            mean=mean,
-            median=median,
-            swarm=results.evaluations(CLAMPED, "LDWPSO"),
-            beetles=results.evaluations(CLAMPED, "SEDSABSO"),
-        ),
+        "order-with-clamp": _ratio(results, CLAMPED, "LDWPSO", "SEDSABSO", **averages, **budgets),
         "beetles-with-clamp": measured(
             beetles.ours,
             beetles.interval,
@@ -149,7 +148,7 @@ def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
 
 def _fitness_of_table_5(exact: DirectSolutions) -> Measured:
     costs = exact.costs
-    printed = {method: row.fitness for method, row in model.TABLE_4.items()}
+    printed = {method: row["fitness"] for method, row in model.TABLE_4.items()}
     ratio = costs["LDWPSO"] / costs["SEDSABSO"]
     printed_ratio = round(printed["LDWPSO"] / printed["SEDSABSO"], 3)
     return measured(

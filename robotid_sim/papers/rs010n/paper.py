@@ -10,7 +10,7 @@ from robotid_sim.optim.settings import setting
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.rs010n import excitation, figures, model, tables
 from robotid_sim.papers.rs010n.campaign import BeetleResults, run_campaign
-from robotid_sim.papers.rs010n.measurements import DirectSolutions, measurements
+from robotid_sim.papers.rs010n.measurements import DirectSolutions, averages_of_swarms, measurements
 from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, PAPER
 from robotid_sim.threads import one_blas_thread
@@ -63,18 +63,13 @@ def _exact(results: BeetleResults) -> DirectSolutions:
 
 def _facts(results: BeetleResults, exact: DirectSolutions) -> dict[str, Any]:
     """Return what fills the texts of the page."""
-    clamped = {method: results.fitness(CLAMPED, method) for method in model.PRINTED}
-    means, medians = (
-        ", ".join(f"{method} {average(values):.2g}" for method, values in clamped.items())
-        for average in (np.mean, np.median)
-    )
     free = {f"free_{m.lower()}": results.fitness(FREE, m).mean() for m in model.PRINTED}
     return {
         **free,
         "runs": results.runs,
         "samples": results.engine["samples"],
-        "means": means,
-        "medians": medians,
+        "means": averages_of_swarms(results, CLAMPED, "mean", 2),
+        "medians": averages_of_swarms(results, CLAMPED, "median", 2),
         "worst": np.abs(model.theoretical() - model.printed()).max(),
         "rank": model.base().rank,
         "beetles": exact.populations["corrected"].sum(),
