@@ -81,6 +81,13 @@ def geometric_ratio(numerator: ArrayLike, denominator: ArrayLike) -> tuple[float
     return float(np.exp(logs.mean())), spread
 
 
+def above_one(interval: Ends) -> Ends:
+    """Return by how much the ends of the interval of a ratio are above one [%]."""
+    if interval is None:
+        return None
+    return 100.0 * (interval[0] - 1.0), 100.0 * (interval[1] - 1.0)
+
+
 def deviation(values: ArrayLike) -> float:
     """Return the standard deviation over the runs; zero for a single run."""
     sample = np.asarray(values, dtype=float)

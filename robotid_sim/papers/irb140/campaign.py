@@ -1,6 +1,6 @@
 """The work of this reproduction, cut into trials, and the grid of their results."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign import Trial
-from robotid_sim.papers.grid import RunGrid, RunRow
+from robotid_sim.papers.grid import RunGrid, RunRow, values_of
 from robotid_sim.papers.irb140.network import NETWORKS, SAMPLES, TASK
 from robotid_sim.papers.irb140.published import RUNS, parameter_vector
-from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
+from robotid_sim.papers.irb140.swarms import METHODS, PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.paper import Lab
 
 PACKAGE = "robotid_sim.papers.irb140"
@@ -30,24 +30,15 @@ POSES = 5000
 
 BOX, SMALL_BOX = 0.5, 0.1
 
-SEARCH_CASES: tuple[tuple[str, str, float], ...] = (
-    *(
-        (method, "relative", BOX)
-        for method in (
-            "pso", "pso-literal", "pso-decreasing", "pso-constricted", "qubit", "qubit-decreasing",
-            "qubit-bits", "qubit-single", "delta-well",
-        )
-    ),
-    *(
-        (method, "relative", SMALL_BOX)
-        for method in ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing",
-                       "delta-well")
-    ),
-    *(
-        (method, "raw", BOX) for method in ("pso", "pso-decreasing", "qubit-decreasing",
-                                            "delta-well")
-    ),
-)  # fmt: skip
+_SMALL = ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+_SWARMS_OF_CASE = {
+    ("relative", BOX): tuple(METHODS),
+    ("relative", SMALL_BOX): _SMALL,
+    ("raw", BOX): ("pso", "pso-decreasing", "qubit-decreasing", "delta-well"),
+}
+SEARCH_CASES: tuple[tuple[str, str, float], ...] = tuple(
+    (method, *case) for case, methods in _SWARMS_OF_CASE.items() for method in methods
+)
 """Method, scaling and half width of the box of every search."""
 
 COUNTED = (("pso", "relative", SMALL_BOX), ("qubit", "relative", SMALL_BOX))
@@ -73,10 +64,6 @@ CLAMPS: tuple[tuple[str, float], ...] = tuple(
 """Method and clamp of every search of the sweep."""
 
 
-STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
-"""Of the joint step, in the order of Table 4."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantumResults:
     """Everything that tables, figures and claims are made of."""
@@ -87,8 +74,6 @@ class QuantumResults:
     ``torque``: estimators on torque data."""
     curves: Mapping[str, Any]
     """Time series of the loop, by scenario and model."""
-    joints: tuple[str, ...]
-    """Joints of the torque data."""
     cad: Mapping[str, Any]
     kinematics: Mapping[str, Any]
 
@@ -113,8 +98,7 @@ class QuantumResults:
 
     def step(self, scenario: str, model: str, name: str) -> Float1D:
         """Return a metric of the joint step, one a run; NaN where it is never reached."""
-        rows = self.grid.runs(model, scenario)
-        return np.array([row["step"][name] for row in rows], dtype=float)
+        return values_of([row["step"] for row in self.grid.runs(model, scenario)], name)
 
     def torque(self, estimator: str, name: str) -> Float1D:
         """Return a value of an estimator on torque data, one a run."""
@@ -140,13 +124,10 @@ def run_campaign(lab: Lab) -> QuantumResults:
     networks = {name: _networks(lab, name) for name in NETWORKS}
     loops, torques = _loops(lab), _torques(lab)
     searches: dict[tuple[Any, str], Trial] = {
-        ((scaling, box), method): _search(
-            lab, method, scaling, box, more=(method, scaling, box) in COUNTED
-        )
-        for method, scaling, box in SEARCH_CASES
+        (case[1:], case[0]): _search(lab, *case) for case in SEARCH_CASES
     }
     searches |= {
-        (("clamp", clamp), method): _search(lab, method, "relative", BOX, clamp=clamp)
+        (("clamp", clamp), method): _search(lab, method, "relative", BOX, clamp)
         for method, clamp in CLAMPS
     }
     cad = Trial("cad", f"{PACKAGE}.torque:cad_step")
@@ -158,7 +139,7 @@ def run_campaign(lab: Lab) -> QuantumResults:
     driven = [results[trial.name] for trial in loops]
     logs = [results[trial.name] for trial in torques]
     rows: list[tuple[tuple[Any, str], RunRow]] = [
-        (key, run) for key, trial in searches.items() for run in runs_of_search(results[trial.name])
+        (key, run) for key, trial in searches.items() for run in results[trial.name]["runs"]
     ]
     rows += [((case["scenario"], case["model"]), case) for run in driven for case in run["cases"]]
     rows += [
@@ -168,17 +149,9 @@ def run_campaign(lab: Lab) -> QuantumResults:
     return QuantumResults(
         grid=RunGrid.of(rows),
         curves={name: curve for run in driven for name, curve in run["curves"].items()},
-        joints=tuple(logs[0]["joints"]),
         cad=results[cad.name],
         kinematics=results[kinematics.name],
     )
-
-
-def runs_of_search(result: RunRow) -> Iterator[RunRow]:
-    """Yield the runs of what `swarms.search` returns: lists with an entry a run."""
-    lists = {name: values for name, values in result.items() if name != "evaluations"}
-    for values in zip(*lists.values(), strict=True):
-        yield {**dict(zip(lists, values, strict=True)), "evaluations": result["evaluations"]}
 
 
 def _trial(lab: Lab, name: str, function: str, **parameters: Any) -> Trial:
@@ -217,18 +190,11 @@ def _torques(lab: Lab) -> list[Trial]:
     ]
 
 
-def _search(
-    lab: Lab,
-    method: str,
-    scaling: str,
-    box: float,
-    *,
-    more: bool = False,
-    clamp: float | None = None,
-) -> Trial:
-    runs = lab.runs_of(RUNS, 6) * (MORE if more and not lab.quick else 1)
-    settings = {"method": method, "scaling": scaling, "half_width": box, "runs": runs}
-    name = f"search-{method}-{scaling}-{box:g}"
-    if clamp is None:
-        return _trial(lab, name, "swarms:search", **settings)
-    return _trial(lab, f"{name}-clamp-{clamp:.4f}", "swarms:search", clamp=clamp, **settings)
+def _search(lab: Lab, method: str, scaling: str, box: float, clamp: float | None = None) -> Trial:
+    runs, name = lab.runs_of(RUNS, 6), f"search-{method}-{scaling}-{box:g}"
+    settings = {"method": method, "scaling": scaling, "half_width": box}
+    if clamp is not None:
+        name = f"{name}-clamp-{clamp:.4f}"
+        return _trial(lab, name, "swarms:search", runs=runs, clamp=clamp, **settings)
+    runs *= MORE if (method, scaling, box) in COUNTED and not lab.quick else 1
+    return _trial(lab, name, "swarms:search", runs=runs, **settings)

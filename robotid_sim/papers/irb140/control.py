@@ -29,6 +29,9 @@ CONDITIONS_OF = {"nominal": (Undisturbed(),), "disturbed": (SinusoidalTorque(),)
 MODELS = {"reference": TRUE, "QPSO": "QPSO", "PSO": "PSO"}
 """The paper's models, and their names in the comparison: the plant is the reference."""
 
+STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
+"""Metrics of the joint step, in the order of Table 4."""
+
 SETTLED = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
 
@@ -57,11 +60,9 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
     )
     rng = named_stream(seed, ROOT, "loop", f"run {run}")
     loop = closed_loop(cell, plant, models, rng, plan)
-    cases = [_case(loop, scenario, model) for model in MODELS]
-    curves = _curves(loop, scenario) if run == 0 else {}
     return {
-        "cases": cases,
-        "curves": curves,
+        "cases": [_case(loop, scenario, model) for model in MODELS],
+        "curves": _curves(loop, scenario) if run == 0 else {},
         "failures": [str(failure) for failure in loop.failures],
     }
 
@@ -87,12 +88,7 @@ def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
         "rms_error": run.rms_error.tolist(),
         "tip_rms": run.tip_rms_error,
         "saturated": run.saturated,
-        "step": {
-            "rise_time": step.step.rise_time,
-            "settling_time": step.step.settling_time,
-            "overshoot": step.step.overshoot,
-            "steady_state_error": step.step.steady_state_error,
-        },
+        "step": {name: getattr(step.step, name) for name in STEP_KEYS},
     }
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.papers.grid import Average
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
 from robotid_sim.papers.rs010n.excitation import SAMPLES
@@ -14,6 +14,8 @@ from robotid_sim.papers.rs010n.published_sets import PublishedSet
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
 from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import interval_of_mean, upper_end
+
+AVERAGES: tuple[Average, Average] = ("mean", "median")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +110,9 @@ def _ratio(
     return measured(value, interval, **facts)
 
 
-def averages_of_swarms(
-    results: BeetleResults, variant: str, average: Literal["mean", "median"], digits: int
-) -> str:
+def averages_of_swarms(results: BeetleResults, variant: str, how: Average, digits: int) -> str:
     """Return mean or median fitness of the printed searches, in words."""
-    of_runs = getattr(results.grid, average)
-    values = {m: of_runs(m, "fitness", variant) for m in model.PRINTED}
+    values = {m: results.grid.average(how, m, "fitness", variant) for m in model.PRINTED}
     return ", ".join(f"{m} {value:.{digits}g}" for m, value in values.items())
 
 
@@ -130,7 +129,7 @@ def _order_without_clamp(results: BeetleResults) -> Measured:
 
 
 def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
-    averages = {name: averages_of_swarms(results, CLAMPED, name, 3) for name in ("mean", "median")}
+    averages = {how: averages_of_swarms(results, CLAMPED, how, 3) for how in AVERAGES}
     swarms = {"swarm": "LDWPSO", "beetles": "SEDSABSO"}
     budgets = {name: results.evaluations(CLAMPED, method) for name, method in swarms.items()}
     beetles = _ratio(results, CLAMPED, "SEDSABSO", "BSO")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.papers.grid import Average
 from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.twolink import model
@@ -15,7 +16,6 @@ from robotid_sim.papers.twolink.campaign import (
     ROUNDING,
     SEARCHES,
     VARIANT,
-    Average,
     ElpidsoResults,
 )
 from robotid_sim.papers.twolink.tables import errors_at, exact_errors, noisy_errors
@@ -72,11 +72,8 @@ def _ratios(results: ElpidsoResults, method: str) -> Float1D:
 
 
 def _against_spso(results: ElpidsoResults) -> Measured:
-    ties = [
-        f"{rho:g}"
-        for rho, cost in zip(model.FITTED, results.exact.median_excess("SPSO"), strict=True)
-        if cost < ROUNDING
-    ]
+    costs = zip(model.FITTED, results.exact.median_excess("SPSO"), strict=True)
+    ties = [f"{rho:g}" for rho, cost in costs if cost < ROUNDING]
     late = f"With {results.exact.evaluations:,} SPSO too is at rounding at ρ = {', '.join(ties)}. "
     return measured(
         int((_ratios(results, "SPSO") <= CLEARLY).sum()),
@@ -107,9 +104,8 @@ def _gain_of_control(results: ElpidsoResults) -> Measured:
 
 
 def _below_least_squares(results: ElpidsoResults) -> Measured:
-    excess = np.concatenate(
-        [np.array(cost["searches"]) / cost["least_squares"] - 1.0 for cost in results.costs]
-    )
+    ratios = [np.array(cost["searches"]) / cost["least_squares"] for cost in results.costs]
+    excess = np.concatenate(ratios) - 1.0
     return measured(
         count_below(excess),
         ties=int((np.abs(excess) <= LEAST_GAIN).sum()),
@@ -146,13 +142,8 @@ def _eta(results: ElpidsoResults) -> Measured:
     ]
     inside = sum(results.noisy.criteria[rho].in_the_box()[3] > 0.0 for rho in model.FITTED)
     others = worst[:3].max()
-    return measured(
-        float(worst[3]),
-        others=others,
-        lead=worst[3] - others,
-        walls=100.0 * np.mean(walls),
-        inside=inside,
-    )
+    facts = {"others": others, "lead": worst[3] - others, "walls": 100.0 * np.mean(walls)}
+    return measured(float(worst[3]), **facts, inside=inside)
 
 
 def _ranking(results: ElpidsoResults, average: Average) -> Measured:
@@ -164,7 +155,9 @@ def _ranking(results: ElpidsoResults, average: Average) -> Measured:
     swarms = [method for method in order if method != "LS"]
     in_order = swarms == RANKING.split(", ")[:-1]
     stuck = {
-        m: sum(int((results.exact.errors(rho, m) > STUCK).sum()) for rho in model.FITTED)
+        f"stuck_{m.lower()}": sum(
+            (results.exact.errors(rho, m) > STUCK).sum() for rho in model.FITTED
+        )
         for m in ("SPSO", "ELPIDSO")
     }
     return measured(
@@ -175,8 +168,7 @@ def _ranking(results: ElpidsoResults, average: Average) -> Measured:
         tie=TIE,
         order="holds" if in_order else "does not hold",
         searches=results.runs * len(model.FITTED),
-        stuck_elpidso=stuck["ELPIDSO"],
-        stuck_spso=stuck["SPSO"],
+        **stuck,
         stuck=STUCK,
     )
 
