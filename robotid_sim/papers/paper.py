@@ -44,12 +44,7 @@ class Lab:
     def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         """Return the results of trials in order; finished ones are read, not run.
 
-        Parameters
-        ----------
-        stage : str
-            What is shown beside the progress bar.
-        trials : sequence of Trial
-            The work.
+        The stage is what is shown beside the progress bar.
         """
         done = partial(self.progress, stage)
         return run_trials(trials, self.folder, workers=self.workers, progress=done)
@@ -128,18 +123,10 @@ class Paper(ABC):
         charts: Sequence[Chart],
         tables: Sequence[Table],
     ) -> Reproduction:
-        """Return what came out, with the claims judged.
+        """Return what came out, with the claims judged as far as the lab's effort allows.
 
-        Parameters
-        ----------
-        lab : Lab
-            Whose effort decides which claims are judged.
-        measurements : mapping of str to Measured
-            By claim.
-        facts : mapping of str to Any
-            What fills the texts of the page.
-        charts, tables : sequence
-            By their names they find their places; other tables are written only.
+        Measurements are by claim, and facts fill the texts of the page. Charts and tables find
+        their places by their names; tables without one are written only.
         """
         satisfied: dict[RunsNeeded, bool] = {
             "any": True,

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.papers.claims import OURS, Claim, ClaimRange, rule_of
+from robotid_sim.papers.statistics import interval_of_mean, interval_of_median
 from robotid_sim.section import Section, Table
 
 RunsNeeded = Literal["any", "full", "runs"]
@@ -147,16 +150,7 @@ class ClaimSheet(BaseModel):
     def sections(
         self, facts: Mapping[str, Any], charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
-        """Return the sections of the page, the notes last.
-
-        Parameters
-        ----------
-        facts : mapping
-            What fills the names in braces.
-        charts : sequence of Chart
-            Those of the page.
-        tables : mapping of str to Table
-            Complete, by name.
+        """Return the sections of the page, the notes last; facts fill the names in braces.
 
         Raises
         ------
@@ -240,21 +234,25 @@ def measured(
     return Measured(ours, interval, facts)
 
 
+def measured_mean(values: Float1D, **facts: Any) -> Measured:
+    """Return the mean of independent runs with its interval, as what is measured."""
+    return measured(float(values.mean()), interval_of_mean(values), **facts)
+
+
+def measured_median(values: Float1D, **facts: Any) -> Measured:
+    """Return the median of independent runs with its interval, as what is measured."""
+    return measured(float(np.median(values)), interval_of_median(values), **facts)
+
+
 def judge(
     printed: Sequence[PrintedClaim],
     measurements: Mapping[str, Measured],
     satisfied: Mapping[RunsNeeded, bool],
 ) -> tuple[Claim, ...]:
-    """Return the claims of a paper with their verdicts.
+    """Return the claims of a paper with their verdicts, in the order of the paper.
 
-    Parameters
-    ----------
-    printed : sequence of PrintedClaim
-        In the order of the paper.
-    measurements : mapping of str to Measured
-        By the name of the claim.
-    satisfied : mapping of RunsNeeded to bool
-        Whether the runs are what a verdict needs.
+    Measurements are by the name of their claim; satisfied says whether the runs are what a verdict
+    needs.
 
     Raises
     ------
@@ -262,12 +260,11 @@ def judge(
         If a claim is printed and not measured, measured and not printed, or printed twice.
     """
     names = [claim.name for claim in printed]
-    for name in names:
+    for name in (*names, *measurements):
         if names.count(name) > 1:
             raise OptionError(f"claim '{name}' stands twice in the file")
         if name not in measurements:
             raise OptionError(f"claim '{name}' is in the file but not measured")
-    for name in measurements:
         if name not in names:
             raise OptionError(f"claim '{name}' is measured but not in the file")
     return tuple(c.judge(measurements[c.name], judged=satisfied[c.judged]) for c in printed)

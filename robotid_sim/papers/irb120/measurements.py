@@ -11,8 +11,8 @@ from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.optimum import PublishedMotion
-from robotid_sim.papers.sheet import Measured, measured
-from robotid_sim.papers.statistics import deviation, interval_of_mean, interval_of_ratio
+from robotid_sim.papers.sheet import Measured, measured, measured_mean
+from robotid_sim.papers.statistics import deviation, interval_of_ratio
 
 SIGNIFICANCE = 0.05
 AT_REST = 1e-9
@@ -40,9 +40,7 @@ def _condition_number(results: MupsoResults) -> dict[str, Measured]:
     si = results.grid.mean("Cartesian path, SI columns", "condition_si", "reading")
     return {
         "condition-number-minimum": measured(float(runs.min()), si=si),
-        "condition-number-mean": measured(
-            float(runs.mean()), interval_of_mean(runs), si=si, choices=_range(results, np.mean)
-        ),
+        "condition-number-mean": measured_mean(runs, si=si, choices=_range(results, np.mean)),
         "condition-number-spread": measured(deviation(runs), choices=_range(results, deviation)),
     }
 

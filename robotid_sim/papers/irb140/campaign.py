@@ -18,16 +18,12 @@ PACKAGE = "robotid_sim.papers.irb140"
 
 LOGS = 12
 """Logs that the swarms on torque data are tried on."""
-
 TRAININGS = 6
 """Trainings of the network that is held against the printed error."""
-
 MORE = 20
 """Runs of the cases that iterations are counted on, over those of the others."""
-
 POSES = 5000
 """Poses that the kinematics are compared in."""
-
 BOX, SMALL_BOX = 0.5, 0.1
 
 _SMALL = ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
@@ -40,20 +36,15 @@ SEARCH_CASES: tuple[tuple[str, str, float], ...] = tuple(
     (method, *case) for case, methods in _SWARMS_OF_CASE.items() for method in methods
 )
 """Method, scaling and half width of the box of every search."""
-
 COUNTED = (("pso", "relative", SMALL_BOX), ("qubit", "relative", SMALL_BOX))
 """The cases that iterations are counted on: their median needs more runs than the paper's 30."""
-
 EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
 """Clamps of PSO and of the qubits that are the same share of their ranges."""
-
 EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
 """Clamps with the same largest step in the middle of the box: x = cos(angle)^2 has slope 1 there,
 and the angle's range is pi / 2."""
-
 AS_SET = (PSO_CLAMP, QUBIT_CLAMP)
 """The clamps of all other searches, PSO's and the qubits': neither shares nor steps are equal."""
-
 CLAMPS: tuple[tuple[str, float], ...] = tuple(
     dict.fromkeys(
         (method, pair[k])

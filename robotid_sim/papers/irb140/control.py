@@ -28,16 +28,12 @@ SCENARIOS = {"nominal": UNDISTURBED, "disturbed": "sinusoidal"}
 CONDITIONS_OF = {"nominal": (Undisturbed(),), "disturbed": (SinusoidalTorque(),)}
 MODELS = {"reference": TRUE, "QPSO": "QPSO", "PSO": "PSO"}
 """The paper's models, and their names in the comparison: the plant is the reference."""
-
 STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 """Metrics of the joint step, in the order of Table 4."""
-
 SETTLED = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
-
 DRAWN = 250
 """Samples of a curve that is kept."""
-
 EVERY_SAMPLE = 1_000_000
 """More samples than a lap has: torques that settle within milliseconds cannot be thinned."""
 
@@ -63,7 +59,6 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
     return {
         "cases": [_case(loop, scenario, model) for model in MODELS],
         "curves": _curves(loop, scenario) if run == 0 else {},
-        "failures": [str(failure) for failure in loop.failures],
     }
 
 
@@ -86,8 +81,6 @@ def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
         "torque_rate": run.torque_variation.tolist(),
         "torque_rate_settled": _rate(run.trace).tolist(),
         "rms_error": run.rms_error.tolist(),
-        "tip_rms": run.tip_rms_error,
-        "saturated": run.saturated,
         "step": {name: getattr(step.step, name) for name in STEP_KEYS},
     }
 

@@ -17,7 +17,6 @@ from robotid_sim.papers.irb140.swarms import METHODS
 
 ROLES = {"reference": "true", "QPSO": "identified", "PSO": "nominal"}
 """Color of every model."""
-
 SHOWN = (
     "pso", "pso-literal", "pso-decreasing", "pso-constricted", "qubit", "qubit-decreasing",
     "qubit-bits", "delta-well",

@@ -8,19 +8,14 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.papers.irb140.campaign import (
-    BOX,
-    EQUAL_SHARES,
-    EQUAL_STEPS,
-    SMALL_BOX,
-    QuantumResults,
-)
+from robotid_sim.papers.irb140 import campaign
+from robotid_sim.papers.irb140.campaign import BOX, SMALL_BOX, QuantumResults
 from robotid_sim.papers.irb140.control import SCENARIOS, SETTLED, STEP_KEYS
 from robotid_sim.papers.irb140.network import NETWORKS, TASK, WIDE_SHARE, region_of
 from robotid_sim.papers.irb140.published import ITERATIONS, MAPE, ROBOT, mape, parameter_vector
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.irb140.torque import SEARCHES, visible_directions
-from robotid_sim.papers.sheet import Measured, measured
+from robotid_sim.papers.sheet import Measured, measured, measured_mean, measured_median
 from robotid_sim.papers.statistics import (
     Ends,
     above_one,
@@ -83,7 +78,11 @@ def _clamp_facts(results: QuantumResults, name: str, *, inverse: bool = False) -
         return f"{min(values):.2f} to {max(values):.2f}"
 
     clamps = {"pso_clamp": PSO_CLAMP, "qubit_clamp": QUBIT_CLAMP}
-    return {**clamps, "equal_shares": span(EQUAL_SHARES), "equal_steps": span(EQUAL_STEPS)}
+    return {
+        **clamps,
+        "equal_shares": span(campaign.EQUAL_SHARES),
+        "equal_steps": span(campaign.EQUAL_STEPS),
+    }
 
 
 def _accuracy(results: QuantumResults) -> dict[str, Measured]:
@@ -136,13 +135,10 @@ def _fitness(results: QuantumResults) -> dict[str, Measured]:
 
 def _iterations(results: QuantumResults) -> dict[str, Measured]:
     counts = {m: results.search(m, "converged", box=SMALL_BOX) for m in ("qubit", "pso")}
+    at_equal_clamps = np.median(results.clamped("pso", QUBIT_CLAMP, "converged"))
     values = {
-        f"iterations-{label}": measured(
-            float(np.median(counts[m])),
-            interval_of_median(counts[m]),
-            runs=len(counts[m]),
-            clamp=QUBIT_CLAMP,
-            equal=np.median(results.clamped("pso", QUBIT_CLAMP, "converged")),
+        f"iterations-{label}": measured_median(
+            counts[m], runs=len(counts[m]), clamp=QUBIT_CLAMP, equal=at_equal_clamps
         )
         for m, label in (("qubit", "qpso"), ("pso", "pso"))
     }
@@ -158,10 +154,8 @@ def _iterations(results: QuantumResults) -> dict[str, Measured]:
 def _stagnation(results: QuantumResults) -> dict[str, Measured]:
     last, reach = (results.search("pso-literal", name) for name in ("last_gain", "reach"))
     return {
-        "pso-stagnates-early": measured(
-            float(np.median(last)), interval_of_median(last), nearest=reach.min()
-        ),
-        "pso-flies-away": measured(float(np.median(reach)), interval_of_median(reach)),
+        "pso-stagnates-early": measured_median(last, nearest=reach.min()),
+        "pso-flies-away": measured_median(reach),
     }
 
 
@@ -203,9 +197,7 @@ def _network(results: QuantumResults) -> dict[str, Measured]:
     for what, key in (("validation", "validation"), ("training", "train")):
         errors = results.network(key)
         facts = {"region": NETWORKS[TASK].region, "trainings": errors.size, "widths": widths}
-        values[f"network-{what}"] = measured(
-            float(errors.mean()), interval_of_mean(errors), **facts
-        )
+        values[f"network-{what}"] = measured_mean(errors, **facts)
     lower, upper = region_of(None, load_robot(ROBOT))
     ranges = ", ".join(f"{width:g}" for width in np.degrees(0.5 * (upper - lower)).round(1))
     values["network-whole-workspace"] = measured(
@@ -284,10 +276,8 @@ def _table_4(results: QuantumResults, scenario: str, k: int) -> Measured:
     if not all(np.isfinite(value).all() for value in values.values()):
         means = "the disturbance does not end"
         return measured("some runs never do", worst_step=np.nan, means=means)
-    apart = values["PSO"] - values["reference"]
-    return measured(
-        float(apart.mean()),
-        interval_of_mean(apart),
+    return measured_mean(
+        values["PSO"] - values["reference"],
         worst_step=max(upper_end(*step) for step in _steps(values)),
         means=", ".join(f"{m} {value.mean():.4g} {unit}" for m, value in values.items()),
     )
@@ -296,11 +286,10 @@ def _table_4(results: QuantumResults, scenario: str, k: int) -> Measured:
 def _tracking(results: QuantumResults, scenario: str) -> Measured:
     errors = {m: results.loop(scenario, m, "rms_error") for m in SHOWN}
     values = {m: 1e3 * np.linalg.norm(error, axis=1) for m, error in errors.items()}
-    apart, steps = values["PSO"] - values["reference"], _steps(values)
+    steps = _steps(values)
     turned = all(lower_end(*step) > 0.0 for step in steps)
-    return measured(
-        float(apart.mean()),
-        interval_of_mean(apart),
+    return measured_mean(
+        values["PSO"] - values["reference"],
         worst_step=max(upper_end(*step) for step in steps),
         means=", ".join(f"{name} {value.mean():.4g} mrad" for name, value in values.items()),
         order="The order is the opposite one: a better model tracks better."

@@ -24,17 +24,13 @@ from robotid_sim.streams import named_stream
 SAMPLES = 40_000
 VALIDATION = 0.2
 """Share of the samples that the network does not learn from."""
-
 CENTER = (0.0, 0.3, -0.2, 0.0, 0.8, 0.0)
 """Middle of the task region, in the URDF's joint angles [rad]: the tool ahead, the wrist bent."""
-
 WIDE_SHARE = 0.5
 """The widest region is this share of every joint's range, about its middle."""
-
 OUTPUTS = 30.0
 """Positions are scaled to +- this. scipy's L-BFGS stops when the loss falls by less than 2e-9, an
 absolute amount for losses below one: with outputs in [-1, 1] that is at 1.5 mm."""
-
 CHUNK = 500
 """Iterations between two looks at the validation error."""
 PATIENCE = 2
@@ -77,7 +73,6 @@ NETWORKS: Mapping[str, Network] = {
     "deep-wide": Network(_DEEP, (122,) * 4, "adam", None, 60, 5),
 }
 """Both architectures that the paper states, logistic units, with solvers and regions."""
-
 TASK = "single-15"
 """The network that is held against the printed error."""
 

@@ -8,11 +8,9 @@ from robotid_sim.papers.printed import read_printed
 
 ROOT = "irb140-qpso"
 """Name of the paper and of its random streams."""
-
 ROBOT = "irb140"
 SETS = {"reference": "table-2", "QPSO": "table-3-qpso", "PSO": "table-3-pso"}
 """The columns of Table 3 and the published sets that hold them."""
-
 COM = ("Xc", "Yc", "Zc")
 INERTIA = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 LINKS = ("link_1", "link_2", "link_3")

@@ -24,19 +24,14 @@ Scaling = Literal["relative", "raw"]
 
 ASYMMETRY = 1.2
 """The box reaches this much farther up than down, so that the answer is not its center."""
-
 LAMBDA = 10.0
 """Penalty factor at the end of a run; it grows linearly from zero. The paper gives no law."""
-
 CLOSE = 0.01
 """A search has converged when this share of its whole gain is left. The paper has no definition."""
-
 PSO_CLAMP = 0.2
 """Largest step of a particle, as a share of its box. The paper has no clamp."""
-
 QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER
 """Largest step of a qubit, 0.1 rad, as a share of its angle's range. The paper has none."""
-
 _CLAMPED = {"velocity_limit": PSO_CLAMP, "bounds": "clip"}
 _QUBIT = setting("fazilat-2025-qpso")
 _PSO = setting("fazilat-2025-pso")

@@ -21,8 +21,6 @@ CELL_RUNS, QUICK_CELL_RUNS = 10, 2
 """Runs of the experiment on six joints."""
 ITERATIONS, QUICK_ITERATIONS = 200, 30
 """Of the design for six joints."""
-
-
 THREE, SIX = "joints 1-3", "six joints"
 """Cases of the grid: the searches with the truth of Table 2, and the experiment in the engine."""
 
@@ -74,12 +72,11 @@ class RwpsoResults:
 
 def base_ranks() -> dict[str, int]:
     """Return the numbers of base parameters that the paper states or needs."""
-    three, six = FirstThree.from_catalog().robot, load_robot(ROBOT)
+    arms = {"joints 1-3": FirstThree.from_catalog().robot, "joints 1-6": load_robot(ROBOT)}
     return {
-        "joints 1-3": base_parameters(three, ()).rank,
-        "joints 1-3 with friction": base_parameters(three, FRICTION).rank,
-        "joints 1-6": base_parameters(six, ()).rank,
-        "joints 1-6 with friction": base_parameters(six, FRICTION).rank,
+        f"{name}{label}": base_parameters(arm, friction).rank
+        for name, arm in arms.items()
+        for label, friction in (("", ()), (" with friction", FRICTION))
     }
 
 
@@ -106,14 +103,10 @@ def run_campaign(lab: Lab) -> RwpsoResults:
 def _designs(lab: Lab) -> dict[int, dict[str, Any]]:
     # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
     iterations = {3: 0, 6: QUICK_ITERATIONS if lab.quick else ITERATIONS}
-    trials = [
-        Trial(
-            f"design-{joints}-joints",
-            f"{FUNCTIONS}.excitation:design",
-            {"joints": joints, "iterations": most, "seed": lab.seed},
-        )
-        for joints, most in iterations.items()
-    ]
+    trials = []
+    for joints, most in iterations.items():
+        settings = {"joints": joints, "iterations": most, "seed": lab.seed}
+        trials.append(Trial(f"design-{joints}-joints", f"{FUNCTIONS}.excitation:design", settings))
     return dict(zip(iterations, lab.run("design", trials), strict=True))
 
 

@@ -6,13 +6,8 @@ from robotid_sim.model import parameters
 from robotid_sim.papers.rocr6.campaign import THREE, RwpsoResults
 from robotid_sim.papers.rocr6.model import GAINS, TABLE_2
 from robotid_sim.papers.rocr6.searches import CLAMP
-from robotid_sim.papers.sheet import Measured, measured
-from robotid_sim.papers.statistics import (
-    interval_of_mean,
-    interval_of_median,
-    interval_of_ratio,
-    lower_end,
-)
+from robotid_sim.papers.sheet import Measured, measured, measured_mean, measured_median
+from robotid_sim.papers.statistics import interval_of_mean, interval_of_ratio, lower_end
 
 DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""
@@ -62,9 +57,8 @@ def second_moment_determinant() -> float:
 
 def _generations(results: RwpsoResults, swarm: str) -> Measured:
     counts = results.three(f"WLS-{swarm}", "generations")
-    return measured(
-        float(np.median(counts)),
-        interval_of_median(counts),
+    return measured_median(
+        counts,
         limit=CLAMP["velocity_limit"],
         wider=results.grid.median(f"WLS-{swarm}, limit 0.2", "generations", THREE),
         above=results.above("WLS-PSO", "WLS"),
@@ -80,21 +74,18 @@ def _first_fitness(results: RwpsoResults) -> Measured:
 
 def _training_gain(results: RwpsoResults) -> Measured:
     gains = results.gains("WLS-PSO", "fitness", THREE)
-    stable = results.above(STABLE, "WLS-RWPSO")
-    return measured(float(gains.mean()), interval_of_mean(gains), stable=stable)
+    return measured_mean(gains, stable=results.above(STABLE, "WLS-RWPSO"))
 
 
 def _unseen_gain(results: RwpsoResults) -> Measured:
     gains = results.gains("WLS-PSO", "unseen_rms", THREE)
-    by_run = gains.mean(axis=1)
     joints = ", ".join(f"{value:.0f}" for value in gains.mean(axis=0))
-    return measured(float(by_run.mean()), interval_of_mean(by_run), joints=joints)
+    return measured_mean(gains.mean(axis=1), joints=joints)
 
 
 def _against_wls(results: RwpsoResults) -> Measured:
     gains = results.gains("WLS", "unseen_rms", THREE).mean(axis=1)
-    training = results.above("WLS-RWPSO", "WLS")
-    return measured(float(gains.mean()), interval_of_mean(gains), training=training)
+    return measured_mean(gains, training=results.above("WLS-RWPSO", "WLS"))
 
 
 def _incumbent(results: RwpsoResults, criterion: str) -> Measured:
@@ -132,16 +123,13 @@ def _gain(results: RwpsoResults, joint: int, method: str) -> Measured:
 def _level(results: RwpsoResults) -> Measured:
     ours = results.six("WLS-RWPSO", "measured_rms").mean(axis=1)
     model_error = float(results.six("WLS-RWPSO", "true_rms").mean())
-    value = float(ours.mean())
-    share = model_error / value
-    return measured(value, interval_of_mean(ours), model_error=model_error, share=share)
+    return measured_mean(ours, model_error=model_error, share=model_error / float(ours.mean()))
 
 
 def _kalman(results: RwpsoResults) -> Measured:
     kalman, cubic = (results.filter_errors(f, "smooth") for f in ("Kalman", "five-point"))
-    ratios = (kalman / cubic).mean(axis=1)
     lag = results.filter_errors("Kalman", "reversals").mean(axis=0) / kalman.mean(axis=0)
-    return measured(float(ratios.mean()), interval_of_mean(ratios), lag=lag.max())
+    return measured_mean((kalman / cubic).mean(axis=1), lag=lag.max())
 
 
 def _printed_weights(results: RwpsoResults) -> Measured:

@@ -22,7 +22,6 @@ from robotid_sim.papers.printed import read_printed
 ROBOT = "rocr6"
 FRICTION = ("Fv", "Fc")
 """Friction of the paper; no rotors and offsets."""
-
 PRINTED = read_printed(__file__)
 TABLE_2: dict[str, float] = PRINTED["table_2"]
 """Base parameters of joints 1 to 3 by WLS-RWPSO [kg m^2, kg m, N m, N m s/rad]."""

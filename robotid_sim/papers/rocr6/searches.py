@@ -49,27 +49,24 @@ class BoxedSwarm:
     """Whether residuals count by the inverse of their joint's noise, as in WLS."""
 
 
+_PSO, _RWPSO = "tang-2023-pso", "tang-2023-rwpso"
 METHODS = {
-    "LS-PSO": BoxedSwarm("tang-2023-pso", CLAMP, start="LS"),
-    "WLS-PSO": BoxedSwarm("tang-2023-pso", CLAMP),
-    "WLS-RWPSO": BoxedSwarm("tang-2023-rwpso", CLAMP),
-    "WLS-RWPSO, eq. (15) as printed": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "form": "literal"}),
-    "WLS-PSO without clamp and walls": BoxedSwarm("tang-2023-pso", FREE),
-    "WLS-PSO, w = 0.7, c = 1.5": BoxedSwarm(
-        "tang-2023-pso", {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}
-    ),
-    "WLS-PSO that knows WLS": BoxedSwarm("tang-2023-pso", CLAMP, knows_start=True),
-    "WLS-RWPSO that knows WLS": BoxedSwarm("tang-2023-rwpso", CLAMP, knows_start=True),
-    "WLS-PSO that knows WLS, weighted": BoxedSwarm(
-        "tang-2023-pso", CLAMP, knows_start=True, weighted=True
-    ),
+    "LS-PSO": BoxedSwarm(_PSO, CLAMP, start="LS"),
+    "WLS-PSO": BoxedSwarm(_PSO, CLAMP),
+    "WLS-RWPSO": BoxedSwarm(_RWPSO, CLAMP),
+    "WLS-RWPSO, eq. (15) as printed": BoxedSwarm(_RWPSO, {**CLAMP, "form": "literal"}),
+    "WLS-PSO without clamp and walls": BoxedSwarm(_PSO, FREE),
+    "WLS-PSO, w = 0.7, c = 1.5": BoxedSwarm(_PSO, {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}),
+    "WLS-PSO that knows WLS": BoxedSwarm(_PSO, CLAMP, knows_start=True),
+    "WLS-RWPSO that knows WLS": BoxedSwarm(_RWPSO, CLAMP, knows_start=True),
+    "WLS-PSO that knows WLS, weighted": BoxedSwarm(_PSO, CLAMP, knows_start=True, weighted=True),
     "WLS-RWPSO that knows WLS, weighted": BoxedSwarm(
-        "tang-2023-rwpso", CLAMP, knows_start=True, weighted=True
+        _RWPSO, CLAMP, knows_start=True, weighted=True
     ),
-    "WLS-PSO, limit 0.05": BoxedSwarm("tang-2023-pso", {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-PSO, limit 0.2": BoxedSwarm("tang-2023-pso", {**CLAMP, "velocity_limit": 0.2}),
-    "WLS-RWPSO, limit 0.05": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-RWPSO, limit 0.2": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.2}),
+    "WLS-PSO, limit 0.05": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.05}),
+    "WLS-PSO, limit 0.2": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.2}),
+    "WLS-RWPSO, limit 0.05": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.05}),
+    "WLS-RWPSO, limit 0.2": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.2}),
 }
 """The searches, those of the paper first."""
 

@@ -1,38 +1,17 @@
 """What is measured for every claim of the paper."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from robotid_sim.arrays import Float1D
 from robotid_sim.papers.grid import Average
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n.direct import DirectSolutions
 from robotid_sim.papers.rs010n.excitation import SAMPLES
-from robotid_sim.papers.rs010n.published_sets import PublishedSet
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
-from robotid_sim.papers.sheet import Measured, measured
-from robotid_sim.papers.statistics import interval_of_mean, upper_end
+from robotid_sim.papers.sheet import Measured, measured, measured_mean
+from robotid_sim.papers.statistics import upper_end
 
 AVERAGES: tuple[Average, Average] = ("mean", "median")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DirectSolutions:
-    """What needs no search."""
-
-    least_squares: Float1D
-    """Parameters by least squares on the data of the searches, shape (21,)."""
-    direct: Mapping[str, tuple[float, float]]
-    """Fitness and mean error of the linear program and of least squares there."""
-    populations: Mapping[str, Float1D]
-    """Beetles in every iteration, by the form of eq. (16)."""
-    sets: Sequence[PublishedSet]
-    costs: Mapping[str, float]
-    """Fitness of the printed columns on the data of the searches [N m]."""
-    impossible: Sequence[str]
-    """Links of Table 2 that cannot exist, with reasons."""
 
 
 def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
@@ -166,20 +145,16 @@ def _time(results: BeetleResults) -> Measured:
 
 def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
     free, clamped = (results.errors(variant, "SEDSABSO") for variant in (FREE, CLAMPED))
-    mean, largest = free.mean(axis=1), free.max(axis=1)
     printed = {column.name: column for column in exact.sets}
     means = (f"{name} {column.mean_error:.3g}" for name, column in printed.items())
     exactly = float(np.abs(exact.least_squares - model.theoretical()).max())
     return {
-        "mean-error": measured(
-            float(mean.mean()),
-            interval_of_mean(mean),
+        "mean-error": measured_mean(
+            free.mean(axis=1),
             width=VARIANTS[FREE].half_width,
             clamped=clamped.mean(axis=1).mean(),
         ),
-        "largest-error": measured(
-            float(largest.mean()), interval_of_mean(largest), clamped=clamped.max(axis=1).mean()
-        ),
+        "largest-error": measured_mean(free.max(axis=1), clamped=clamped.max(axis=1).mean()),
         "smallest-errors": measured(
             float(printed["SEDSABSO"].best_rows), means=", ".join(list(means)[1:])
         ),

@@ -57,7 +57,6 @@ PRINTED = {"SEDSABSO": "sedsabso", "BSO": "bso", "LDWPSO": "ldwpso"}
 """Methods of the paper, and their columns of Table 5."""
 Q2_OFFSET = np.pi / 2.0
 """The paper's q2 less that of the catalog's URDF [rad]."""
-
 ITERATIONS, RUNS = 600, 30
 """Iterations as published; runs of ours, where the paper has 10: they are cheap."""
 N_FIXED = 50

@@ -9,8 +9,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
-from robotid_sim.papers.rs010n.measurements import DirectSolutions
-from robotid_sim.papers.rs010n.published_sets import PublishedSet
+from robotid_sim.papers.rs010n.direct import DirectSolutions, PublishedSet
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
 from robotid_sim.papers.statistics import interval_text
 from robotid_sim.papers.tables import CellColumns, printed_columns, table_of

@@ -10,14 +10,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.papers.grid import Average
 from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import interval_of_mean
-from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.campaign import (
-    AVERAGES,
-    ROUNDING,
-    SEARCHES,
-    VARIANT,
-    ElpidsoResults,
-)
+from robotid_sim.papers.twolink import campaign, model
+from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResults
 from robotid_sim.papers.twolink.tables import errors_at, exact_errors, noisy_errors
 
 RANKING = "ELPIDSO, SPSO, GA, LS"
@@ -49,7 +43,7 @@ def measurements(results: ElpidsoResults) -> dict[str, Measured]:
         "ls-worst-1e-6-rad": _least_squares_worst(results, 1e-6),
         "ls-worst-1e-5-rad": _least_squares_worst(results, 1e-5),
         "ls-bad-on-eta": _eta(results),
-        **{f"ranking-by-{average}s": _ranking(results, average) for average in AVERAGES},
+        **{f"ranking-by-{average}s": _ranking(results, average) for average in campaign.AVERAGES},
         **_validation(results),
     }
 
@@ -97,7 +91,7 @@ def _significance(results: ElpidsoResults) -> Measured:
 
 
 def _gain_of_control(results: ElpidsoResults) -> Measured:
-    ratios = _ratios(results, VARIANT)
+    ratios = _ratios(results, campaign.VARIANT)
     return measured(
         int((ratios <= CLEARLY).sum()), evaluations=results.short.evaluations, ratios=_range(ratios)
     )

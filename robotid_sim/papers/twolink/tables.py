@@ -11,15 +11,8 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.grid import Average
 from robotid_sim.papers.tables import CellColumns, table_of
-from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.campaign import (
-    AVERAGES,
-    POPULATION,
-    ROUNDING,
-    SEARCHES,
-    ElpidsoResults,
-    ElpidsoStudy,
-)
+from robotid_sim.papers.twolink import campaign, model
+from robotid_sim.papers.twolink.campaign import SEARCHES, ElpidsoResults, ElpidsoStudy
 from robotid_sim.papers.twolink.criterion import LS_IN_BOX, relative_error
 from robotid_sim.papers.twolink.trials import SETTINGS
 from robotid_sim.section import Table, number
@@ -47,7 +40,7 @@ def settings(results: ElpidsoResults) -> Table:
         options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
         text = ", ".join(f"{name} {value}" for name, value in options.items())
         evaluations = results.exact.evaluations
-        rows.append((method, text, chosen.missing, str(POPULATION), str(evaluations)))
+        rows.append((method, text, chosen.missing, str(campaign.POPULATION), str(evaluations)))
     return Table((), tuple(rows), name="table-2")
 
 
@@ -99,7 +92,7 @@ def _with_spread(estimates: Float2D) -> list[str]:
 
 
 def _cost(value: float) -> str:
-    return f"{value:.3g}" if value >= ROUNDING else "rounding"
+    return f"{value:.3g}" if value >= campaign.ROUNDING else "rounding"
 
 
 def final_means(name: str, data: str, study: ElpidsoStudy, methods: Sequence[str]) -> Table:
@@ -131,7 +124,7 @@ def validation(results: ElpidsoResults) -> Table:
     kinds = (("exact", exact_errors, ("LS",)), ("0.5 % noise", noisy_errors, ("LS", LS_IN_BOX)))
     for torques, errors_of, direct in kinds:
         errors = {method: errors_of(results, method) for method in direct}
-        for average, m in product(AVERAGES, SEARCHES):
+        for average, m in product(campaign.AVERAGES, SEARCHES):
             errors[f"{m}, {average}s of the runs"] = errors_of(results, m, average)
         rows += [(label, torques, *(f"{v:.2e}" for v in e)) for label, e in errors.items()]
     return Table((), tuple(rows), name="table-9")
