@@ -41,6 +41,10 @@ class Lab:
         """Return whether statistics are judged: not in a quick run, and not with fewer runs."""
         return not self.quick and (self.runs is None or self.runs >= least)
 
+    def trial(self, name: str, function: str, **parameters: Any) -> Trial:
+        """Return a trial of a function by its dotted name, with the seed of the lab."""
+        return Trial(name, function, {"seed": self.seed, **parameters})
+
     def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         """Return the results of trials in order; finished ones are read, not run.
 

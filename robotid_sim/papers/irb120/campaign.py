@@ -94,13 +94,13 @@ class MupsoResults:
 def run_campaign(lab: Lab) -> MupsoResults:
     """Run what is not finished, and return all results."""
     budget = effort(lab)
-    plan = list(_plan(lab.seed, budget))
+    plan = list(_plan(lab, budget))
     results = lab.run("search", [trial for _, _, trial in plan])
     keys = ((study, row) for study, row, _ in plan)
     return MupsoResults(budget, RunGrid.of(zip(keys, results, strict=True)))
 
 
-def _plan(seed: int, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
+def _plan(lab: Lab, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
     """Yield study, row and trial, long trials first so that no process waits long at the end."""
 
     def swarm(name: str, run: int, **settings: Any) -> Trial:
@@ -111,8 +111,7 @@ def _plan(seed: int, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
             "reading": model.MAIN_READING,
             "handling": "scaling",
         }
-        parameters = {"seed": seed, "run": run, **paper, **settings}
-        return Trial(f"{name}-{run}", f"{TRIALS}:swarm", parameters)
+        return lab.trial(f"{name}-{run}", f"{TRIALS}:swarm", run=run, **(paper | settings))
 
     for size in reversed(model.SWARM_SIZES):
         settings = {"population": size, "iterations": budget.study_iterations}
@@ -131,8 +130,8 @@ def _plan(seed: int, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
     descent = {"draws": budget.gradient_draws, "iterations": budget.gradient_iterations}
     chance = {"population": model.POPULATION, "iterations": budget.iterations}
     for run in range(budget.runs):
-        parameters = {"seed": seed, "run": run, **descent}
-        yield "table-3", "gradient", Trial(f"gradient-{run}", f"{TRIALS}:gradient", parameters)
+        trial = lab.trial(f"gradient-{run}", f"{TRIALS}:gradient", run=run, **descent)
+        yield "table-3", "gradient", trial
     for run in range(budget.side_runs):
-        parameters = {"seed": seed, "run": run, **chance}
-        yield "table-3", "random", Trial(f"random-{run}", f"{TRIALS}:random_search", parameters)
+        trial = lab.trial(f"random-{run}", f"{TRIALS}:random_search", run=run, **chance)
+        yield "table-3", "random", trial

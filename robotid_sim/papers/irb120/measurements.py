@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
-from robotid_sim.papers.irb120.optimum import PublishedMotion
+from robotid_sim.papers.irb120.model import PublishedMotion
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
 from robotid_sim.papers.statistics import deviation, interval_of_ratio
 

@@ -1,4 +1,4 @@
-"""The excitation problem of the paper, in all its readings.
+"""The excitation problem of the paper in all its readings, and the motion that it publishes.
 
 The robot is not named; its links are those of an ABB IRB 120. Its first three joints move.
 """
@@ -10,12 +10,17 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import PathError
 from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.cartesian_space import CartesianFourierSpace
+from robotid_sim.excitation.design import REGRESSOR_SAMPLES
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.model.catalog import published_links
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.printed import read_printed
+from robotid_sim.trajectory.cartesian_fourier import cartesian_basis
 
 PRINTED = read_printed(__file__)
 
@@ -34,6 +39,8 @@ PERIOD = 10.0
 """Time of a run [s]; not printed."""
 HARMONICS = 3
 """Number of harmonics; not printed, but the published vectors have three entries."""
+HALVINGS = 20
+"""Of the range of scales in which the largest one within reach is sought."""
 UNBOUND = 10.0
 """Share of the torque limits allowed: the paper has no torque limits."""
 
@@ -108,3 +115,60 @@ def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
         return float(problem.space.limit_values(x).max())
     assert isinstance(problem.space, LinearSpace)
     return float(np.abs(problem.space.limit_matrix() @ x).max())
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedMotion:
+    """The published coefficients in one reading of c."""
+
+    reading: str
+    followed: bool
+    """Whether the arm can follow the path in meters."""
+    scale: float
+    """Largest scale of the path at which it can."""
+    condition: float
+    """Condition number there, with columns of unit length."""
+    start_speed: float
+    """Speed of each coordinate at the start, which should be zero [m/s]."""
+
+
+def published_motions() -> list[PublishedMotion]:
+    """Return the published motion with c read as the first coefficient, and as all three."""
+    c = PRINTED["optimum"]["c"]
+    readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
+    return [_published_motion(name, np.array(vector)) for name, vector in readings.items()]
+
+
+def _published_motion(reading: str, c: Float1D) -> PublishedMotion:
+    a, b = (PRINTED["optimum"][name] for name in ("a", "b"))
+    coefficients = np.concatenate([a, b, c])
+    followed = bool(np.isfinite(_condition(coefficients)))
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        reached = np.isfinite(_condition(middle * coefficients))
+        low, high = (middle, high) if reached else (low, middle)
+    scale = 1.0 if followed else low
+    return PublishedMotion(
+        reading,
+        followed,
+        scale,
+        _condition(scale * coefficients),
+        start_speed=abs(float(np.sum(b))),
+    )
+
+
+def _condition(coefficients: Float1D) -> float:
+    """Return the condition number along a path, infinite where the arm cannot follow."""
+    paper = problem()
+    space = paper.space
+    assert isinstance(space, CartesianFourierSpace)
+    t = np.arange(REGRESSOR_SAMPLES) * PERIOD / REGRESSOR_SAMPLES
+    p, v, a = (part @ coefficients for part in cartesian_basis(t, HARMONICS, PERIOD))
+    try:
+        q = space.carrier.along(space.center + p)
+        dq, ddq = space.carrier.rates(q, v, a)
+    except PathError:
+        return np.inf
+    W = torque_regressor(arm(), q, dq, ddq, paper.basis.columns)
+    return float(np.exp(paper.criterion(W, paper.torque_scale)[0]))

@@ -10,7 +10,7 @@ from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
-from robotid_sim.papers.irb120.optimum import PublishedMotion
+from robotid_sim.papers.irb120.model import PublishedMotion
 from robotid_sim.papers.tables import CellColumns, printed_columns, summary_columns, table_of
 from robotid_sim.section import Table, number, percent
 

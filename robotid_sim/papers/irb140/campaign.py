@@ -122,7 +122,7 @@ def run_campaign(lab: Lab) -> QuantumResults:
         for method, clamp in CLAMPS
     }
     cad = Trial("cad", f"{PACKAGE}.torque:cad_step")
-    kinematics = _trial(lab, "kinematics", "kinematics:compare_with_urdf", poses=POSES)
+    kinematics = lab.trial("kinematics", f"{PACKAGE}.kinematics:compare_with_urdf", poses=POSES)
     # The longest first, so that no process is left alone with one at the end.
     every = [trial for trials in networks.values() for trial in trials]
     every += [*loops, *torques, *searches.values(), cad, kinematics]
@@ -145,10 +145,6 @@ def run_campaign(lab: Lab) -> QuantumResults:
     )
 
 
-def _trial(lab: Lab, name: str, function: str, **parameters: Any) -> Trial:
-    return Trial(name, f"{PACKAGE}.{function}", {"seed": lab.seed, **parameters})
-
-
 def _networks(lab: Lab, name: str) -> list[Trial]:
     network = NETWORKS[name]
     # More trainings than for an interval of the mean would take longer than all the rest.
@@ -159,7 +155,7 @@ def _networks(lab: Lab, name: str) -> list[Trial]:
         "iterations": network.quick if lab.quick else network.iterations,
     }
     return [
-        _trial(lab, f"network-{name}-{run}", "network:train", run=run, **options)
+        lab.trial(f"network-{name}-{run}", f"{PACKAGE}.network:train", run=run, **options)
         for run in range(runs)
     ]
 
@@ -169,14 +165,16 @@ def _loops(lab: Lab) -> list[Trial]:
     lap = {"lap": 10.0} if lab.quick else {}
     runs = [("nominal", 0), *(("disturbed", run) for run in range(lab.runs_of(RUNS, 2)))]
     return [
-        _trial(lab, f"loop-{scenario}-{run}", "control:track", scenario=scenario, run=run, **lap)
+        lab.trial(
+            f"loop-{scenario}-{run}", f"{PACKAGE}.control:track", scenario=scenario, run=run, **lap
+        )
         for scenario, run in runs
     ]
 
 
 def _torques(lab: Lab) -> list[Trial]:
     return [
-        _trial(lab, f"torque-{run}", "torque:identify_from_torque", run=run)
+        lab.trial(f"torque-{run}", f"{PACKAGE}.torque:identify_from_torque", run=run)
         for run in range(lab.runs_of(LOGS, 1))
     ]
 
@@ -186,6 +184,6 @@ def _search(lab: Lab, method: str, scaling: str, box: float, clamp: float | None
     settings = {"method": method, "scaling": scaling, "half_width": box}
     if clamp is not None:
         name = f"{name}-clamp-{clamp:.4f}"
-        return _trial(lab, name, "swarms:search", runs=runs, clamp=clamp, **settings)
+        return lab.trial(name, f"{PACKAGE}.swarms:search", runs=runs, clamp=clamp, **settings)
     runs *= MORE if (method, scaling, box) in COUNTED and not lab.quick else 1
-    return _trial(lab, name, "swarms:search", runs=runs, **settings)
+    return lab.trial(name, f"{PACKAGE}.swarms:search", runs=runs, **settings)

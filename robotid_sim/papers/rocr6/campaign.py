@@ -84,8 +84,8 @@ def run_campaign(lab: Lab) -> RwpsoResults:
     """Run what is not finished of all trials and return their results."""
     designs = _designs(lab)
     runs, cell_runs = lab.runs_of(RUNS, QUICK_RUNS), lab.runs_of(CELL_RUNS, QUICK_CELL_RUNS)
-    searches = _trials("search", "searches:search_run", designs[3], runs, lab.seed)
-    experiments = _trials("cell", "cell:experiment", designs[6], cell_runs, lab.seed)
+    searches = _trials(lab, "search", "searches:search_run", designs[3], runs)
+    experiments = _trials(lab, "cell", "cell:experiment", designs[6], cell_runs)
     results = lab.run("search and experiment", [*experiments, *searches])
     cell, searched = results[: len(experiments)], results[len(experiments) :]
     rows = [((THREE, m), row) for run in searched for m, row in run["methods"].items()]
@@ -103,18 +103,18 @@ def run_campaign(lab: Lab) -> RwpsoResults:
 def _designs(lab: Lab) -> dict[int, dict[str, Any]]:
     # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
     iterations = {3: 0, 6: QUICK_ITERATIONS if lab.quick else ITERATIONS}
-    trials = []
-    for joints, most in iterations.items():
-        settings = {"joints": joints, "iterations": most, "seed": lab.seed}
-        trials.append(Trial(f"design-{joints}-joints", f"{FUNCTIONS}.excitation:design", settings))
+    function = f"{FUNCTIONS}.excitation:design"
+    trials = [
+        lab.trial(f"design-{joints}-joints", function, joints=joints, iterations=most)
+        for joints, most in iterations.items()
+    ]
     return dict(zip(iterations, lab.run("design", trials), strict=True))
 
 
 def _trials(
-    name: str, function: str, design: Mapping[str, Any], runs: int, seed: int
+    lab: Lab, name: str, function: str, design: Mapping[str, Any], runs: int
 ) -> list[Trial]:
     paths = {key: design[key] for key in ("excitation", "verification")}
     return [
-        Trial(f"{name}-run-{k}", f"{FUNCTIONS}.{function}", {**paths, "seed": seed, "run": k})
-        for k in range(runs)
+        lab.trial(f"{name}-run-{k}", f"{FUNCTIONS}.{function}", run=k, **paths) for k in range(runs)
     ]

@@ -27,9 +27,14 @@ def measurements(results: RwpsoResults) -> dict[str, Measured]:
         "generations-rwpso": _generations(results, "RWPSO"),
         "generations-pso": _generations(results, "PSO"),
         "search-range": _first_fitness(results),
-        "training-gain": _training_gain(results),
+        "training-gain": measured_mean(
+            results.gains("WLS-PSO", "fitness", THREE), stable=results.above(STABLE, "WLS-RWPSO")
+        ),
         "unseen-gain": _unseen_gain(results),
-        "better-than-wls": _against_wls(results),
+        "better-than-wls": measured_mean(
+            results.gains("WLS", "unseen_rms", THREE).mean(axis=1),
+            training=results.above("WLS-RWPSO", "WLS"),
+        ),
         "known-start-weighted": _incumbent(results, ", weighted"),
         "known-start-plain": _incumbent(results, ""),
         **_weights(results),
@@ -72,20 +77,10 @@ def _first_fitness(results: RwpsoResults) -> Measured:
     return measured(value, interval, least=-np.inf if interval is None else interval[0])
 
 
-def _training_gain(results: RwpsoResults) -> Measured:
-    gains = results.gains("WLS-PSO", "fitness", THREE)
-    return measured_mean(gains, stable=results.above(STABLE, "WLS-RWPSO"))
-
-
 def _unseen_gain(results: RwpsoResults) -> Measured:
     gains = results.gains("WLS-PSO", "unseen_rms", THREE)
     joints = ", ".join(f"{value:.0f}" for value in gains.mean(axis=0))
     return measured_mean(gains.mean(axis=1), joints=joints)
-
-
-def _against_wls(results: RwpsoResults) -> Measured:
-    gains = results.gains("WLS", "unseen_rms", THREE).mean(axis=1)
-    return measured_mean(gains, training=results.above("WLS-RWPSO", "WLS"))
 
 
 def _incumbent(results: RwpsoResults, criterion: str) -> Measured:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.campaign import Trial
 from robotid_sim.papers.grid import RunGrid, RunRow
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rs010n import model
@@ -59,18 +58,13 @@ def run_campaign(lab: Lab) -> BeetleResults:
     runs = lab.runs_of(model.RUNS, 3)
     few, many, genetic = _excitations(lab)
     x = RunGrid.of(genetic).best("unit", "unit", "excitation")["x"]
-    common = {"seed": lab.seed, "x": x}
     keys = [(variant, method) for variant in VARIANTS for method in METHODS]
     searches = [
-        Trial(
-            f"search-{k + 1}-run-{run}",
-            f"{TRIALS}:search",
-            {**common, "run": run, "method": method, "variant": variant},
-        )
-        for k, (variant, method) in enumerate(keys)
+        lab.trial(f"search-{k + 1}-run-{run}", f"{TRIALS}:search", x=x, run=run, **case)
+        for k, case in enumerate({"variant": v, "method": m} for v, m in keys)
         for run in range(runs)
     ]
-    driven = Trial("engine", f"{TRIALS}:engine", {**common, "runs": runs})
+    driven = lab.trial("engine", f"{TRIALS}:engine", x=x, runs=runs)
     engine, *rows = lab.run("identification", [driven, *searches])
     cells = [key for key in keys for _ in range(runs)]
     grid = RunGrid.of([*genetic, *zip(cells, rows, strict=True)])
@@ -85,18 +79,13 @@ def _excitations(lab: Lab) -> tuple[RunRow, RunRow, list[tuple[tuple[str, str], 
     runs = QUICK_GA_RUNS if lab.quick else GA_RUNS
     keys = [(columns, run) for columns in CRITERIA_OF_PAPER for run in range(runs)]
     trials = [
-        Trial(
-            f"ga-{columns}-{run}",
-            f"{TRIALS}:genetic_excitation",
-            {"seed": lab.seed, "run": run, "columns": columns, **size},
+        lab.trial(
+            f"ga-{columns}-{run}", f"{TRIALS}:genetic_excitation", run=run, columns=columns, **size
         )
         for columns, run in keys
     ]
     counts = {"random-few": draws, "random-many": runs * GA_POPULATION * generations}
-    drawing = [
-        Trial(name, f"{TRIALS}:random_excitation", {"seed": lab.seed, "draws": count})
-        for name, count in counts.items()
-    ]
-    few, many, *genetic = lab.run("excitation", [*drawing, *trials])
+    drawn = [lab.trial(name, f"{TRIALS}:random_excitation", draws=n) for name, n in counts.items()]
+    few, many, *genetic = lab.run("excitation", [*drawn, *trials])
     cells = [("excitation", columns) for columns, _ in keys]
     return few, many, list(zip(cells, genetic, strict=True))

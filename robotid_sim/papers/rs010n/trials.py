@@ -83,10 +83,8 @@ def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
     plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
     drawn = feasible_draws(plain, named_stream(seed, PAPER, "random"), draws)
     numbers = [excitation.condition_numbers(draw.x) for draw in drawn]
-    return {
-        "draws": draws,
-        **{name: min(draw[name] for draw in numbers) for name in excitation.CRITERIA_OF_PAPER},
-    }
+    least = {name: min(draw[name] for draw in numbers) for name in excitation.CRITERIA_OF_PAPER}
+    return {"draws": draws, **least}
 
 
 def genetic_excitation(
@@ -174,11 +172,10 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
     assert log.truth is not None
     step = round(excitation.PERIOD / ENGINE_STEP / excitation.SAMPLES)
     used = np.flatnonzero(log.t >= -0.5 * ENGINE_STEP)[::step]
-    q, dq, ddq, tau = (
-        part[used] for part in (log.truth.q, log.truth.dq, log.truth.ddq, log.truth.tau)
-    )
+    truth = log.truth
+    q, dq, ddq, tau = (part[used] for part in (truth.q, truth.dq, truth.ddq, truth.tau))
     W = model.regressor(q, dq, ddq, np.tanh(dq / arm.eps)).reshape(-1, len(model.TABLE_5))
-    truth = engine_truth()
+    beta = engine_truth()
     noise = named_stream(seed, PAPER, "engine noise").standard_normal(tau.shape)
     y = (tau + NOISE_SHARE * np.sqrt(np.mean(tau**2, axis=0)) * noise).ravel()
     fitness = AbsoluteFitness(W, y)
@@ -190,20 +187,17 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
         "weighted least squares": [wls.tolist()],
         "L1 optimum (LP)": [fitness.minimum().tolist()],
     }
-    for method in ("SEDSABSO", "BSO", "LDWPSO"):
-        runs_of_method = [
-            one_search(fitness, truth, method, CLAMPED, seed, run) for run in range(runs)
+    for method in model.PRINTED:
+        estimates[method] = [
+            one_search(fitness, beta, method, CLAMPED, seed, run)["beta"] for run in range(runs)
         ]
-        estimates[method] = [run["beta"] for run in runs_of_method]
+    betas = {method: np.array(rows) for method, rows in estimates.items()}
     return {
         "samples": int(used.size),
-        "tracking": float(np.abs(log.truth.q[used] - trajectory(log.t[used]).q).max()),
-        "exact_error": float(np.abs(exact - truth).max()),
-        "fitness": {m: fitness(np.array(betas)).tolist() for m, betas in estimates.items()},
-        "error": {
-            m: np.abs(np.array(betas) - truth).mean(axis=1).tolist()
-            for m, betas in estimates.items()
-        },
+        "tracking": float(np.abs(q - trajectory(log.t[used]).q).max()),
+        "exact_error": float(np.abs(exact - beta).max()),
+        "fitness": {m: fitness(rows).tolist() for m, rows in betas.items()},
+        "error": {m: np.abs(rows - beta).mean(axis=1).tolist() for m, rows in betas.items()},
     }
 
 

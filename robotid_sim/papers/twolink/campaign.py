@@ -39,11 +39,15 @@ REPEATS, QUICK_REPEATS = 3, 1
 """Draws of that noise."""
 
 
+Criteria = Mapping[float, TorqueCriterion]
+"""What the searches minimize, by rho."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ElpidsoStudy:
     """All methods on the five trajectories of one kind of data."""
 
-    criteria: Mapping[float, TorqueCriterion]
+    criteria: Criteria
     grid: RunGrid
     """What `trials.search` returns, by rho and method."""
 
@@ -125,15 +129,14 @@ def run_campaign(lab: Lab) -> ElpidsoResults:
     rhos = (*model.FITTED, *model.VALIDATED)
     driven = dict(zip(rhos, integrate(rhos), strict=True))
     engine = _by_rho(lab, "drive in the engine", "engine_run", "engine", {rho: {} for rho in rhos})
-    runs = lab.runs_of(RUNS, QUICK_RUNS)
     full = round(GENERATIONS * (QUICK_SHARE if lab.quick else 1.0)) * POPULATION
     short = round(SHORT_GENERATIONS * (QUICK_SHORT_SHARE if lab.quick else 1.0)) * POPULATION
     exact = {rho: TorqueCriterion.of_run(driven[rho]) for rho in model.FITTED}
     noisy = {rho: TorqueCriterion.from_content(engine[rho]["noisy"]) for rho in model.FITTED}
     plans = {
-        "exact": _plan("exact", exact, SEARCHES, full, runs, lab.seed),
-        "short": _plan("short", exact, (*SEARCHES, VARIANT), short, runs, lab.seed),
-        "noisy": _plan("noisy", noisy, SEARCHES, full, runs, lab.seed),
+        "exact": _plan(lab, "exact", exact, full),
+        "short": _plan(lab, "short", exact, short, (*SEARCHES, VARIANT)),
+        "noisy": _plan(lab, "noisy", noisy, full),
         "differentiated": _differentiated_plan(short, lab),
     }
     rows = iter(lab.run("search", [trial for plan in plans.values() for _, trial in plan]))
@@ -150,7 +153,7 @@ def run_campaign(lab: Lab) -> ElpidsoResults:
         checked={average: _checked(lab, noisy_study, average) for average in AVERAGES},
         costs=_costs(lab, noisy_study),
         differentiated=grids["differentiated"],
-        runs=runs,
+        runs=lab.runs_of(RUNS, QUICK_RUNS),
     )
 
 
@@ -159,9 +162,7 @@ def _by_rho(
 ) -> dict[float, dict[str, Any]]:
     """Return the results of a trial on every trajectory, by rho, with the settings of each."""
     trials = [
-        Trial(
-            f"{name}-rho-{rho:g}", f"{FUNCTIONS}:{function}", {"rho": rho, "seed": lab.seed, **more}
-        )
+        lab.trial(f"{name}-rho-{rho:g}", f"{FUNCTIONS}:{function}", rho=rho, **more)
         for rho, more in settings.items()
     ]
     return dict(zip(settings, lab.run(stage, trials), strict=True))
@@ -187,25 +188,16 @@ TrialPlan = list[tuple[tuple[float, Any], Trial]]
 
 
 def _plan(
-    data: str,
-    criteria: Mapping[float, TorqueCriterion],
-    methods: Sequence[str],
-    max_evals: int,
-    runs: int,
-    seed: int,
+    lab: Lab, data: str, criteria: Criteria, max_evals: int, methods: Sequence[str] = SEARCHES
 ) -> TrialPlan:
     plan: TrialPlan = []
-    for rho, method, run in product(criteria, methods, range(runs)):
+    for rho, method, run in product(criteria, methods, range(lab.runs_of(RUNS, QUICK_RUNS))):
         name = f"{data}-rho-{rho:g}-{method}-run-{run}".replace(", ", "").replace(" ", "-")
-        settings = {
-            "method": method,
-            "criterion": criteria[rho].content(),
-            "max_evals": max_evals,
-            "seed": seed,
-            # The budget is no part of the stream: longer searches start as shorter ones do.
-            "stream": [data, method, f"rho {rho}", f"run {run}"],
-        }
-        plan.append(((rho, method), Trial(name, f"{FUNCTIONS}:search", settings)))
+        # The budget is no part of the stream: longer searches start as shorter ones do.
+        settings = {"stream": [data, method, f"rho {rho}", f"run {run}"], "max_evals": max_evals}
+        goal = criteria[rho].content()
+        trial = lab.trial(name, f"{FUNCTIONS}:search", method=method, criterion=goal, **settings)
+        plan.append(((rho, method), trial))
     return plan
 
 
@@ -216,12 +208,7 @@ def _differentiated_plan(max_evals: int, lab: Lab) -> TrialPlan:
         if noise == 0.0 and draw > 0:
             continue  # nothing is drawn
         name = f"differentiated-{noise:g}-rho-{rho:g}-draw-{draw}"
-        settings = {
-            "rho": rho,
-            "noise": noise,
-            "max_evals": max_evals,
-            "seed": lab.seed,
-            "stream": [f"{noise} rad", f"rho {rho}", f"draw {draw}"],
-        }
-        plan.append(((rho, noise), Trial(name, f"{FUNCTIONS}:differentiated", settings)))
+        stream = [f"{noise} rad", f"rho {rho}", f"draw {draw}"]
+        settings = {"rho": rho, "noise": noise, "max_evals": max_evals, "stream": stream}
+        plan.append(((rho, noise), lab.trial(name, f"{FUNCTIONS}:differentiated", **settings)))
     return plan

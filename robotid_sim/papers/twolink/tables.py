@@ -13,7 +13,7 @@ from robotid_sim.papers.grid import Average
 from robotid_sim.papers.tables import CellColumns, table_of
 from robotid_sim.papers.twolink import campaign, model
 from robotid_sim.papers.twolink.campaign import SEARCHES, ElpidsoResults, ElpidsoStudy
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX, relative_error
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error
 from robotid_sim.papers.twolink.trials import SETTINGS
 from robotid_sim.section import Table, number
 
@@ -39,8 +39,8 @@ def settings(results: ElpidsoResults) -> Table:
         chosen = setting(SETTINGS[method][0])
         options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
         text = ", ".join(f"{name} {value}" for name, value in options.items())
-        evaluations = results.exact.evaluations
-        rows.append((method, text, chosen.missing, str(campaign.POPULATION), str(evaluations)))
+        sizes = map(str, (campaign.POPULATION, results.exact.evaluations))
+        rows.append((method, text, chosen.missing, *sizes))
     return Table((), tuple(rows), name="table-2")
 
 
@@ -133,6 +133,7 @@ def validation(results: ElpidsoResults) -> Table:
 def engine(results: ElpidsoResults) -> Table:
     """Return how the runs in the engine differ from the analytic ones."""
     runs = results.engine
+    exact = {rho: TorqueCriterion.from_content(run["exact"]) for rho, run in runs.items()}
     columns: CellColumns = {
         "ρ [Hz]": lambda rho: f"{rho:g}",
         "largest motion [rad]": lambda rho: number(runs[rho]["largest_motion"], 3),
@@ -141,11 +142,9 @@ def engine(results: ElpidsoResults) -> Table:
             f"{runs[rho]['largest_residual']:.2e}"
         ),
         "largest error of LS [kg m²]": lambda rho: (
-            f"{np.abs(np.array(runs[rho]['exact']['least_squares']) - model.TRUE).max():.1e}"
+            f"{np.abs(exact[rho].least_squares - model.TRUE).max():.1e}"
         ),
-        "condition number of Y": lambda rho: number(
-            float(np.linalg.cond(np.array(runs[rho]["exact"]["factor"]))), 4
-        ),
+        "condition number of Y": lambda rho: number(float(np.linalg.cond(exact[rho].factor)), 4),
     }
     return table_of("engine", runs, columns, text_columns=0)
 
