@@ -45,6 +45,10 @@ class Lab:
         """Return a trial of a function by its dotted name, with the seed of the lab."""
         return Trial(name, function, {"seed": self.seed, **parameters})
 
+    def repeated(self, name: str, function: str, runs: int, **parameters: Any) -> list[Trial]:
+        """Return a trial for every run, which it is called with."""
+        return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
+
     def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         """Return the results of trials in order; finished ones are read, not run.
 
@@ -132,16 +136,12 @@ class Paper(ABC):
         Measurements are by claim, and facts fill the texts of the page. Charts and tables find
         their places by their names; tables without one are written only.
         """
-        satisfied: dict[RunsNeeded, bool] = {
-            "any": True,
-            "full": not lab.quick,
-            "runs": lab.judged(),
-        }
+        enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
         complete = self.sheet.tables(facts, tables)
         return Reproduction(
             paper=self,
             finding=filled(self.sheet.finding, facts),
-            claims=judge(self.sheet.claim, measurements, satisfied),
+            claims=judge(self.sheet.claim, measurements, enough),
             sections=self.sheet.sections(facts, charts, complete),
             tables=complete,
             quick=lab.quick,

@@ -20,10 +20,14 @@ RunsNeeded = Literal["any", "full", "runs"]
 """What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
 
 
-class PrintedClaim(BaseModel):
-    """A claim as its TOML file holds it: all but what is measured."""
+class Printed(BaseModel):
+    """A part of the TOML file: without keys that nobody reads."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PrintedClaim(Printed):
+    """A claim as its TOML file holds it: all but what is measured."""
 
     name: str
     claim: str
@@ -68,10 +72,8 @@ class PrintedClaim(BaseModel):
         )
 
 
-class PrintedSection(BaseModel):
+class PrintedSection(Printed):
     """A section of the page: its text, and names of its figures and tables."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     text: str = ""
@@ -80,20 +82,16 @@ class PrintedSection(BaseModel):
     tables: tuple[str, ...] = ()
 
 
-class PrintedFigure(BaseModel):
+class PrintedFigure(Printed):
     """What stands about and under a figure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str
     caption: str
 
 
-class PrintedTable(BaseModel):
+class PrintedTable(Printed):
     """Title and headings of a table; headings that are not here come with the cells."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str = ""
@@ -117,10 +115,8 @@ class PrintedTable(BaseModel):
         return headed
 
 
-class ClaimSheet(BaseModel):
+class ClaimSheet(Printed):
     """The TOML file of a paper: what it is and claims, and what its page says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     citation: str

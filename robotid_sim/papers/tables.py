@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from robotid_sim.optim.settings import PublishedSetting
 from robotid_sim.papers.statistics import summary
 from robotid_sim.section import Table, number
 
@@ -30,6 +31,15 @@ def printed_columns(
         return lambda item: number(printed[item][k], digits) if item in printed else "-"
 
     return {heading: column(k) for k, heading in enumerate(headings)}
+
+
+def settings_columns(chosen: Mapping[Any, PublishedSetting]) -> CellColumns:
+    """Return the settings of searches as published, and what their stability analysis says."""
+    return {
+        "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
+        "not printed": lambda m: chosen[m].missing,
+        "stability": lambda m: "; ".join(chosen[m].flags) or "-",
+    }
 
 
 def summary_columns(values_of_item: Callable[[Any], ArrayLike]) -> CellColumns:

@@ -94,44 +94,33 @@ class MupsoResults:
 def run_campaign(lab: Lab) -> MupsoResults:
     """Run what is not finished, and return all results."""
     budget = effort(lab)
-    plan = list(_plan(lab, budget))
-    results = lab.run("search", [trial for _, _, trial in plan])
-    keys = ((study, row) for study, row, _ in plan)
+    plan = [((study, row), trial) for study, row, trials in _plan(lab, budget) for trial in trials]
+    results = lab.run("search", [trial for _, trial in plan])
+    keys = (key for key, _ in plan)
     return MupsoResults(budget, RunGrid.of(zip(keys, results, strict=True)))
 
 
-def _plan(lab: Lab, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
-    """Yield study, row and trial, long trials first so that no process waits long at the end."""
+def _plan(lab: Lab, budget: SearchEffort) -> Iterator[tuple[str, Any, list[Trial]]]:
+    """Yield study, row and trials, long trials first so that no process waits long at the end."""
 
-    def swarm(name: str, run: int, **settings: Any) -> Trial:
-        paper = {
-            "method": "mupso",
-            "population": model.POPULATION,
-            "iterations": budget.iterations,
-            "reading": model.MAIN_READING,
-            "handling": "scaling",
-        }
-        return lab.trial(f"{name}-{run}", f"{TRIALS}:swarm", run=run, **(paper | settings))
+    def swarms(name: str, runs: int, **settings: Any) -> list[Trial]:
+        paper = {"method": "mupso", "reading": model.MAIN_READING, "handling": "scaling"}
+        parameters = {**budget_of_swarm, **paper, **settings}
+        return lab.repeated(name, f"{TRIALS}:swarm", runs, **parameters)
 
+    budget_of_swarm = {"population": model.POPULATION, "iterations": budget.iterations}
+    descent = {"draws": budget.gradient_draws, "iterations": budget.gradient_iterations}
+    runs, side = budget.runs, budget.side_runs
     for size in reversed(model.SWARM_SIZES):
         settings = {"population": size, "iterations": budget.study_iterations}
-        for run in range(budget.study_runs):
-            yield "size", size, swarm(f"size-{size}", run, **settings)
+        yield "size", size, swarms(f"size-{size}", budget.study_runs, **settings)
     for method in model.METHODS:
-        for run in range(budget.runs):
-            yield "table-3", method, swarm(method, run, method=method)
-        for run in range(budget.side_runs):
-            trial = swarm(f"penalty-{method}", run, method=method, handling="penalty")
-            yield "penalty", method, trial
+        yield "table-3", method, swarms(method, runs, method=method)
+        penalized = swarms(f"penalty-{method}", side, method=method, handling="penalty")
+        yield "penalty", method, penalized
     for study, readings in (("reading", model.READINGS), ("unprinted", model.UNPRINTED)):
-        for k, reading in enumerate(readings):
-            for run in range(budget.side_runs):
-                yield study, reading, swarm(f"{study}-{k + 1}", run, reading=reading)
-    descent = {"draws": budget.gradient_draws, "iterations": budget.gradient_iterations}
-    chance = {"population": model.POPULATION, "iterations": budget.iterations}
-    for run in range(budget.runs):
-        trial = lab.trial(f"gradient-{run}", f"{TRIALS}:gradient", run=run, **descent)
-        yield "table-3", "gradient", trial
-    for run in range(budget.side_runs):
-        trial = lab.trial(f"random-{run}", f"{TRIALS}:random_search", run=run, **chance)
-        yield "table-3", "random", trial
+        for k, reading in enumerate(readings, start=1):
+            yield study, reading, swarms(f"{study}-{k}", side, reading=reading)
+    yield "table-3", "gradient", lab.repeated("gradient", f"{TRIALS}:gradient", runs, **descent)
+    chance = lab.repeated("random", f"{TRIALS}:random_search", side, **budget_of_swarm)
+    yield "table-3", "random", chance

@@ -27,7 +27,10 @@ def measurements(
         **_swarm_size(results),
         **_condition_number(results),
         "mupso-best-of-six": _best_of_six(results),
-        "mupso-against-de": _against_de(results),
+        "mupso-against-de": measured(
+            *results.grid.ratio("mupso", "de", "condition", "table-3"),
+            de=results.conditions("de").mean(),
+        ),
         "mutation": _mutation(results),
         "published-optimum": _published_optimum(motions),
         **_identifiability(),
@@ -101,11 +104,6 @@ def _best_of_six(results: MupsoResults) -> Measured:
         clearly_first=sum(place.mupso_mean < place.rival_mean for place in clear),
         means=f"{means[0].upper()}{means[1:]}",
     )
-
-
-def _against_de(results: MupsoResults) -> Measured:
-    value, interval = results.grid.ratio("mupso", "de", "condition", "table-3")
-    return measured(value, interval, de=results.conditions("de").mean())
 
 
 def _mutation(results: MupsoResults) -> Measured:

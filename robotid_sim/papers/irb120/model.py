@@ -5,6 +5,7 @@ The robot is not named; its links are those of an ABB IRB 120. Its first three j
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -96,15 +97,10 @@ def problem(reading: str = MAIN_READING) -> ExcitationProblem:
     Always with the 15 base parameters: 22 columns, as in the paper, have rank 15.
     """
     meant = (READINGS | UNPRINTED)[reading]
-    path = {"center": meant.center, "point": WRIST} if meant.family == "cartesian-fourier" else {}
-    family = FAMILIES.build(
-        meant.family,
-        harmonics=meant.harmonics,
-        period=meant.period,
-        margin=1.0,
-        torque_ratio=UNBOUND,
-        **path,
-    )
+    options: dict[str, Any] = {"harmonics": meant.harmonics, "period": meant.period}
+    if meant.family == "cartesian-fourier":
+        options |= {"center": meant.center, "point": WRIST}
+    family = FAMILIES.build(meant.family, margin=1.0, torque_ratio=UNBOUND, **options)
     basis = base_parameters(arm(), ())
     return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
 
@@ -149,13 +145,8 @@ def _published_motion(reading: str, c: Float1D) -> PublishedMotion:
         reached = np.isfinite(_condition(middle * coefficients))
         low, high = (middle, high) if reached else (low, middle)
     scale = 1.0 if followed else low
-    return PublishedMotion(
-        reading,
-        followed,
-        scale,
-        _condition(scale * coefficients),
-        start_speed=abs(float(np.sum(b))),
-    )
+    start_speed = abs(float(np.sum(b)))
+    return PublishedMotion(reading, followed, scale, _condition(scale * coefficients), start_speed)
 
 
 def _condition(coefficients: Float1D) -> float:

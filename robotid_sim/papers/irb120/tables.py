@@ -1,6 +1,7 @@
 """The tables of the paper, with our numbers beside the printed ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,13 @@ from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.model import PublishedMotion
-from robotid_sim.papers.tables import CellColumns, printed_columns, summary_columns, table_of
+from robotid_sim.papers.tables import (
+    CellColumns,
+    printed_columns,
+    settings_columns,
+    summary_columns,
+    table_of,
+)
 from robotid_sim.section import Table, number, percent
 
 LABELS = {
@@ -36,13 +43,15 @@ def limits() -> Table:
 def settings() -> Table:
     """Return Table 2 with what the stability analysis says of it."""
     chosen = {method: setting(f"umar-2021-{method}") for method in model.METHODS}
-    columns: CellColumns = {
-        "method": model.METHODS.get,
-        "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
-        "not printed": lambda m: chosen[m].missing,
-        "stability": lambda m: "; ".join(chosen[m].flags) or "-",
-    }
+    columns: CellColumns = {"method": model.METHODS.get, **settings_columns(chosen)}
     return table_of("table-2-settings", chosen, columns, text_columns=4)
+
+
+def _effort_columns(mean: Callable[[Any, str], float]) -> CellColumns:
+    return {
+        "CPU time a run [s]": lambda row: number(mean(row, "seconds"), 3),
+        "evaluations": lambda row: f"{mean(row, 'evaluations'):.0f}",
+    }
 
 
 def table_3(results: MupsoResults) -> Table:
@@ -56,8 +65,7 @@ def table_3(results: MupsoResults) -> Table:
         "method": LABELS.get,
         **printed_columns(headings, model.PRINTED["table_3"], digits=6),
         **summary_columns(lambda m: values_of(results.runs_of(m), "condition")),
-        "CPU time a run [s]": lambda m: number(mean(m, "seconds"), 3),
-        "evaluations": lambda m: f"{mean(m, 'evaluations'):.0f}",
+        **_effort_columns(mean),
         "runs": lambda m: len(results.runs_of(m)),
     }
     return table_of("table-3", LABELS, columns)
@@ -101,16 +109,11 @@ def unprinted(results: MupsoResults) -> Table:
 
 def swarm_sizes(results: MupsoResults) -> Table:
     """Return what is under Figure 2: best cost and time by number of particles."""
-
-    def mean(size: int, name: str) -> float:
-        return float(results.grid.mean(size, name, "size"))
-
     columns: CellColumns = {
         "particles": str,
         **printed_columns(("best, paper", "time, paper [s]"), model.FIGURE_2, digits=6),
         **summary_columns(lambda size: results.conditions(size, "size")),
-        "CPU time a run [s]": lambda size: number(mean(size, "seconds"), 3),
-        "evaluations": lambda size: f"{mean(size, 'evaluations'):.0f}",
+        **_effort_columns(lambda size, name: float(results.grid.mean(size, name, "size"))),
     }
     return table_of("figure-2-swarm-size", model.SWARM_SIZES, columns)
 

@@ -44,15 +44,10 @@ def swarm(
     cost = DesignCost(problem, handling)
     optimizer = setting(f"umar-2021-{method}").build(population=population)
     box = np.ones(problem.space.size)
+    rng = named_stream(seed, PAPER, method, reading, handling, f"{population}", f"run {run}")
+    most = population * iterations
     began = time.process_time()
-    best = minimize(
-        cost,
-        -box,
-        box,
-        method=optimizer,
-        max_evals=population * iterations,
-        rng=named_stream(seed, PAPER, method, reading, handling, f"{population}", f"run {run}"),
-    )
+    best = minimize(cost, -box, box, method=optimizer, max_evals=most, rng=rng)
     seconds = time.process_time() - began
     x = cost.meant(best.x)
     assert x is not None

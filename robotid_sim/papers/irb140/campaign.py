@@ -113,7 +113,8 @@ class QuantumResults:
 def run_campaign(lab: Lab) -> QuantumResults:
     """Run what is not finished and return all results."""
     networks = {name: _networks(lab, name) for name in NETWORKS}
-    loops, torques = _loops(lab), _torques(lab)
+    loops, identify = _loops(lab), f"{PACKAGE}.torque:identify_from_torque"
+    torques = lab.repeated("torque", identify, lab.runs_of(LOGS, 1))
     searches: dict[tuple[Any, str], Trial] = {
         (case[1:], case[0]): _search(lab, *case) for case in SEARCH_CASES
     }
@@ -154,29 +155,16 @@ def _networks(lab: Lab, name: str) -> list[Trial]:
         "samples": SAMPLES // 8 if lab.quick else SAMPLES,
         "iterations": network.quick if lab.quick else network.iterations,
     }
-    return [
-        lab.trial(f"network-{name}-{run}", f"{PACKAGE}.network:train", run=run, **options)
-        for run in range(runs)
-    ]
+    return lab.repeated(f"network-{name}", f"{PACKAGE}.network:train", runs, **options)
 
 
 def _loops(lab: Lab) -> list[Trial]:
     """Return one nominal run, in which nothing is drawn, and the disturbed ones."""
     lap = {"lap": 10.0} if lab.quick else {}
-    runs = [("nominal", 0), *(("disturbed", run) for run in range(lab.runs_of(RUNS, 2)))]
-    return [
-        lab.trial(
-            f"loop-{scenario}-{run}", f"{PACKAGE}.control:track", scenario=scenario, run=run, **lap
-        )
-        for scenario, run in runs
-    ]
-
-
-def _torques(lab: Lab) -> list[Trial]:
-    return [
-        lab.trial(f"torque-{run}", f"{PACKAGE}.torque:identify_from_torque", run=run)
-        for run in range(lab.runs_of(LOGS, 1))
-    ]
+    track = f"{PACKAGE}.control:track"
+    nominal = lab.repeated("loop-nominal", track, 1, scenario="nominal", **lap)
+    runs = lab.runs_of(RUNS, 2)
+    return [*nominal, *lab.repeated("loop-disturbed", track, runs, scenario="disturbed", **lap)]
 
 
 def _search(lab: Lab, method: str, scaling: str, box: float, clamp: float | None = None) -> Trial:

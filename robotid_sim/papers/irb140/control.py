@@ -12,21 +12,16 @@ from robotid_sim.experiment.conditions import SinusoidalTorque, Undisturbed
 from robotid_sim.model.catalog import load_robot, published_robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
 from robotid_sim.streams import named_stream
-from robotid_sim.validation.closed_loop import (
-    TRUE,
-    UNDISTURBED,
-    ClosedLoop,
-    Comparison,
-    closed_loop,
-)
+from robotid_sim.validation import closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, Comparison
 from robotid_sim.validation.control_run import ControlRun, Trace
 from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
-SCENARIOS = {"nominal": UNDISTURBED, "disturbed": "sinusoidal"}
+SCENARIOS = {"nominal": closed_loop.UNDISTURBED, "disturbed": "sinusoidal"}
 """The paper's names of the scenarios, and ours."""
 CONDITIONS_OF = {"nominal": (Undisturbed(),), "disturbed": (SinusoidalTorque(),)}
-MODELS = {"reference": TRUE, "QPSO": "QPSO", "PSO": "PSO"}
+MODELS = {"reference": closed_loop.TRUE, "QPSO": "QPSO", "PSO": "PSO"}
 """The paper's models, and their names in the comparison: the plant is the reference."""
 STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 """Metrics of the joint step, in the order of Table 4."""
@@ -55,7 +50,7 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
         trace_samples=EVERY_SAMPLE,
     )
     rng = named_stream(seed, ROOT, "loop", f"run {run}")
-    loop = closed_loop(cell, plant, models, rng, plan)
+    loop = closed_loop.closed_loop(cell, plant, models, rng, plan)
     return {
         "cases": [_case(loop, scenario, model) for model in MODELS],
         "curves": _curves(loop, scenario) if run == 0 else {},

@@ -35,12 +35,10 @@ def estimates(results: QuantumResults, *, com: bool) -> Chart:
         ("PSO, printed", parameter_vector("PSO"), "nominal", "circle"),
         ("PSO, ours", results.median_estimate("pso"), "nominal", "diamond"),
     )
-    marks = (
-        Points(
-            100.0 * (v / results.reference - 1.0)[chosen], y, label, role, size=5.0, symbol=symbol
-        )
-        for label, v, role, symbol in columns
-    )
+    marks = []
+    for label, values, role, symbol in columns:
+        error = 100.0 * (values / results.reference - 1.0)[chosen]
+        marks.append(Points(error, y, label, role, size=5.0, symbol=symbol))
     panel = plotted(marks, "deviation [%]", y_ticks=names, verticals=(0.0,))
     return drawing(f"figure-{7 if com else 6}-estimates", panel, height=0.21 * len(names) + 0.5)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.papers import statistics
 from robotid_sim.papers.irb140 import campaign
 from robotid_sim.papers.irb140.campaign import BOX, SMALL_BOX, QuantumResults
 from robotid_sim.papers.irb140.control import SCENARIOS, SETTLED, STEP_KEYS
@@ -16,16 +17,7 @@ from robotid_sim.papers.irb140.published import ITERATIONS, MAPE, ROBOT, mape, p
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.irb140.torque import SEARCHES, visible_directions
 from robotid_sim.papers.sheet import Measured, measured, measured_mean, measured_median
-from robotid_sim.papers.statistics import (
-    Ends,
-    above_one,
-    geometric_ratio,
-    interval_of_mean,
-    interval_of_median,
-    interval_of_ratio,
-    lower_end,
-    upper_end,
-)
+from robotid_sim.papers.statistics import Ends
 
 ERRORS = ("mape_com", "mape_inertia")
 """Errors of centers of mass and of inertia."""
@@ -67,7 +59,8 @@ def pair_ratio(
         results.clamped(swarm, clamp, name)
         for swarm, clamp in zip(("pso", "qubit"), pair, strict=True)
     )
-    return geometric_ratio(qubit, pso) if inverse else geometric_ratio(pso, qubit)
+    over = (qubit, pso) if inverse else (pso, qubit)
+    return statistics.geometric_ratio(*over)
 
 
 def _clamp_facts(results: QuantumResults, name: str, *, inverse: bool = False) -> dict[str, Any]:
@@ -78,11 +71,8 @@ def _clamp_facts(results: QuantumResults, name: str, *, inverse: bool = False) -
         return f"{min(values):.2f} to {max(values):.2f}"
 
     clamps = {"pso_clamp": PSO_CLAMP, "qubit_clamp": QUBIT_CLAMP}
-    return {
-        **clamps,
-        "equal_shares": span(campaign.EQUAL_SHARES),
-        "equal_steps": span(campaign.EQUAL_STEPS),
-    }
+    spans = {"equal_shares": campaign.EQUAL_SHARES, "equal_steps": campaign.EQUAL_STEPS}
+    return {**clamps, **{name: span(pairs) for name, pairs in spans.items()}}
 
 
 def _accuracy(results: QuantumResults) -> dict[str, Measured]:
@@ -91,7 +81,7 @@ def _accuracy(results: QuantumResults) -> dict[str, Measured]:
         kebab, delta = name.replace("_", "-"), results.search("delta-well", name)
         pso, qubit = results.search("pso", name), results.search("qubit", name)
         values[f"qpso-beats-pso-{kebab}"] = measured(
-            *geometric_ratio(pso, qubit),
+            *statistics.geometric_ratio(pso, qubit),
             **_clamp_facts(results, name),
             qpso=np.mean(qubit),
             pso=np.mean(pso),
@@ -99,12 +89,13 @@ def _accuracy(results: QuantumResults) -> dict[str, Measured]:
         )
         equal = pair_ratio(results, EQUAL, name)
         values[f"equal-clamps-{kebab}"] = measured(*equal, clamp=QUBIT_CLAMP)
-        ratios = [geometric_ratio(results.search(swarm, name), delta) for swarm in SWARMS]
+        errors = (results.search(swarm, name) for swarm in SWARMS)
+        ratios = [statistics.geometric_ratio(error, delta) for error in errors]
         least, spread = min(ratios, key=lambda ratio: ratio[0])
         values[f"delta-well-beats-pso-{name.removeprefix('mape_')}"] = measured(
-            *geometric_ratio(results.search("pso-decreasing", name), delta),
+            *statistics.geometric_ratio(results.search("pso-decreasing", name), delta),
             least=least,
-            least_end=lower_end(least, spread),
+            least_end=statistics.lower_end(least, spread),
         )
     return values
 
@@ -123,11 +114,14 @@ def _recomputed(results: QuantumResults) -> dict[str, Measured]:
 
 def _fitness(results: QuantumResults) -> dict[str, Measured]:
     qpso, pso = (((parameter_vector(m) - results.reference) ** 2).sum() for m in ("QPSO", "PSO"))
-    cost = geometric_ratio(results.search("qubit", "cost"), results.search("pso", "cost"))
+    costs = (results.search(swarm, "cost") for swarm in ("qubit", "pso"))
     equal = pair_ratio(results, EQUAL, "cost", inverse=True)
     return {
         "final-fitness": measured(
-            *cost, **_clamp_facts(results, "cost", inverse=True), qpso=qpso, pso=pso
+            *statistics.geometric_ratio(*costs),
+            **_clamp_facts(results, "cost", inverse=True),
+            qpso=qpso,
+            pso=pso,
         ),
         "equal-clamps-final-fitness": measured(*equal, clamp=QUBIT_CLAMP),
     }
@@ -142,9 +136,9 @@ def _iterations(results: QuantumResults) -> dict[str, Measured]:
         )
         for m, label in (("qubit", "qpso"), ("pso", "pso"))
     }
+    clamps = _clamp_facts(results, "converged", inverse=True)
     values["iterations-ratio"] = measured(
-        *geometric_ratio(counts["qubit"], counts["pso"]),
-        **_clamp_facts(results, "converged", inverse=True),
+        *statistics.geometric_ratio(counts["qubit"], counts["pso"]), **clamps
     )
     equal = pair_ratio(results, EQUAL, "converged", inverse=True)
     values["equal-clamps-iterations-ratio"] = measured(*equal, clamp=QUBIT_CLAMP)
@@ -153,18 +147,16 @@ def _iterations(results: QuantumResults) -> dict[str, Measured]:
 
 def _stagnation(results: QuantumResults) -> dict[str, Measured]:
     last, reach = (results.search("pso-literal", name) for name in ("last_gain", "reach"))
-    return {
-        "pso-stagnates-early": measured_median(last, nearest=reach.min()),
-        "pso-flies-away": measured_median(reach),
-    }
+    early = measured_median(last, nearest=reach.min())
+    return {"pso-stagnates-early": early, "pso-flies-away": measured_median(reach)}
 
 
 def _time(results: QuantumResults) -> Measured:
     times = {name: results.search(name, "seconds") for name in ("qubit", "pso")}
-    ratio, interval = geometric_ratio(times["qubit"], times["pso"])
+    ratio, interval = statistics.geometric_ratio(times["qubit"], times["pso"])
     each = {name: 1e6 * float(np.median(t)) / ITERATIONS for name, t in times.items()}
     more = 100.0 * (ratio - 1.0)
-    return measured(more, above_one(interval), pso=each["pso"], qpso=each["qubit"])
+    return measured(more, statistics.above_one(interval), pso=each["pso"], qpso=each["qubit"])
 
 
 def _information(results: QuantumResults) -> dict[str, Measured]:
@@ -172,7 +164,7 @@ def _information(results: QuantumResults) -> dict[str, Measured]:
     ratios = {name: results.torque(name, "criterion_over_optimum") for name in SEARCHES}
     medians = {name: float(np.median(values)) for name, values in ratios.items()}
     best = min(medians, key=lambda name: medians[name])
-    interval = interval_of_median(ratios["qubit"])
+    interval = statistics.interval_of_median(ratios["qubit"])
     return {
         "parameters-visible": measured(float(rank), rank=rank, count=count),
         "swarms-on-torque-data": measured(
@@ -226,7 +218,7 @@ def control_measurements(results: QuantumResults) -> dict[str, Measured]:
 
 def _torque(results: QuantumResults, scenario: str, name: str) -> Measured:
     pso, qpso = (results.loop(scenario, model, name)[:, :3] for model in COMPARED)
-    joints = [geometric_ratio(pso[:, j], qpso[:, j]) for j in range(3)]
+    joints = [statistics.geometric_ratio(pso[:, j], qpso[:, j]) for j in range(3)]
     value, interval = min(joints, key=lambda joint: joint[0])
     listed = ", ".join(f"{joint[0]:.2f}" for joint in joints)
     start = _start_share(results, scenario)
@@ -249,10 +241,10 @@ def spread_of_rates(results: QuantumResults, scenario: str, name: str) -> tuple[
     means = np.array([rate.mean(axis=0) for rate in rates])
     spread = 100.0 * (means.max(axis=0) / means.min(axis=0) - 1.0)
     joint = int(spread.argmax())
-    order = means[:, joint].argsort(kind="stable")
-    most, least = (rates[int(k)][:, joint] for k in (means[:, joint].argmax(), order[0]))
-    interval = interval_of_ratio(most, least, paired=True)
-    return float(spread[joint]), above_one(interval), joint
+    of_joint = means[:, joint]
+    most, least = (rates[int(k)][:, joint] for k in (of_joint.argmax(), of_joint.argmin()))
+    interval = statistics.interval_of_ratio(most, least, paired=True)
+    return float(spread[joint]), statistics.above_one(interval), joint
 
 
 def _smoothness(results: QuantumResults, scenario: str) -> Measured:
@@ -266,7 +258,7 @@ def _smoothness(results: QuantumResults, scenario: str) -> Measured:
 def _steps(values: dict[str, Float1D]) -> list[tuple[float, Ends]]:
     """Return the paired differences PSO - QPSO and QPSO - reference, means with intervals."""
     apart = [values[a] - values[b] for a, b in pairwise(RANKED)]
-    return [(float(step.mean()), interval_of_mean(step)) for step in apart]
+    return [(float(step.mean()), statistics.interval_of_mean(step)) for step in apart]
 
 
 def _table_4(results: QuantumResults, scenario: str, k: int) -> Measured:
@@ -278,7 +270,7 @@ def _table_4(results: QuantumResults, scenario: str, k: int) -> Measured:
         return measured("some runs never do", worst_step=np.nan, means=means)
     return measured_mean(
         values["PSO"] - values["reference"],
-        worst_step=max(upper_end(*step) for step in _steps(values)),
+        worst_step=max(statistics.upper_end(*step) for step in _steps(values)),
         means=", ".join(f"{m} {value.mean():.4g} {unit}" for m, value in values.items()),
     )
 
@@ -287,10 +279,10 @@ def _tracking(results: QuantumResults, scenario: str) -> Measured:
     errors = {m: results.loop(scenario, m, "rms_error") for m in SHOWN}
     values = {m: 1e3 * np.linalg.norm(error, axis=1) for m, error in errors.items()}
     steps = _steps(values)
-    turned = all(lower_end(*step) > 0.0 for step in steps)
+    turned = all(statistics.lower_end(*step) > 0.0 for step in steps)
     return measured_mean(
         values["PSO"] - values["reference"],
-        worst_step=max(upper_end(*step) for step in steps),
+        worst_step=max(statistics.upper_end(*step) for step in steps),
         means=", ".join(f"{name} {value.mean():.4g} mrad" for name, value in values.items()),
         order="The order is the opposite one: a better model tracks better."
         if turned
@@ -305,8 +297,8 @@ def _energy(results: QuantumResults, scenario: str) -> Measured:
 
     true = results.loop(scenario, "reference", "energy")[:, 1]
     qpso, pso = (apart(model, "energy") for model in ("QPSO", "PSO"))
-    after = geometric_ratio(*(apart(model, "energy_settled") for model in COMPARED))[0]
-    value, interval = geometric_ratio(pso, qpso)
+    after = statistics.geometric_ratio(*(apart(model, "energy_settled") for model in COMPARED))[0]
+    value, interval = statistics.geometric_ratio(pso, qpso)
     shares = {"qpso_share": 100 * (qpso / true).mean(), "pso_share": 100 * (pso / true).mean()}
     return measured(value, interval, **shares, settled=SETTLED, after=after)
 
@@ -317,8 +309,6 @@ def _rising(results: QuantumResults) -> Measured:
         float(results.loop("nominal", "reference", name)[:, 1].mean())
         for name in ("energy_signed", "energy")
     )
-    return measured(
-        f"{total:.4g} J absolute, {signed:.3g} J signed",
-        falls=int((np.diff(absolute) < 0.0).sum()),
-        signed_share=signed / total,
-    )
+    falls = int((np.diff(absolute) < 0.0).sum())
+    ours = f"{total:.4g} J absolute, {signed:.3g} J signed"
+    return measured(ours, falls=falls, signed_share=signed / total)

@@ -119,20 +119,19 @@ def kinematics_table(results: QuantumResults) -> Table:
     """Return how far the paper's kinematics are from the URDF's."""
     compared = results.kinematics
     least, median, most = compared["kappa"]
-    rows = (
-        ("closed-form position: largest distance from the URDF's", "mm", compared["position"]),
-        ("Jacobian of eq. (4)-(6): largest difference of an entry", "m or rad a rad",
-         compared["jacobian"]),
-        ("kappa(J): smallest", "-", least),
-        ("kappa(J): median", "-", median),
-        ("kappa(J): largest", "-", most),
-        ("kappa(J): largest relative difference from the URDF's, up to 1000", "-",
-         compared["kappa_difference"]),
-        ("poses with kappa(J) above 1000", "%", 100.0 * compared["singular"]),
-    )  # fmt: skip
-    return Table(
-        (), tuple((what, unit, number(value, 3)) for what, unit, value in rows), name="kinematics"
-    )
+    entry = "largest difference of an entry"
+    relative = "largest relative difference from the URDF's, up to 1000"
+    rows = {
+        ("closed-form position: largest distance from the URDF's", "mm"): compared["position"],
+        (f"Jacobian of eq. (4)-(6): {entry}", "m or rad a rad"): compared["jacobian"],
+        ("kappa(J): smallest", "-"): least,
+        ("kappa(J): median", "-"): median,
+        ("kappa(J): largest", "-"): most,
+        (f"kappa(J): {relative}", "-"): compared["kappa_difference"],
+        ("poses with kappa(J) above 1000", "%"): 100.0 * compared["singular"],
+    }
+    cells = ((what, unit, number(value, 3)) for (what, unit), value in rows.items())
+    return Table((), tuple(cells), name="kinematics")
 
 
 def table_4(results: QuantumResults) -> Table:

@@ -59,14 +59,9 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     estimates = {estimate.estimator: estimate for estimate in identification.estimates}
     std = estimates["wls"].std
     for name in SEARCHES:
-        method = METHODS[name]
-        estimator = ESTIMATORS.build(
-            "wls-pso",
-            optimizer=method.optimizer,
-            options=dict(method.options),
-            fraction=BOX,
-            evaluations=PARTICLES * ITERATIONS,
-        )
+        swarm = {"optimizer": METHODS[name].optimizer, "options": dict(METHODS[name].options)}
+        budget = PARTICLES * ITERATIONS
+        estimator = ESTIMATORS.build("wls-pso", **swarm, fraction=BOX, evaluations=budget)
         rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
         estimates[name] = estimator.fit(identification.problem, rng)
     return {

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.campaign import Trial
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers.grid import RunGrid
@@ -84,8 +83,12 @@ def run_campaign(lab: Lab) -> RwpsoResults:
     """Run what is not finished of all trials and return their results."""
     designs = _designs(lab)
     runs, cell_runs = lab.runs_of(RUNS, QUICK_RUNS), lab.runs_of(CELL_RUNS, QUICK_CELL_RUNS)
-    searches = _trials(lab, "search", "searches:search_run", designs[3], runs)
-    experiments = _trials(lab, "cell", "cell:experiment", designs[6], cell_runs)
+    paths = {
+        joints: {name: design[name] for name in ("excitation", "verification")}
+        for joints, design in designs.items()
+    }
+    searches = lab.repeated("search-run", f"{FUNCTIONS}.searches:search_run", runs, **paths[3])
+    experiments = lab.repeated("cell-run", f"{FUNCTIONS}.cell:experiment", cell_runs, **paths[6])
     results = lab.run("search and experiment", [*experiments, *searches])
     cell, searched = results[: len(experiments)], results[len(experiments) :]
     rows = [((THREE, m), row) for run in searched for m, row in run["methods"].items()]
@@ -109,12 +112,3 @@ def _designs(lab: Lab) -> dict[int, dict[str, Any]]:
         for joints, most in iterations.items()
     ]
     return dict(zip(iterations, lab.run("design", trials), strict=True))
-
-
-def _trials(
-    lab: Lab, name: str, function: str, design: Mapping[str, Any], runs: int
-) -> list[Trial]:
-    paths = {key: design[key] for key in ("excitation", "verification")}
-    return [
-        lab.trial(f"{name}-run-{k}", f"{FUNCTIONS}.{function}", run=k, **paths) for k in range(runs)
-    ]

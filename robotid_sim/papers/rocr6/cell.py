@@ -1,7 +1,6 @@
 """The experiment on all six joints: engine, sensors, preprocessing, estimates, verification."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -137,7 +136,8 @@ def filtered_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Floa
 
 def rows_of(log: Log, motion: Motion, tau: Float2D) -> Motion:
     """Return the motion with a filtered torque, of which 2000 samples are used."""
-    return replace(motion, tau=tau, mask=used_samples(log))
+    used = used_samples(log)
+    return Motion(motion.t, motion.q, motion.dq, motion.ddq, tau, motion.joint_names, mask=used)
 
 
 def used_samples(log: Log) -> NDArray[np.bool_]:
@@ -169,11 +169,8 @@ def _estimated(
     estimator, options = METHODS[method]
     rng = named_stream(seed, ROBOT, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
-    return {
-        "parameters": fit.beta.tolist(),
-        "evaluations": int(fit.nfev or 0),
-        **_residuals(fit.beta, unseen, log),
-    }
+    residuals = _residuals(fit.beta, unseen, log)
+    return {"parameters": fit.beta.tolist(), "evaluations": int(fit.nfev or 0), **residuals}
 
 
 def _residuals(beta: Float1D, problem: LinearProblem, log: Log) -> dict[str, list[float]]:

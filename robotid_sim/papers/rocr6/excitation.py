@@ -45,19 +45,13 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
     six those of a nominal model.
     """
     robot = FirstThree.from_catalog().robot if joints == 3 else nominal_six(seed)
-    stream = f"{joints} joints"
-    best = optimal_design(
-        robot,
-        base_parameters(robot, FRICTION),
-        named_stream(seed, ROBOT, "design", stream),
-        DesignPlan(
-            family=OPTIONS,
-            criterion=CRITERIA.build("condition-number"),
-            search=GradientSearch(
-                starts=1 if iterations else 0, candidates=CANDIDATES, iterations=max(iterations, 1)
-            ),
-        ),
+    stream, criterion = f"{joints} joints", CRITERIA.build("condition-number")
+    search = GradientSearch(
+        starts=1 if iterations else 0, candidates=CANDIDATES, iterations=max(iterations, 1)
     )
+    plan = DesignPlan(family=OPTIONS, criterion=criterion, search=search)
+    rng = named_stream(seed, ROBOT, "design", stream)
+    best = optimal_design(robot, base_parameters(robot, FRICTION), rng, plan)
     unseen = random_feasible(robot, named_stream(seed, ROBOT, "unseen", stream), OPTIONS)
     return {
         "excitation": best.trajectory.content(),

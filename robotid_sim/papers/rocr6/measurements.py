@@ -3,11 +3,11 @@
 import numpy as np
 
 from robotid_sim.model import parameters
+from robotid_sim.papers import statistics
 from robotid_sim.papers.rocr6.campaign import THREE, RwpsoResults
 from robotid_sim.papers.rocr6.model import GAINS, TABLE_2
 from robotid_sim.papers.rocr6.searches import CLAMP
 from robotid_sim.papers.sheet import Measured, measured, measured_mean, measured_median
-from robotid_sim.papers.statistics import interval_of_mean, interval_of_ratio, lower_end
 
 DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""
@@ -73,8 +73,8 @@ def _generations(results: RwpsoResults, swarm: str) -> Measured:
 def _first_fitness(results: RwpsoResults) -> Measured:
     first = {m: results.three(f"WLS-{m}", "curve")[:, 0] for m in ("PSO", "RWPSO")}
     ratios = first["RWPSO"] / first["PSO"]
-    value, interval = float(ratios.mean()), interval_of_mean(ratios)
-    return measured(value, interval, least=-np.inf if interval is None else interval[0])
+    interval = statistics.interval_of_mean(ratios)
+    return measured_mean(ratios, least=statistics.lower_end(-np.inf, interval))
 
 
 def _unseen_gain(results: RwpsoResults) -> Measured:
@@ -99,18 +99,18 @@ def _weights(results: RwpsoResults) -> dict[str, Measured]:
     ratios = {}
     for joint in range(joints):
         wls, ls = (squares[m][:, owners == joint].mean(axis=1) for m in ("WLS", "LS"))
-        interval = interval_of_ratio(wls, ls, paired=True)
+        interval = statistics.interval_of_ratio(wls, ls, paired=True)
         ends = None if interval is None else (np.sqrt(interval[0]), np.sqrt(interval[1]))
         ratio = float(np.sqrt(wls.mean() / ls.mean()))
-        most = np.inf if ends is None else ends[1]
-        ratios[f"weights-help-joint-{joint + 1}"] = measured(ratio, ends, most=most)
+        name = f"weights-help-joint-{joint + 1}"
+        ratios[name] = measured(ratio, ends, most=statistics.upper_end(np.inf, ends))
     return ratios
 
 
 def _gain(results: RwpsoResults, joint: int, method: str) -> Measured:
     gains, over_wls = (results.gains(m)[:, joint - 1] for m in (method, "WLS"))
-    interval, mean = interval_of_mean(gains), float(gains.mean())
-    positive = mean > 0.0 and lower_end(mean, interval) > 0.0
+    interval, mean = statistics.interval_of_mean(gains), float(gains.mean())
+    positive = mean > 0.0 and statistics.lower_end(mean, interval) > 0.0
     order = "The order holds" if positive else "The order is not significant"
     return measured(mean, interval, order=order, wls=float(over_wls.mean()))
 

@@ -137,15 +137,10 @@ def search(
     fitness is the sum of squared residuals, of which there are so many rows.
     """
     chosen, half = setting(method.setting), BOX * np.abs(center)
-    result = minimize(
-        fitness,
-        center - half,
-        center + half,
-        method=chosen.build(**method.changes),
-        max_evals=chosen.max_evals,
-        rng=rng,
-        first=center[None] if method.knows_start else None,
-    )
+    ends, most = (center - half, center + half), chosen.max_evals
+    optimizer = chosen.build(**method.changes)
+    first = center[None] if method.knows_start else None
+    result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
 
 

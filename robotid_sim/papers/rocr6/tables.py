@@ -34,13 +34,10 @@ def parameters(results: RwpsoResults) -> Table:
     basis = results.arm.basis
     rows = []
     for k, (name, printed) in enumerate(TABLE_2.items()):
-        cells = (_spread(estimates[m][:, k]) for m in methods)
+        values = (estimates[m][:, k] for m in methods)
+        cells = (f"{v.mean():.4g} ± {deviation(v):.1g}" for v in values)
         rows.append((name, basis.groupings[k], basis.units[k], f"{printed:g}", *cells))
     return Table((), tuple(rows), name="table-2")
-
-
-def _spread(values: Float1D) -> str:
-    return f"{values.mean():.4g} ± {deviation(values):.1g}"
 
 
 def searches(results: RwpsoResults) -> Table:

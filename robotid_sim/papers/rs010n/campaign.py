@@ -60,9 +60,11 @@ def run_campaign(lab: Lab) -> BeetleResults:
     x = RunGrid.of(genetic).best("unit", "unit", "excitation")["x"]
     keys = [(variant, method) for variant in VARIANTS for method in METHODS]
     searches = [
-        lab.trial(f"search-{k + 1}-run-{run}", f"{TRIALS}:search", x=x, run=run, **case)
-        for k, case in enumerate({"variant": v, "method": m} for v, m in keys)
-        for run in range(runs)
+        trial
+        for k, (v, m) in enumerate(keys, start=1)
+        for trial in lab.repeated(
+            f"search-{k}-run", f"{TRIALS}:search", runs, x=x, variant=v, method=m
+        )
     ]
     driven = lab.trial("engine", f"{TRIALS}:engine", x=x, runs=runs)
     engine, *rows = lab.run("identification", [driven, *searches])
@@ -77,15 +79,14 @@ def _excitations(lab: Lab) -> tuple[RunRow, RunRow, list[tuple[tuple[str, str], 
     generations = QUICK_GENERATIONS if lab.quick else GA_GENERATIONS
     size = {"population": GA_POPULATION, "generations": generations}
     runs = QUICK_GA_RUNS if lab.quick else GA_RUNS
-    keys = [(columns, run) for columns in CRITERIA_OF_PAPER for run in range(runs)]
+    function = f"{TRIALS}:genetic_excitation"
     trials = [
-        lab.trial(
-            f"ga-{columns}-{run}", f"{TRIALS}:genetic_excitation", run=run, columns=columns, **size
-        )
-        for columns, run in keys
+        trial
+        for columns in CRITERIA_OF_PAPER
+        for trial in lab.repeated(f"ga-{columns}", function, runs, columns=columns, **size)
     ]
     counts = {"random-few": draws, "random-many": runs * GA_POPULATION * generations}
     drawn = [lab.trial(name, f"{TRIALS}:random_excitation", draws=n) for name, n in counts.items()]
     few, many, *genetic = lab.run("excitation", [*drawn, *trials])
-    cells = [("excitation", columns) for columns, _ in keys]
+    cells = [("excitation", columns) for columns in CRITERIA_OF_PAPER for _ in range(runs)]
     return few, many, list(zip(cells, genetic, strict=True))

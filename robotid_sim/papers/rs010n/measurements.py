@@ -35,7 +35,7 @@ def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Me
         "order-without-clamp": _order_without_clamp(results),
         **_order_with_clamp(results),
         "fitness-of-table-5": _fitness_of_table_5(exact),
-        "time": _time(results),
+        "time": measured(results.grid.ratio("SEDSABSO", "LDWPSO", "seconds", CLAMPED)[0]),
         **_errors(results, exact),
         "engine": measured(error),
     }
@@ -136,11 +136,6 @@ def _fitness_of_table_5(exact: DirectSolutions) -> Measured:
         samples=SAMPLES,
         enough=SAMPLES * printed["SEDSABSO"] / costs["SEDSABSO"],
     )
-
-
-def _time(results: BeetleResults) -> Measured:
-    ours, other = (results.grid.mean(m, "seconds", CLAMPED) for m in ("SEDSABSO", "LDWPSO"))
-    return measured(float(ours / other))
 
 
 def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:

@@ -12,7 +12,7 @@ from robotid_sim.papers.rs010n.campaign import BeetleResults
 from robotid_sim.papers.rs010n.direct import DirectSolutions, PublishedSet
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
 from robotid_sim.papers.statistics import interval_text
-from robotid_sim.papers.tables import CellColumns, printed_columns, table_of
+from robotid_sim.papers.tables import CellColumns, printed_columns, settings_columns, table_of
 from robotid_sim.section import Table, number, percent
 
 ROUNDING = 1e-10
@@ -50,9 +50,7 @@ def settings() -> Table:
     chosen = {method: setting(METHODS[method].setting) for method in model.PRINTED}
     columns: CellColumns = {
         "method": str,
-        "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
-        "not printed": lambda m: chosen[m].missing,
-        "stability": lambda m: "; ".join(chosen[m].flags) or "-",
+        **settings_columns(chosen),
         "evaluations": lambda m: chosen[m].max_evals,
     }
     return table_of("settings", chosen, columns, text_columns=4)

@@ -97,15 +97,9 @@ def genetic_excitation(
     problem = excitation.problem(columns)
     cost = DesignCost(problem)
     box = np.ones(problem.space.size)
-    best = minimize(
-        cost,
-        -box,
-        box,
-        method="ga",
-        population=population,
-        max_evals=population * generations,
-        rng=named_stream(seed, PAPER, "ga", columns, f"run {run}"),
-    )
+    rng = named_stream(seed, PAPER, "ga", columns, f"run {run}")
+    most = population * generations
+    best = minimize(cost, -box, box, method="ga", population=population, max_evals=most, rng=rng)
     x = cost.meant(best.x)
     assert x is not None
     return {
@@ -142,15 +136,10 @@ def one_search(
     optimizer = setting(chosen.setting).build(
         **chosen.changes, **free, velocity_limit=how.velocity_limit
     )
+    ends = middle - how.half_width, middle + how.half_width
+    rng = named_stream(seed, PAPER, method, variant, f"run {run}")
     began = time.process_time()
-    best = minimize(
-        fitness,
-        middle - how.half_width,
-        middle + how.half_width,
-        method=optimizer,
-        max_evals=budget,
-        rng=named_stream(seed, PAPER, method, variant, f"run {run}"),
-    )
+    best = minimize(fitness, *ends, method=optimizer, max_evals=budget, rng=rng)
     seconds = time.process_time() - began
     curve = best.history[thinned(len(best.history), CURVE_POINTS)]
     return {

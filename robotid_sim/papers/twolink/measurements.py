@@ -69,11 +69,8 @@ def _against_spso(results: ElpidsoResults) -> Measured:
     costs = zip(model.FITTED, results.exact.median_excess("SPSO"), strict=True)
     ties = [f"{rho:g}" for rho, cost in costs if cost < ROUNDING]
     late = f"With {results.exact.evaluations:,} SPSO too is at rounding at ρ = {', '.join(ties)}. "
-    return measured(
-        int((_ratios(results, "SPSO") <= CLEARLY).sum()),
-        evaluations=results.short.evaluations,
-        late=late if ties else "",
-    )
+    clear = int((_ratios(results, "SPSO") <= CLEARLY).sum())
+    return measured(clear, evaluations=results.short.evaluations, late=late if ties else "")
 
 
 def _against_ga(results: ElpidsoResults) -> Measured:
@@ -100,12 +97,8 @@ def _gain_of_control(results: ElpidsoResults) -> Measured:
 def _below_least_squares(results: ElpidsoResults) -> Measured:
     ratios = [np.array(cost["searches"]) / cost["least_squares"] for cost in results.costs]
     excess = np.concatenate(ratios) - 1.0
-    return measured(
-        count_below(excess),
-        ties=int((np.abs(excess) <= LEAST_GAIN).sum()),
-        least=LEAST_GAIN,
-        evaluations=results.noisy.evaluations,
-    )
+    ties, evaluations = int((np.abs(excess) <= LEAST_GAIN).sum()), results.noisy.evaluations
+    return measured(count_below(excess), ties=ties, least=LEAST_GAIN, evaluations=evaluations)
 
 
 def count_below(excess: Float1D) -> int:
@@ -148,10 +141,8 @@ def _ranking(results: ElpidsoResults, average: Average) -> Measured:
         ours += (" = " if errors[method] <= TIE and errors[before] <= TIE else ", ") + method
     swarms = [method for method in order if method != "LS"]
     in_order = swarms == RANKING.split(", ")[:-1]
-    stuck = {
-        f"stuck_{m.lower()}": sum(
-            (results.exact.errors(rho, m) > STUCK).sum() for rho in model.FITTED
-        )
+    counts = {
+        m: sum((results.exact.errors(rho, m) > STUCK).sum() for rho in model.FITTED)
         for m in ("SPSO", "ELPIDSO")
     }
     return measured(
@@ -162,7 +153,8 @@ def _ranking(results: ElpidsoResults, average: Average) -> Measured:
         tie=TIE,
         order="holds" if in_order else "does not hold",
         searches=results.runs * len(model.FITTED),
-        **stuck,
+        stuck_elpidso=counts["ELPIDSO"],
+        stuck_spso=counts["SPSO"],
         stuck=STUCK,
     )
 

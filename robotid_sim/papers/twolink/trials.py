@@ -10,13 +10,9 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
+from robotid_sim.papers.twolink import criterion as criteria
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import (
-    LS_IN_BOX,
-    TorqueCriterion,
-    mean_squared_error,
-    relative_error,
-)
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion
 from robotid_sim.papers.twolink.motion import STEP, Driven, drive_in_engine, integrate
 from robotid_sim.streams import named_stream
 
@@ -58,7 +54,7 @@ def check_in_engine(
     """Return the relative errors of estimates' torques for a noisy run in the engine."""
     noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     return {
-        method: relative_error(noisy, np.array(estimate)).tolist()
+        method: criteria.relative_error(noisy, np.array(estimate)).tolist()
         for method, estimate in estimates.items()
     }
 
@@ -72,8 +68,10 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
     return {
-        "least_squares": mean_squared_error(noisy, least),
-        "searches": [mean_squared_error(noisy, np.array(estimate)) for estimate in estimates],
+        "least_squares": criteria.mean_squared_error(noisy, least),
+        "searches": [
+            criteria.mean_squared_error(noisy, np.array(estimate)) for estimate in estimates
+        ],
     }
 
 
@@ -93,14 +91,9 @@ def search(
     """
     name, changes = SETTINGS[method]
     goal = TorqueCriterion.from_content(criterion)
-    best = minimize(
-        goal.excess,
-        model.LOWER,
-        model.UPPER,
-        method=setting(name).build(**changes),
-        max_evals=max_evals,
-        rng=named_stream(seed, "twolink", *stream),
-    )
+    optimizer, rng = setting(name).build(**changes), named_stream(seed, "twolink", *stream)
+    bounds = model.LOWER, model.UPPER
+    best = minimize(goal.excess, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
     return {
         "parameters": best.x.tolist(),
         "excess": best.fun,
