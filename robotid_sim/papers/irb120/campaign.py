@@ -102,13 +102,13 @@ def run_campaign(lab: Lab) -> MupsoResults:
 
 def _plan(lab: Lab, budget: SearchEffort) -> Iterator[tuple[str, Any, list[Trial]]]:
     """Yield study, row and trials, long trials first so that no process waits long at the end."""
+    size_of_swarm = {"population": model.POPULATION, "iterations": budget.iterations}
+    paper = {"method": "mupso", "reading": model.MAIN_READING, "handling": "scaling"}
 
     def swarms(name: str, runs: int, **settings: Any) -> list[Trial]:
-        paper = {"method": "mupso", "reading": model.MAIN_READING, "handling": "scaling"}
-        parameters = {**budget_of_swarm, **paper, **settings}
+        parameters = {**size_of_swarm, **paper, **settings}
         return lab.repeated(name, f"{TRIALS}:swarm", runs, **parameters)
 
-    budget_of_swarm = {"population": model.POPULATION, "iterations": budget.iterations}
     descent = {"draws": budget.gradient_draws, "iterations": budget.gradient_iterations}
     runs, side = budget.runs, budget.side_runs
     for size in reversed(model.SWARM_SIZES):
@@ -122,5 +122,5 @@ def _plan(lab: Lab, budget: SearchEffort) -> Iterator[tuple[str, Any, list[Trial
         for k, reading in enumerate(readings, start=1):
             yield study, reading, swarms(f"{study}-{k}", side, reading=reading)
     yield "table-3", "gradient", lab.repeated("gradient", f"{TRIALS}:gradient", runs, **descent)
-    chance = lab.repeated("random", f"{TRIALS}:random_search", side, **budget_of_swarm)
+    chance = lab.repeated("random", f"{TRIALS}:random_search", side, **size_of_swarm)
     yield "table-3", "random", chance
