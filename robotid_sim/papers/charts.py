@@ -1,27 +1,38 @@
-"""Charts that several papers share: convergence, and a panel a joint."""
+"""Charts that several papers share: convergence, motion, and a panel a joint."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from robotid_sim.chart import Chart, Mark, Matrix, Panel, Space
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Space
+from robotid_sim.palette import joint_role
 
 JOINTS = range(6)
 Drawn = Panel | Matrix | Space
 
 
-def drawing(
-    name: str, *panels: Drawn, columns: int = 1, height: float = 1.1, share_x: bool = False
-) -> Chart:
-    """Return a chart whose title and caption stand in the paper's file."""
-    return Chart(
-        name=name,
-        title="",
-        caption="",
-        panels=panels,
-        columns=columns,
-        panel_height=height,
-        share_x=share_x,
+def drawing(name: str, *panels: Drawn, height: float = 1.1, **options: Any) -> Chart:
+    """Return a chart whose title and caption stand in the paper's file; see `Chart`."""
+    return Chart(name=name, title="", caption="", panels=panels, panel_height=height, **options)
+
+
+def plotted(marks: Iterable[Mark], x_label: str, y_label: str = "", **options: Any) -> Panel:
+    """Return a panel of marks between labelled axes, with the options of `Panel`."""
+    return Panel(marks=tuple(marks), x_label=x_label, y_label=y_label, **options)
+
+
+def motion_chart(name: str, t: Float1D, motion: Sequence[Float2D], units: Sequence[str]) -> Chart:
+    """Return position, velocity and acceleration of all joints over time, each (N, n)."""
+    quantities = ("position", "velocity", "acceleration")
+    panels = (
+        plotted(
+            (Curve(t, row, f"joint {j + 1}", joint_role(j)) for j, row in enumerate(part.T)),
+            "time [s]",
+            f"{quantity} [{unit}]",
+        )
+        for quantity, part, unit in zip(quantities, motion, units, strict=True)
     )
+    return drawing(name, *panels, height=1.3, share_x=True)
 
 
 def convergence_chart(
@@ -32,32 +43,14 @@ def convergence_chart(
     columns: int = 1,
     **options: Any,
 ) -> Chart:
-    """Return best costs so far against effort.
+    """Return best costs so far against effort: curves by the title of their panel.
 
-    Parameters
-    ----------
-    name : str
-        Of the chart.
-    panels : mapping of str to sequence of Mark
-        Curves by the title of their panel.
-    labels : tuple of str
-        Of the axes; the left panels alone have that of y.
-    height : float
-        Of a panel [in].
-    columns : int
-        Panels side by side.
-    **options
-        Of every panel.
+    The labels are of x and y, that of y at the left panels alone; the height is that of a panel
+    [in], and options are those of every `Panel`.
     """
     x_label, y_label = labels
     drawn = (
-        Panel(
-            marks=tuple(marks),
-            title=heading,
-            x_label=x_label,
-            y_label=y_label if k % columns == 0 else "",
-            **options,
-        )
+        plotted(marks, x_label, y_label if k % columns == 0 else "", title=heading, **options)
         for k, (heading, marks) in enumerate(panels.items())
     )
     return drawing(name, *drawn, columns=columns, height=height)
@@ -73,24 +66,14 @@ def joint_chart(
 ) -> Chart:
     """Return a chart over time with a panel for each of six joints.
 
-    Parameters
-    ----------
-    name : str
-        Of the chart.
-    marks_of_joint : callable
-        Curves of a joint by its index.
-    y_label : str
-        Of the left panels.
-    height : float
-        Of a panel [in].
-    lettered : bool
-        Whether panels are called (a) to (f), as in print.
+    Curves are given by the index of their joint. The label of y stands at the left panels, the
+    height is that of a panel [in]; lettered panels are called (a) to (f), as in print.
     """
     panels = (
-        Panel(
-            marks=tuple(marks_of_joint(j)),
-            x_label="time [s]",
-            y_label=y_label if j % 2 == 0 else "",
+        plotted(
+            marks_of_joint(j),
+            "time [s]",
+            y_label if j % 2 == 0 else "",
             title=f"({'abcdef'[j]}) joint {j + 1}" if lettered else f"joint {j + 1}",
         )
         for j in JOINTS

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from robotid_sim.papers.statistics import Ends, ratio_of_means
 
 RunRow = Mapping[str, Any]
 """What a run returns."""
+Average = Literal["mean", "median"]
+"""How runs are averaged; a mean is moved by one stuck search."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +48,10 @@ class RunGrid:
     def median(self, method: Hashable, name: str, case: Hashable = "") -> Any:
         """Return the median of a result over the runs."""
         return np.median(self.values(method, name, case), axis=0)
+
+    def average(self, how: Average, method: Hashable, name: str, case: Hashable = "") -> Any:
+        """Return the mean or median of a result over the runs."""
+        return (self.mean if how == "mean" else self.median)(method, name, case)
 
     def best(self, method: Hashable, name: str, case: Hashable = "") -> RunRow:
         """Return the run with the least of a result."""

@@ -11,14 +11,7 @@ from typing import Any, ClassVar
 from robotid_sim.campaign import Trial, run_trials
 from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.sheet import (
-    ClaimSheet,
-    Measured,
-    RunsNeeded,
-    filled,
-    judge,
-    read_sheet,
-)
+from robotid_sim.papers.sheet import ClaimSheet, Measured, RunsNeeded, filled, judge, read_sheet
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section, Table
 
@@ -48,15 +41,18 @@ class Lab:
         """Return whether statistics are judged: not in a quick run, and not with fewer runs."""
         return not self.quick and (self.runs is None or self.runs >= least)
 
+    def trial(self, name: str, function: str, **parameters: Any) -> Trial:
+        """Return a trial of a function by its dotted name, with the seed of the lab."""
+        return Trial(name, function, {"seed": self.seed, **parameters})
+
+    def repeated(self, name: str, function: str, runs: int, **parameters: Any) -> list[Trial]:
+        """Return a trial for every run, which it is called with."""
+        return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
+
     def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         """Return the results of trials in order; finished ones are read, not run.
 
-        Parameters
-        ----------
-        stage : str
-            What is shown beside the progress bar.
-        trials : sequence of Trial
-            The work.
+        The stage is what is shown beside the progress bar.
         """
         done = partial(self.progress, stage)
         return run_trials(trials, self.folder, workers=self.workers, progress=done)
@@ -135,29 +131,17 @@ class Paper(ABC):
         charts: Sequence[Chart],
         tables: Sequence[Table],
     ) -> Reproduction:
-        """Return what came out, with the claims judged.
+        """Return what came out, with the claims judged as far as the lab's effort allows.
 
-        Parameters
-        ----------
-        lab : Lab
-            Whose effort decides which claims are judged.
-        measurements : mapping of str to Measured
-            By claim.
-        facts : mapping of str to Any
-            What fills the texts of the page.
-        charts, tables : sequence
-            By their names they find their places; other tables are written only.
+        Measurements are by claim, and facts fill the texts of the page. Charts and tables find
+        their places by their names; tables without one are written only.
         """
-        satisfied: dict[RunsNeeded, bool] = {
-            "any": True,
-            "full": not lab.quick,
-            "runs": lab.judged(),
-        }
+        enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
         complete = self.sheet.tables(facts, tables)
         return Reproduction(
             paper=self,
             finding=filled(self.sheet.finding, facts),
-            claims=judge(self.sheet.claim, measurements, satisfied),
+            claims=judge(self.sheet.claim, measurements, enough),
             sections=self.sheet.sections(facts, charts, complete),
             tables=complete,
             quick=lab.quick,

@@ -6,21 +6,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.papers.claims import OURS, Claim, ClaimRange, rule_of
+from robotid_sim.papers.statistics import interval_of_mean, interval_of_median
 from robotid_sim.section import Section, Table
 
 RunsNeeded = Literal["any", "full", "runs"]
 """What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
 
 
-class PrintedClaim(BaseModel):
-    """A claim as its TOML file holds it: all but what is measured."""
+class Printed(BaseModel):
+    """A part of the TOML file: without keys that nobody reads."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PrintedClaim(Printed):
+    """A claim as its TOML file holds it: all but what is measured."""
 
     name: str
     claim: str
@@ -65,10 +72,8 @@ class PrintedClaim(BaseModel):
         )
 
 
-class PrintedSection(BaseModel):
+class PrintedSection(Printed):
     """A section of the page: its text, and names of its figures and tables."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     text: str = ""
@@ -77,20 +82,16 @@ class PrintedSection(BaseModel):
     tables: tuple[str, ...] = ()
 
 
-class PrintedFigure(BaseModel):
+class PrintedFigure(Printed):
     """What stands about and under a figure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str
     caption: str
 
 
-class PrintedTable(BaseModel):
+class PrintedTable(Printed):
     """Title and headings of a table; headings that are not here come with the cells."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str = ""
@@ -114,10 +115,8 @@ class PrintedTable(BaseModel):
         return headed
 
 
-class ClaimSheet(BaseModel):
+class ClaimSheet(Printed):
     """The TOML file of a paper: what it is and claims, and what its page says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     citation: str
@@ -147,16 +146,7 @@ class ClaimSheet(BaseModel):
     def sections(
         self, facts: Mapping[str, Any], charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
-        """Return the sections of the page, the notes last.
-
-        Parameters
-        ----------
-        facts : mapping
-            What fills the names in braces.
-        charts : sequence of Chart
-            Those of the page.
-        tables : mapping of str to Table
-            Complete, by name.
+        """Return the sections of the page, the notes last; facts fill the names in braces.
 
         Raises
         ------
@@ -240,21 +230,25 @@ def measured(
     return Measured(ours, interval, facts)
 
 
+def measured_mean(values: Float1D, **facts: Any) -> Measured:
+    """Return the mean of independent runs with its interval, as what is measured."""
+    return measured(float(values.mean()), interval_of_mean(values), **facts)
+
+
+def measured_median(values: Float1D, **facts: Any) -> Measured:
+    """Return the median of independent runs with its interval, as what is measured."""
+    return measured(float(np.median(values)), interval_of_median(values), **facts)
+
+
 def judge(
     printed: Sequence[PrintedClaim],
     measurements: Mapping[str, Measured],
     satisfied: Mapping[RunsNeeded, bool],
 ) -> tuple[Claim, ...]:
-    """Return the claims of a paper with their verdicts.
+    """Return the claims of a paper with their verdicts, in the order of the paper.
 
-    Parameters
-    ----------
-    printed : sequence of PrintedClaim
-        In the order of the paper.
-    measurements : mapping of str to Measured
-        By the name of the claim.
-    satisfied : mapping of RunsNeeded to bool
-        Whether the runs are what a verdict needs.
+    Measurements are by the name of their claim; satisfied says whether the runs are what a verdict
+    needs.
 
     Raises
     ------
@@ -262,12 +256,11 @@ def judge(
         If a claim is printed and not measured, measured and not printed, or printed twice.
     """
     names = [claim.name for claim in printed]
-    for name in names:
+    for name in (*names, *measurements):
         if names.count(name) > 1:
             raise OptionError(f"claim '{name}' stands twice in the file")
         if name not in measurements:
             raise OptionError(f"claim '{name}' is in the file but not measured")
-    for name in measurements:
         if name not in names:
             raise OptionError(f"claim '{name}' is measured but not in the file")
     return tuple(c.judge(measurements[c.name], judged=satisfied[c.judged]) for c in printed)

@@ -16,13 +16,6 @@ def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
     """Return Student's interval of the mean of independent runs; None for fewer than four.
 
     With two or three runs it is wider than what it is about.
-
-    Parameters
-    ----------
-    values : array_like, shape (R,)
-        One value a run.
-    confidence : float
-        Probability that the interval covers the mean.
     """
     sample = np.asarray(values, dtype=float)
     if sample.size < 4:
@@ -50,14 +43,7 @@ def interval_of_ratio(
 ) -> Ends:
     """Return the bootstrap interval of the ratio of two means; None for fewer than two runs.
 
-    Parameters
-    ----------
-    values, others : array_like, shape (R,)
-        One value a run.
-    paired : bool
-        Whether runs of one number share what is random, such as the box of a search.
-    confidence : float
-        Probability that the interval covers the ratio.
+    Runs are paired if those of one number share what is random, such as the box of a search.
     """
     samples = [np.asarray(part, dtype=float) for part in (values, others)]
     if min(part.size for part in samples) < 2:
@@ -88,17 +74,18 @@ def ratio_of_means(
 
 
 def geometric_ratio(numerator: ArrayLike, denominator: ArrayLike) -> tuple[float, Ends]:
-    """Return the ratio of geometric means over paired runs, and its 95 % interval.
-
-    Parameters
-    ----------
-    numerator, denominator : array_like, shape (R,)
-        One positive value a run.
-    """
+    """Return the ratio of geometric means over paired, positive runs, and its 95 % interval."""
     logs = np.log(np.asarray(numerator, dtype=float)) - np.log(np.asarray(denominator, dtype=float))
     interval = interval_of_mean(logs)
     spread = None if interval is None else (float(np.exp(interval[0])), float(np.exp(interval[1])))
     return float(np.exp(logs.mean())), spread
+
+
+def above_one(interval: Ends) -> Ends:
+    """Return by how much the ends of the interval of a ratio are above one [%]."""
+    if interval is None:
+        return None
+    return 100.0 * (interval[0] - 1.0), 100.0 * (interval[1] - 1.0)
 
 
 def deviation(values: ArrayLike) -> float:

@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from robotid_sim.optim.settings import PublishedSetting
 from robotid_sim.papers.statistics import summary
 from robotid_sim.section import Table, number
 
@@ -15,16 +16,7 @@ CellColumns = Mapping[str, Callable[[Any], Any]]
 def table_of(name: str, items: Iterable[Any], columns: CellColumns, text_columns: int = 1) -> Table:
     """Return a table with a row an item; its title stands in the paper's file.
 
-    Parameters
-    ----------
-    name : str
-        Stem of its file.
-    items : iterable
-        What the rows are about.
-    columns : mapping of str to callable
-        Text of a cell by the item.
-    text_columns : int
-        Leading columns that hold text.
+    Columns give the text of a cell by the item; so many leading ones hold text.
     """
     rows = tuple(tuple(str(cell(item)) for cell in columns.values()) for item in items)
     return Table(tuple(columns), rows, "", text_columns, name=name)
@@ -39,6 +31,15 @@ def printed_columns(
         return lambda item: number(printed[item][k], digits) if item in printed else "-"
 
     return {heading: column(k) for k, heading in enumerate(headings)}
+
+
+def settings_columns(chosen: Mapping[Any, PublishedSetting]) -> CellColumns:
+    """Return the settings of searches as published, and what their stability analysis says."""
+    return {
+        "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
+        "not printed": lambda m: chosen[m].missing,
+        "stability": lambda m: "; ".join(chosen[m].flags) or "-",
+    }
 
 
 def summary_columns(values_of_item: Callable[[Any], ArrayLike]) -> CellColumns:

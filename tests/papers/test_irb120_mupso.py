@@ -7,7 +7,7 @@ import pytest
 
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.grid import RunGrid
-from robotid_sim.papers.irb120 import identification, model, optimum, trials
+from robotid_sim.papers.irb120 import identification, model, trials
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.measurements import _best_of_six, standing
 from robotid_sim.papers.paper import Lab
@@ -67,11 +67,13 @@ def test_every_value_that_is_not_printed_makes_another_problem() -> None:
 
 
 def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> None:
-    for motion in optimum.published_motions():
+    for motion in model.published_motions():
         assert not motion.followed
         assert motion.scale < 0.1
         assert motion.start_speed == pytest.approx(0.92781)
-    assert sum(model.OPTIMUM_A) > 0.58  # reach of the wrist center from the shoulder [m]
+    assert (
+        sum(model.PRINTED["optimum"]["a"]) > 0.58
+    )  # reach of the wrist center from the shoulder [m]
 
 
 def test_a_search_is_repeated_bit_for_bit_and_keeps_the_limits() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.papers import find_paper
+from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb140 import network
 from robotid_sim.papers.irb140.campaign import CLAMPS, EQUAL_SHARES, EQUAL_STEPS
 from robotid_sim.papers.irb140.published import parameter_vector
@@ -35,33 +36,34 @@ def test_the_cost_is_zero_at_the_answer_and_grows_outside_the_box() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_search_is_repeatable_and_keeps_its_budget(method) -> None:
-    found, again = (search(method, "relative", 0.1, 1, 3) for _ in range(2))
+    found, again = (search(method, "relative", 0.1, 1, 3)["runs"][0] for _ in range(2))
     assert found["evaluations"] == 18_000
     for key in ("cost", "estimate", "curve", "converged"):
         assert found[key] == again[key]
-    curve = np.array(found["curve"][0])
+    curve = np.array(found["curve"])
     assert curve.size == 150
     assert (np.diff(curve) <= 0.0).all()
 
 
 def test_one_measured_qubit_a_parameter_sees_corners_only() -> None:
-    found = search("qubit-single", "relative", 0.5, 1, 0)
-    share = np.array(found["estimate"][0]) / parameter_vector("reference")
+    (found,) = search("qubit-single", "relative", 0.5, 1, 0)["runs"]
+    share = np.array(found["estimate"]) / parameter_vector("reference")
     assert np.isin(share.round(9), (0.5, 1.6)).all()
 
 
 def test_printed_settings_fly_away() -> None:
-    found = search("pso-literal", "relative", 0.5, 3, 0)
-    assert min(found["reach"]) > 1e6
-    assert max(found["last_gain"]) < 10
+    found = search("pso-literal", "relative", 0.5, 3, 0)["runs"]
+    assert min(run["reach"] for run in found) > 1e6
+    assert max(run["last_gain"] for run in found) < 10
 
 
 def test_a_clamp_is_a_share_of_what_the_particles_fly_in() -> None:
     assert clamped(METHODS["pso"], 0.1).options["velocity_limit"] == 0.1
     assert clamped(METHODS["qubit"], 0.1).options["velocity_limit"] == pytest.approx(0.05 * np.pi)
-    default, same = search("qubit", "relative", 0.5, 1, 0), clamped(METHODS["qubit"], QUBIT_CLAMP)
+    same = clamped(METHODS["qubit"], QUBIT_CLAMP)
     assert same.options["velocity_limit"] == pytest.approx(0.1)
-    assert search("qubit", "relative", 0.5, 1, 0, clamp=0.4)["cost"] != default["cost"]
+    default, wider = (search("qubit", "relative", 0.5, 1, 0, clamp) for clamp in (None, 0.4))
+    assert wider["runs"][0]["cost"] != default["runs"][0]["cost"]
 
 
 def test_equal_steps_are_equal_in_the_middle_of_the_box() -> None:
@@ -74,7 +76,9 @@ def test_equal_steps_are_equal_in_the_middle_of_the_box() -> None:
 def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
     assert (QUBIT_CLAMP, QUBIT_CLAMP) in EQUAL_SHARES
     errors = {
-        (method, clamp): np.mean(search(method, "relative", 0.5, 4, 0, clamp)["mape_com"])
+        (method, clamp): values_of(
+            search(method, "relative", 0.5, 4, 0, clamp)["runs"], "mape_com"
+        ).mean()
         for method in ("pso", "qubit")
         for clamp in (QUBIT_CLAMP, None)
     }

@@ -8,20 +8,15 @@ import pytest
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.claims import OUT_OF_BAND, Claim
 from robotid_sim.papers.grid import RunGrid
-from robotid_sim.papers.irb140.campaign import (
-    CLAMPS,
-    SEARCH_CASES,
-    QuantumResults,
-    runs_of_search,
-)
+from robotid_sim.papers.irb140.campaign import CLAMPS, SEARCH_CASES, QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
-from robotid_sim.papers.irb140.control_measurements import control_measurements
 from robotid_sim.papers.irb140.measurements import (
     _accuracy,
     _fitness,
     _iterations,
     _stagnation,
     _time,
+    control_measurements,
 )
 from robotid_sim.papers.irb140.published import parameter_vector
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
@@ -32,19 +27,21 @@ WIGGLE = 1.0 + 0.01 * np.sin(np.arange(RUNS))
 """Runs differ by a percent."""
 
 
-def searched(error: float) -> dict[str, list[float]]:
+def searched(error: float) -> list[dict[str, object]]:
     """Return runs of a search that all end near one error."""
-    errors = (error * WIGGLE).tolist()
-    return {
-        "cost": (np.array(errors) ** 2).tolist(),
-        "mape_com": errors,
-        "mape_inertia": errors,
-        "converged": (30.0 * WIGGLE).tolist(),
-        "last_gain": [2.0] * RUNS,
-        "reach": [1e9] * RUNS,
-        "seconds": WIGGLE.tolist(),
-        "estimate": [parameter_vector("reference").tolist()] * RUNS,
-    }
+    estimate = parameter_vector("reference").tolist()
+    alike = {"last_gain": 2.0, "reach": 1e9, "estimate": estimate, "evaluations": 18_000}
+    return [
+        {
+            "cost": (error * wiggle) ** 2,
+            "mape_com": error * wiggle,
+            "mape_inertia": error * wiggle,
+            "converged": 30.0 * wiggle,
+            "seconds": wiggle,
+            **alike,
+        }
+        for wiggle in WIGGLE
+    ]
 
 
 def case(scenario: str, model: str, **values: float | list[float]) -> dict[str, object]:
@@ -81,16 +78,12 @@ def results(
         (("clamp", clamp), method): searched(given.get((method, clamp), 5.0))
         for method, clamp in CLAMPS
     }
-    rows = [
-        (key, run)
-        for key, result in searches.items()
-        for run in runs_of_search({**result, "evaluations": 18_000})
-    ]
+    rows = [(key, run) for key, runs in searches.items() for run in runs]
     runs = [("nominal", 0), *(("disturbed", run) for run in range(RUNS))]
     rows += [((s, m), case(s, m, **loop(s, m, run))) for s, run in runs for m in MODELS]
     curve = {"energy": np.linspace(0.0, 1.0, 5)[:, None].repeat(3, axis=1).tolist()}
     curves = {f"{s} {model}": curve for s in SCENARIOS for model in MODELS}
-    return QuantumResults(RunGrid.of(rows), curves, (), {}, {})
+    return QuantumResults(RunGrid.of(rows), curves, {}, {})
 
 
 def judged(*groups: dict[str, Measured]) -> dict[str, Claim]:

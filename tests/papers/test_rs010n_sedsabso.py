@@ -15,8 +15,8 @@ from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rs010n import excitation, model, trials
 from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n.direct import impossible_links, published_sets
 from robotid_sim.papers.rs010n.measurements import _excitation, _order_with_clamp
-from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
 from robotid_sim.papers.rs010n.tables import table_5
 from robotid_sim.papers.rs010n.trials import FREE
 

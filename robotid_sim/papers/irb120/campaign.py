@@ -13,8 +13,6 @@ from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.paper import Lab
 
 TRIALS = "robotid_sim.papers.irb120.trials"
-GRADIENT_DRAWS, GRADIENT_ITERATIONS = 20, 200
-"""Random motions of which a descent starts at the best, and its largest length."""
 STARTS = 3
 """Descents that share the budget of a swarm."""
 
@@ -32,30 +30,26 @@ class SearchEffort:
     """Of every swarm size; the paper has 30."""
     study_iterations: int
     gradient_draws: int
+    """Random motions of which a descent starts at the best."""
     gradient_iterations: int
 
 
 def effort(lab: Lab) -> SearchEffort:
     """Return runs and budgets; side studies have fewer runs than the paper, for time."""
+    runs = lab.runs_of(model.RUNS, 2)
     if lab.quick:
         return SearchEffort(
-            runs=lab.runs_of(model.RUNS, 2),
-            iterations=8,
-            side_runs=1,
-            study_runs=1,
-            study_iterations=10,
-            gradient_draws=4,
+            runs, 8, side_runs=1, study_runs=1, study_iterations=10, gradient_draws=4,
             gradient_iterations=25,
-        )
-    runs = lab.runs_of(model.RUNS, 2)
+        )  # fmt: skip
     return SearchEffort(
         runs=runs,
         iterations=model.ITERATIONS,
         side_runs=min(runs, 10),
         study_runs=min(runs, 4),
         study_iterations=model.STUDY_ITERATIONS,
-        gradient_draws=GRADIENT_DRAWS,
-        gradient_iterations=GRADIENT_ITERATIONS,
+        gradient_draws=20,
+        gradient_iterations=200,
     )
 
 
@@ -82,8 +76,7 @@ class MupsoResults:
         return [
             {
                 "condition": values_of(group, "condition").min(),
-                "seconds": values_of(group, "seconds").sum(),
-                "evaluations": values_of(group, "evaluations").sum(),
+                **{name: values_of(group, name).sum() for name in ("seconds", "evaluations")},
             }
             for group in groups
         ]
@@ -101,60 +94,33 @@ class MupsoResults:
 def run_campaign(lab: Lab) -> MupsoResults:
     """Run what is not finished, and return all results."""
     budget = effort(lab)
-    plan = list(_plan(lab.seed, budget))
-    results = lab.run("search", [trial for _, _, trial in plan])
-    keys = ((study, row) for study, row, _ in plan)
+    plan = [((study, row), trial) for study, row, trials in _plan(lab, budget) for trial in trials]
+    results = lab.run("search", [trial for _, trial in plan])
+    keys = (key for key, _ in plan)
     return MupsoResults(budget, RunGrid.of(zip(keys, results, strict=True)))
 
 
-def _plan(seed: int, budget: SearchEffort) -> Iterator[tuple[str, Any, Trial]]:
-    """Yield study, row and trial, long trials first so that no process waits long at the end."""
+def _plan(lab: Lab, budget: SearchEffort) -> Iterator[tuple[str, Any, list[Trial]]]:
+    """Yield study, row and trials, long trials first so that no process waits long at the end."""
+    size_of_swarm = {"population": model.POPULATION, "iterations": budget.iterations}
+    paper = {"method": "mupso", "reading": model.MAIN_READING, "handling": "scaling"}
+
+    def swarms(name: str, runs: int, **settings: Any) -> list[Trial]:
+        parameters = {**size_of_swarm, **paper, **settings}
+        return lab.repeated(name, f"{TRIALS}:swarm", runs, **parameters)
+
+    descent = {"draws": budget.gradient_draws, "iterations": budget.gradient_iterations}
+    runs, side = budget.runs, budget.side_runs
     for size in reversed(model.SWARM_SIZES):
-        for run in range(budget.study_runs):
-            name, iterations = f"size-{size}-{run}", budget.study_iterations
-            yield "size", size, _swarm(name, seed, run, "mupso", iterations, population=size)
+        settings = {"population": size, "iterations": budget.study_iterations}
+        yield "size", size, swarms(f"size-{size}", budget.study_runs, **settings)
     for method in model.METHODS:
-        for run in range(budget.runs):
-            trial = _swarm(f"{method}-{run}", seed, run, method, budget.iterations)
-            yield "table-3", method, trial
-        for run in range(budget.side_runs):
-            name = f"penalty-{method}-{run}"
-            trial = _swarm(name, seed, run, method, budget.iterations, handling="penalty")
-            yield "penalty", method, trial
+        yield "table-3", method, swarms(method, runs, method=method)
+        penalized = swarms(f"penalty-{method}", side, method=method, handling="penalty")
+        yield "penalty", method, penalized
     for study, readings in (("reading", model.READINGS), ("unprinted", model.UNPRINTED)):
-        for k, reading in enumerate(readings):
-            for run in range(budget.side_runs):
-                name = f"{study}-{k + 1}-{run}"
-                trial = _swarm(name, seed, run, "mupso", budget.iterations, reading=reading)
-                yield study, reading, trial
-    shared = {"population": model.POPULATION, "iterations": budget.iterations}
-    for run in range(budget.runs):
-        parameters = {"seed": seed, "run": run, "draws": budget.gradient_draws}
-        parameters["iterations"] = budget.gradient_iterations
-        yield "table-3", "gradient", Trial(f"gradient-{run}", f"{TRIALS}:gradient", parameters)
-    for run in range(budget.side_runs):
-        parameters = {"seed": seed, "run": run} | shared
-        yield "table-3", "random", Trial(f"random-{run}", f"{TRIALS}:random_search", parameters)
-
-
-def _swarm(
-    name: str,
-    seed: int,
-    run: int,
-    method: str,
-    iterations: int,
-    *,
-    population: int = model.POPULATION,
-    reading: str = model.MAIN_READING,
-    handling: str = "scaling",
-) -> Trial:
-    parameters = {
-        "seed": seed,
-        "run": run,
-        "method": method,
-        "population": population,
-        "iterations": iterations,
-        "reading": reading,
-        "handling": handling,
-    }
-    return Trial(name, f"{TRIALS}:swarm", parameters)
+        for k, reading in enumerate(readings, start=1):
+            yield study, reading, swarms(f"{study}-{k}", side, reading=reading)
+    yield "table-3", "gradient", lab.repeated("gradient", f"{TRIALS}:gradient", runs, **descent)
+    chance = lab.repeated("random", f"{TRIALS}:random_search", side, **size_of_swarm)
+    yield "table-3", "random", chance

@@ -3,16 +3,15 @@
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Band, Chart, Curve, Mark, Panel, Points, Space, Style
+from robotid_sim.chart import Band, Chart, Curve, Mark, Points, Space, Style
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart, drawing
+from robotid_sim.papers.charts import convergence_chart, drawing, motion_chart, plotted
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.tables import LABELS
 
 SAMPLES = 400
-SIZE_RANGE = (25.0, 75.0)
 
 
 def swarm_size(results: MupsoResults) -> Chart:
@@ -24,34 +23,21 @@ def swarm_size(results: MupsoResults) -> Chart:
     printed = np.array(list(model.FIGURE_2), dtype=float)
     cost, seconds = (np.array([row[k] for row in model.FIGURE_2.values()]) for k in (0, 1))
     reference = model.SWARM_SIZES.index(model.POPULATION)
-    means = np.array([c.mean() for c in costs])
     costs_of_runs = (
         Points(every, np.concatenate(costs), "a run", "raw"),
-        Curve(sizes, means, "mean", "identified"),
+        Curve(sizes, np.array([c.mean() for c in costs]), "mean", "identified"),
         Points(printed, cost, "paper", "nominal", size=5.0, symbol="diamond"),
     )
     relative_times = (
         Curve(sizes, times / times[reference], "mean", "identified"),
         Points(printed, seconds / seconds[0], "paper", "nominal", size=5.0, symbol="diamond"),
     )
-    particles = "particles [-]"
-    return drawing(
-        "figure-2",
-        Panel(
-            marks=costs_of_runs,
-            x_label=particles,
-            y_label="condition number [-]",
-            x_range=SIZE_RANGE,
-        ),
-        Panel(
-            marks=relative_times,
-            x_label=particles,
-            y_label="time / that of 50 [-]",
-            x_range=SIZE_RANGE,
-        ),
-        columns=2,
-        height=1.8,
+    labels = {"condition number [-]": costs_of_runs, "time / that of 50 [-]": relative_times}
+    panels = (
+        plotted(marks, "particles [-]", label, x_range=(25.0, 75.0))
+        for label, marks in labels.items()
     )
+    return drawing("figure-2", *panels, columns=2, height=1.8)
 
 
 def convergence(results: MupsoResults) -> Chart:
@@ -64,42 +50,29 @@ def convergence(results: MupsoResults) -> Chart:
             marks.append(Band(x, y.min(axis=0), "MuPSO, all runs", "raw", upper=y.max(axis=0)))
         style: Style = "dashed" if method == "random" else "solid"
         marks.append(Curve(x, y.mean(axis=0), LABELS[method], joint_role(k), style, 1.3))
-    best = results.conditions("gradient").min()
-    return convergence_chart(
-        "figure-3",
-        {"": marks},
-        ("iteration, of 50 evaluations [-]", "condition number [-]"),
-        2.8,
-        levels=(float(best),),
-    )
+    labels = ("iteration, of 50 evaluations [-]", "condition number [-]")
+    best = float(results.conditions("gradient").min())
+    return convergence_chart("figure-3", {"": marks}, labels, 2.8, levels=(best,))
 
 
 def cartesian_path(results: MupsoResults) -> Chart:
     """Return Figure 4: the path of the wrist center."""
-    curves_in_space = [("arm at the start", "muted", _skeleton(_motion(results.best)[0][0]))]
     gradient = results.grid.best("gradient", "condition", "table-3")
-    for label, role, x in (
-        ("gradient", "nominal", np.array(gradient["x"])),
-        ("MuPSO", "identified", results.best),
-    ):
-        q = _motion(x)[0]
-        points = np.array([_wrist(row) for row in q])
-        curves_in_space.append((label, role, points))
-    return drawing("figure-4", Space(curves=tuple(curves_in_space)), height=4.0)
+    paths = (
+        (label, role, np.array([_wrist(q) for q in _motion(x)[0]]))
+        for label, role, x in (
+            ("gradient", "nominal", np.array(gradient["x"])),
+            ("MuPSO", "identified", results.best),
+        )
+    )
+    arm = ("arm at the start", "muted", _skeleton(_motion(results.best)[0][0]))
+    return drawing("figure-4", Space(curves=(arm, *paths)), height=4.0)
 
 
 def joint_space(results: MupsoResults) -> Chart:
     """Return Figure 5: velocity and acceleration of the joints; their position too."""
     t = model.PERIOD * np.arange(SAMPLES) / SAMPLES
-    labels = ("position [rad]", "velocity [rad/s]", "acceleration [rad/s²]")
-    panels = []
-    for label, part in zip(labels, _motion(results.best), strict=True):
-        lines = (
-            Curve(t, part[:, j], name.replace("_", " "), joint_role(j))
-            for j, name in enumerate(model.arm().joint_names)
-        )
-        panels.append(Panel(marks=tuple(lines), x_label="time [s]", y_label=label))
-    return drawing("figure-5", *panels, height=1.3, share_x=True)
+    return motion_chart("figure-5", t, _motion(results.best), ("rad", "rad/s", "rad/s²"))
 
 
 def _motion(x: Float1D) -> tuple[Float2D, Float2D, Float2D]:
@@ -120,5 +93,4 @@ def _skeleton(q: Float1D) -> Float2D:
 
 def all_charts(results: MupsoResults) -> tuple[Chart, ...]:
     """Return all figures."""
-    builders = (swarm_size, convergence, cartesian_path, joint_space)
-    return tuple(chart(results) for chart in builders)
+    return tuple(chart(results) for chart in (swarm_size, convergence, cartesian_path, joint_space))

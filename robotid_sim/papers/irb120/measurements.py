@@ -10,9 +10,9 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
-from robotid_sim.papers.irb120.optimum import PublishedMotion
-from robotid_sim.papers.sheet import Measured, measured
-from robotid_sim.papers.statistics import deviation, interval_of_mean, interval_of_ratio
+from robotid_sim.papers.irb120.model import PublishedMotion
+from robotid_sim.papers.sheet import Measured, measured, measured_mean
+from robotid_sim.papers.statistics import deviation, interval_of_ratio
 
 SIGNIFICANCE = 0.05
 AT_REST = 1e-9
@@ -20,16 +20,17 @@ AT_REST = 1e-9
 
 
 def measurements(
-    results: MupsoResults,
-    identified: lls.ExactIdentification,
-    motions: Sequence[PublishedMotion],
+    results: MupsoResults, identified: lls.ExactIdentification, motions: Sequence[PublishedMotion]
 ) -> dict[str, Measured]:
     """Return what is measured, by claim."""
     return {
         **_swarm_size(results),
         **_condition_number(results),
         "mupso-best-of-six": _best_of_six(results),
-        "mupso-against-de": _against_de(results),
+        "mupso-against-de": measured(
+            *results.grid.ratio("mupso", "de", "condition", "table-3"),
+            de=results.conditions("de").mean(),
+        ),
         "mutation": _mutation(results),
         "published-optimum": _published_optimum(motions),
         **_identifiability(),
@@ -42,9 +43,7 @@ def _condition_number(results: MupsoResults) -> dict[str, Measured]:
     si = results.grid.mean("Cartesian path, SI columns", "condition_si", "reading")
     return {
         "condition-number-minimum": measured(float(runs.min()), si=si),
-        "condition-number-mean": measured(
-            float(runs.mean()), interval_of_mean(runs), si=si, choices=_range(results, np.mean)
-        ),
+        "condition-number-mean": measured_mean(runs, si=si, choices=_range(results, np.mean)),
         "condition-number-spread": measured(deviation(runs), choices=_range(results, deviation)),
     }
 
@@ -90,10 +89,7 @@ def standing(results: MupsoResults, study: str = "table-3") -> Standing:
 
 
 def _best_of_six(results: MupsoResults) -> Measured:
-    standings = {
-        "scaling": standing(results, "table-3"),
-        "penalty": standing(results, "penalty"),
-    }
+    standings = {"scaling": standing(results, "table-3"), "penalty": standing(results, "penalty")}
     means = "; ".join(
         f"with limits by {handling} {model.METHODS[place.rival]} has the lowest mean "
         f"({place.rival_mean:.3g}), MuPSO {place.mupso_mean:.3g} (Welch: p = {place.p:.1g})"
@@ -108,11 +104,6 @@ def _best_of_six(results: MupsoResults) -> Measured:
         clearly_first=sum(place.mupso_mean < place.rival_mean for place in clear),
         means=f"{means[0].upper()}{means[1:]}",
     )
-
-
-def _against_de(results: MupsoResults) -> Measured:
-    value, interval = results.grid.ratio("mupso", "de", "condition", "table-3")
-    return measured(value, interval, de=results.conditions("de").mean())
 
 
 def _mutation(results: MupsoResults) -> Measured:
@@ -131,7 +122,7 @@ def _published_optimum(motions: Sequence[PublishedMotion]) -> Measured:
     best = min(motions, key=lambda motion: motion.condition)
     return measured(
         best.condition if evaluable else "not evaluable",
-        radii=sum(model.OPTIMUM_A),
+        radii=sum(model.PRINTED["optimum"]["a"]),
         speed=best.start_speed,
         scale=best.scale,
         condition=best.condition,
@@ -168,7 +159,7 @@ def _identifiability() -> dict[str, Measured]:
 
 def _identification(identified: lls.ExactIdentification) -> dict[str, Measured]:
     scores = np.abs(identified.scores)
-    listed = [symbol for symbol, _, _ in model.TABLE_4]
+    listed = [symbol for symbol, _, _ in model.PRINTED["table_4"]]
     alone = sum(symbol in identified.basis.identifiable_alone for symbol in listed)
     return {
         "identified-equals-ideal": measured(identified.exact_error, alone=alone),

@@ -1,29 +1,31 @@
-"""The excitation problem of the paper, and what the paper prints about it.
+"""The excitation problem of the paper in all its readings, and the motion that it publishes.
 
 The robot is not named; its links are those of an ABB IRB 120. Its first three joints move.
 """
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import PathError
 from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.cartesian_space import CartesianFourierSpace
+from robotid_sim.excitation.design import REGRESSOR_SAMPLES
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.model.catalog import published_links
 from robotid_sim.model.robot import Robot
+from robotid_sim.papers.printed import read_printed
+from robotid_sim.trajectory.cartesian_fourier import cartesian_basis
 
-METHODS = {
-    "mupso": "MuPSO",
-    "spso": "SPSO",
-    "woa": "WOA",
-    "gwo": "GWO",
-    "goa": "GOA",
-    "de": "DE",
-}
+PRINTED = read_printed(__file__)
+
+METHODS = {"mupso": "MuPSO", "spso": "SPSO", "woa": "WOA", "gwo": "GWO", "goa": "GOA", "de": "DE"}
 """Ends of the names of the published settings, in the order of Table 3, and their names there."""
 
 POPULATION, ITERATIONS, RUNS = 50, 30, 30
@@ -38,79 +40,17 @@ PERIOD = 10.0
 """Time of a run [s]; not printed."""
 HARMONICS = 3
 """Number of harmonics; not printed, but the published vectors have three entries."""
+HALVINGS = 20
+"""Of the range of scales in which the largest one within reach is sought."""
 UNBOUND = 10.0
 """Share of the torque limits allowed: the paper has no torque limits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table3Row:
-    """A row of Table 3: condition numbers of 30 runs, and the time."""
-
-    least: float
-    mean: float
-    std: float
-    seconds: float
-    """As printed; of one run or of all is not said [s]."""
-
-
-TABLE_3 = {
-    "mupso": Table3Row(4.73, 7.16, 1.17, 7150.0),
-    "spso": Table3Row(6.27, 7.33, 0.911, 7430.0),
-    "woa": Table3Row(6.05, 23.8, 12.5, 10900.0),
-    "gwo": Table3Row(5.19, 7.56, 3.09, 14600.0),
-    "goa": Table3Row(6.72, 45.5, 63.6, 6780.0),
-    "de": Table3Row(10.0, 31.6, 17.2, 13600.0),
-}
-
 SWARM_SIZES = (30, 50, 70)
-FIGURE_2 = {50: (5.2, 1.12e4), 70: (4.6, 1.57e4)}
-"""Best cost and time [s] by the number of particles, from the text under Figure 2."""
-
-OPTIMUM_A = (-0.3392, 1.1738, -0.20492)
-OPTIMUM_B = (0.3305, -0.26181, -0.9965)
-OPTIMUM_C = 2.0328
-"""Published coefficients of the trajectory that was used; c is a single number."""
-
-IDENTIFIABILITY = (20, 2, 8)
+FIGURE_2 = {int(size): values for size, values in PRINTED["figure_2"].items()}
+"""Best cost and time [s] by the number of particles."""
+IDENTIFIABILITY = tuple(PRINTED["identifiability"])
 """Parameters said to be identifiable alone, in combinations, and not at all."""
-
-LIMITS = (
-    # joint, printed [deg], data sheet [deg]
-    ("1", "± 90", "± 165"),
-    ("2", "± 110", "± 110"),
-    ("3", "-110 … 70", "-110 … 70"),
-    ("4", "± 160", "± 160"),
-    ("5", "± 270", "± 120"),
-    ("6", "± 242", "± 400"),
-)
-"""Joint ranges of Table 1 and of the robot's data sheet; the misprints are in joints 1, 5, 6."""
-
-TABLE_4 = (
-    # symbol, ideal, identified; lengths in mm as printed
-    ("my1", 0.0, -1.08e-06),
-    ("Iyy1", 13651.0, 13651.0),
-    ("m2", 4.0, 4.0),
-    ("mx2", 350.0, 350.0),
-    ("my2", 0.0, -6.83e-09),
-    ("mz2", 0.0, -5.64e-08),
-    ("Iyy2", 79173.0, 79173.0),
-    ("Izz2", 30809.0, 30809.0),
-    ("Ixz2", 0.0, -4.86e-07),
-    ("Iyz2", 0.0, 0.000491),
-    ("m3", 3.0, 3.0),
-    ("mx3", 60.0, 60.0),
-    ("my3", 0.0, 1.77e-09),
-    ("mz3", 0.0, -4.72e-08),
-    ("Ixx3", 9855.0, 9855.0),
-    ("Iyy3", 9759.0, 9759.0),
-    ("Izz3", 7360.0, 7360.0),
-    ("Ixy3", 0.0, -3.22e-05),
-    ("Ixz3", 0.0, -1.24e-06),
-    ("Iyz3", 0.0, -3.24e-05),
-    ("Ixz1", 0.0, -0.00079),
-    ("Ixx2", 103901.0, 103901.0),
-)
-"""Table 4 in its order; masses [kg], first moments [kg mm], inertia [kg mm^2]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +97,10 @@ def problem(reading: str = MAIN_READING) -> ExcitationProblem:
     Always with the 15 base parameters: 22 columns, as in the paper, have rank 15.
     """
     meant = (READINGS | UNPRINTED)[reading]
-    path = {"center": meant.center, "point": WRIST} if meant.family == "cartesian-fourier" else {}
-    family = FAMILIES.build(
-        meant.family,
-        harmonics=meant.harmonics,
-        period=meant.period,
-        margin=1.0,
-        torque_ratio=UNBOUND,
-        **path,
-    )
+    options: dict[str, Any] = {"harmonics": meant.harmonics, "period": meant.period}
+    if meant.family == "cartesian-fourier":
+        options |= {"center": meant.center, "point": WRIST}
+    family = FAMILIES.build(meant.family, margin=1.0, torque_ratio=UNBOUND, **options)
     basis = base_parameters(arm(), ())
     return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
 
@@ -176,3 +111,55 @@ def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
         return float(problem.space.limit_values(x).max())
     assert isinstance(problem.space, LinearSpace)
     return float(np.abs(problem.space.limit_matrix() @ x).max())
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedMotion:
+    """The published coefficients in one reading of c."""
+
+    reading: str
+    followed: bool
+    """Whether the arm can follow the path in meters."""
+    scale: float
+    """Largest scale of the path at which it can."""
+    condition: float
+    """Condition number there, with columns of unit length."""
+    start_speed: float
+    """Speed of each coordinate at the start, which should be zero [m/s]."""
+
+
+def published_motions() -> list[PublishedMotion]:
+    """Return the published motion with c read as the first coefficient, and as all three."""
+    c = PRINTED["optimum"]["c"]
+    readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
+    return [_published_motion(name, np.array(vector)) for name, vector in readings.items()]
+
+
+def _published_motion(reading: str, c: Float1D) -> PublishedMotion:
+    a, b = (PRINTED["optimum"][name] for name in ("a", "b"))
+    coefficients = np.concatenate([a, b, c])
+    followed = bool(np.isfinite(_condition(coefficients)))
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        reached = np.isfinite(_condition(middle * coefficients))
+        low, high = (middle, high) if reached else (low, middle)
+    scale = 1.0 if followed else low
+    start_speed = abs(float(np.sum(b)))
+    return PublishedMotion(reading, followed, scale, _condition(scale * coefficients), start_speed)
+
+
+def _condition(coefficients: Float1D) -> float:
+    """Return the condition number along a path, infinite where the arm cannot follow."""
+    paper = problem()
+    space = paper.space
+    assert isinstance(space, CartesianFourierSpace)
+    t = np.arange(REGRESSOR_SAMPLES) * PERIOD / REGRESSOR_SAMPLES
+    p, v, a = (part @ coefficients for part in cartesian_basis(t, HARMONICS, PERIOD))
+    try:
+        q = space.carrier.along(space.center + p)
+        dq, ddq = space.carrier.rates(q, v, a)
+    except PathError:
+        return np.inf
+    W = torque_regressor(arm(), q, dq, ddq, paper.basis.columns)
+    return float(np.exp(paper.criterion(W, paper.torque_scale)[0]))

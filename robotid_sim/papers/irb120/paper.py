@@ -7,7 +7,6 @@ from robotid_sim.papers.irb120 import figures, model, tables
 from robotid_sim.papers.irb120.campaign import MupsoResults, run_campaign
 from robotid_sim.papers.irb120.identification import ExactIdentification, identify
 from robotid_sim.papers.irb120.measurements import measurements, standing
-from robotid_sim.papers.irb120.optimum import published_motions
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.streams import named_stream
@@ -25,7 +24,7 @@ class MutatingSwarmPaper(Paper):
         with one_blas_thread():  # the bits of QR depend on the number of threads
             rng = named_stream(lab.seed, PAPER, "noise")
             identified = identify(model.problem(), results.best, rng)
-            motions = published_motions()
+            motions = model.published_motions()
             return self.reproduction(
                 lab,
                 measurements(results, identified, motions),

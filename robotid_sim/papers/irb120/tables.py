@@ -1,7 +1,7 @@
 """The tables of the paper, with our numbers beside the printed ones."""
 
-from collections.abc import Sequence
-from dataclasses import astuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +11,14 @@ from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
-from robotid_sim.papers.irb120.optimum import PublishedMotion
-from robotid_sim.papers.tables import CellColumns, printed_columns, summary_columns, table_of
+from robotid_sim.papers.irb120.model import PublishedMotion
+from robotid_sim.papers.tables import (
+    CellColumns,
+    printed_columns,
+    settings_columns,
+    summary_columns,
+    table_of,
+)
 from robotid_sim.section import Table, number, percent
 
 LABELS = {
@@ -31,19 +37,21 @@ MILLIMETERS = {"m": 1.0, "kg m": 1e3, "kg m^2": 1e6}
 
 def limits() -> Table:
     """Return the joint ranges of Table 1 beside those used."""
-    return Table((), model.LIMITS, name="table-1-ranges")
+    return Table((), tuple(map(tuple, model.PRINTED["limits"])), name="table-1-ranges")
 
 
 def settings() -> Table:
     """Return Table 2 with what the stability analysis says of it."""
     chosen = {method: setting(f"umar-2021-{method}") for method in model.METHODS}
-    columns: CellColumns = {
-        "method": model.METHODS.get,
-        "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
-        "not printed": lambda m: chosen[m].missing,
-        "stability": lambda m: "; ".join(chosen[m].flags) or "-",
-    }
+    columns: CellColumns = {"method": model.METHODS.get, **settings_columns(chosen)}
     return table_of("table-2-settings", chosen, columns, text_columns=4)
+
+
+def _effort_columns(mean: Callable[[Any, str], float]) -> CellColumns:
+    return {
+        "CPU time a run [s]": lambda row: number(mean(row, "seconds"), 3),
+        "evaluations": lambda row: f"{mean(row, 'evaluations'):.0f}",
+    }
 
 
 def table_3(results: MupsoResults) -> Table:
@@ -55,10 +63,9 @@ def table_3(results: MupsoResults) -> Table:
     headings = ("min, paper", "mean, paper", "SD, paper", "time, paper [s]")
     columns: CellColumns = {
         "method": LABELS.get,
-        **printed_columns(headings, {m: astuple(r) for m, r in model.TABLE_3.items()}, digits=6),
+        **printed_columns(headings, model.PRINTED["table_3"], digits=6),
         **summary_columns(lambda m: values_of(results.runs_of(m), "condition")),
-        "CPU time a run [s]": lambda m: number(mean(m, "seconds"), 3),
-        "evaluations": lambda m: f"{mean(m, 'evaluations'):.0f}",
+        **_effort_columns(mean),
         "runs": lambda m: len(results.runs_of(m)),
     }
     return table_of("table-3", LABELS, columns)
@@ -102,19 +109,11 @@ def unprinted(results: MupsoResults) -> Table:
 
 def swarm_sizes(results: MupsoResults) -> Table:
     """Return what is under Figure 2: best cost and time by number of particles."""
-
-    def mean(size: int, name: str) -> float:
-        return float(results.grid.mean(size, name, "size"))
-
-    costs = {size: (cost,) for size, (cost, _) in model.FIGURE_2.items()}
-    times = {size: (seconds,) for size, (_, seconds) in model.FIGURE_2.items()}
     columns: CellColumns = {
         "particles": str,
-        **printed_columns(("best, paper",), costs),
-        **printed_columns(("time, paper [s]",), times, digits=6),
+        **printed_columns(("best, paper", "time, paper [s]"), model.FIGURE_2, digits=6),
         **summary_columns(lambda size: results.conditions(size, "size")),
-        "CPU time a run [s]": lambda size: number(mean(size, "seconds"), 3),
-        "evaluations": lambda size: f"{mean(size, 'evaluations'):.0f}",
+        **_effort_columns(lambda size, name: float(results.grid.mean(size, name, "size"))),
     }
     return table_of("figure-2-swarm-size", model.SWARM_SIZES, columns)
 
@@ -135,14 +134,12 @@ def table_4_as_printed(identified: lls.ExactIdentification) -> Table:
     phi = np.linalg.solve(lls.paper_frames(), model.arm().parameters()[: len(lls.paper_frames())])
     truth = dict(zip(basis.symbols, phi, strict=False))
     rows = []
-    for symbol, ideal, estimate in model.TABLE_4:
+    for symbol, ideal, estimate in model.PRINTED["table_4"]:
         scale = MILLIMETERS["m" if units[symbol] == "kg" else units[symbol]]
+        status, ours = "no effect" if symbol in basis.no_effect else "in combinations", "-"
         if symbol in basis.identifiable_alone:
-            status = "alone"
-            ours = _value(identified.beta_exact[basis.names.index(symbol)], 6, scale)
-        else:
-            status = "no effect" if symbol in basis.no_effect else "in combinations"
-            ours = "-"
+            estimated = identified.beta_exact[basis.names.index(symbol)]
+            status, ours = "alone", _value(estimated, 6, scale)
         unit = units[symbol].replace("kg m", "kg mm").replace("^2", "²")
         printed = (number(ideal, 6), number(estimate, 6))
         rows.append((symbol, unit, status, *printed, _value(truth[symbol], 6, scale), ours))
@@ -151,21 +148,19 @@ def table_4_as_printed(identified: lls.ExactIdentification) -> Table:
 
 def table_4_of_base(identified: lls.ExactIdentification) -> Table:
     """Return Table 4 on the true base parameters, without and with noise."""
-    columns = [
-        identified.beta_true,
-        identified.beta_exact,
-        identified.beta_noisy[0],
-        3.0 * identified.std,
-    ]
+    basis, true, exact = identified.basis, identified.beta_true, identified.beta_exact
     within = (np.abs(identified.scores) <= 3.0).sum(axis=0)
-    rows = []
-    for k, grouping in enumerate(identified.basis.groupings):
-        error = f"{identified.beta_exact[k] - identified.beta_true[k]:.1e}"
-        true, exact, noisy, bound = (_value(column[k], 5) for column in columns)
-        share = f"{within[k]}/{lls.DRAWS}"
-        cells = (true, exact, error, noisy, f"± {bound}", share)
-        rows.append((grouping, identified.basis.units[k].replace("^2", "²"), *cells))
-    return Table((), tuple(rows), name="table-4-base")
+    columns: CellColumns = {
+        "base parameter": basis.groupings.__getitem__,
+        "unit": lambda k: basis.units[k].replace("^2", "²"),
+        "true": lambda k: _value(float(true[k]), 5),
+        "identified": lambda k: _value(float(exact[k]), 5),
+        "error": lambda k: f"{exact[k] - true[k]:.1e}",
+        "with noise": lambda k: _value(float(identified.beta_noisy[0, k]), 5),
+        "3 σ": lambda k: f"± {_value(3.0 * float(identified.std[k]), 5)}",
+        "in 3 σ": lambda k: f"{within[k]}/{lls.DRAWS}",
+    }
+    return table_of("table-4-base", range(true.size), columns, text_columns=2)
 
 
 def _value(value: float, digits: int, scale: float = 1.0) -> str:
@@ -175,23 +170,18 @@ def _value(value: float, digits: int, scale: float = 1.0) -> str:
 
 def published_motion(motions: Sequence[PublishedMotion]) -> Table:
     """Return what the published coefficients give."""
-    rows = tuple(
-        (
-            motion.reading,
-            "yes" if motion.followed else "no",
-            number(motion.start_speed, 3),
-            percent(motion.scale),
-            number(motion.condition, 3),
-        )
-        for motion in motions
-    )
-    return Table((), rows, name="published-optimum")
+    columns: CellColumns = {
+        "reading": lambda motion: motion.reading,
+        "in reach, in meters": lambda motion: "yes" if motion.followed else "no",
+        "start speed [m/s]": lambda motion: number(motion.start_speed, 3),
+        "largest scale in reach": lambda motion: percent(motion.scale),
+        "condition number there": lambda motion: number(motion.condition, 3),
+    }
+    return table_of("published-optimum", motions, columns)
 
 
 def all_tables(
-    results: MupsoResults,
-    identified: lls.ExactIdentification,
-    motions: Sequence[PublishedMotion],
+    results: MupsoResults, identified: lls.ExactIdentification, motions: Sequence[PublishedMotion]
 ) -> tuple[Table, ...]:
     """Return all tables of the page."""
     builders = (swarm_sizes, table_3, penalty, readings, unprinted)

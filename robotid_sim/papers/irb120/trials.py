@@ -37,32 +37,17 @@ def swarm(
 ) -> dict[str, Any]:
     """Return what a swarm with its published setting arrives at.
 
-    Parameters
-    ----------
-    seed, run : int
-        Source of randomness; methods and readings draw different numbers.
-    method : str
-        One of `model.METHODS`.
-    population, iterations : int
-        Budget.
-    reading : str
-        One of `model.READINGS` or `model.UNPRINTED`.
-    handling : str
-        How limits are kept; see `DesignCost`.
-    """  # fmt: skip
+    Methods and readings draw different numbers; `handling` is how limits are kept, see
+    `DesignCost`.
+    """
     problem = model.problem(reading)
     cost = DesignCost(problem, handling)
     optimizer = setting(f"umar-2021-{method}").build(population=population)
     box = np.ones(problem.space.size)
+    rng = named_stream(seed, PAPER, method, reading, handling, f"{population}", f"run {run}")
+    most = population * iterations
     began = time.process_time()
-    best = minimize(
-        cost,
-        -box,
-        box,
-        method=optimizer,
-        max_evals=population * iterations,
-        rng=named_stream(seed, PAPER, method, reading, handling, f"{population}", f"run {run}"),
-    )
+    best = minimize(cost, -box, box, method=optimizer, max_evals=most, rng=rng)
     seconds = time.process_time() - began
     x = cost.meant(best.x)
     assert x is not None
@@ -101,17 +86,7 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
 
 
 def gradient(*, seed: int, run: int, draws: int, iterations: int) -> dict[str, Any]:
-    """Return where sequential quadratic programming arrives from the best of some random motions.
-
-    Parameters
-    ----------
-    seed, run : int
-        Source of randomness.
-    draws : int
-        Random motions.
-    iterations : int
-        Largest number of iterations of a descent.
-    """
+    """Return where sequential quadratic programming arrives from the best of some motions."""
     plain = model.problem()
     problem = CountedProblem(plain.nominal, plain.basis, plain.options, plain.criterion)
     rng = named_stream(seed, PAPER, "gradient", f"run {run}")

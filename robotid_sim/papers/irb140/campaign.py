@@ -1,6 +1,6 @@
 """The work of this reproduction, cut into trials, and the grid of their results."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,61 +8,43 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign import Trial
-from robotid_sim.papers.grid import RunGrid, RunRow
+from robotid_sim.papers.grid import RunGrid, RunRow, values_of
 from robotid_sim.papers.irb140.network import NETWORKS, SAMPLES, TASK
 from robotid_sim.papers.irb140.published import RUNS, parameter_vector
-from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
+from robotid_sim.papers.irb140.swarms import METHODS, PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.paper import Lab
 
 PACKAGE = "robotid_sim.papers.irb140"
 
 LOGS = 12
 """Logs that the swarms on torque data are tried on."""
-
 TRAININGS = 6
 """Trainings of the network that is held against the printed error."""
-
 MORE = 20
 """Runs of the cases that iterations are counted on, over those of the others."""
-
 POSES = 5000
 """Poses that the kinematics are compared in."""
-
 BOX, SMALL_BOX = 0.5, 0.1
 
-SEARCH_CASES: tuple[tuple[str, str, float], ...] = (
-    *(
-        (method, "relative", BOX)
-        for method in (
-            "pso", "pso-literal", "pso-decreasing", "pso-constricted", "qubit", "qubit-decreasing",
-            "qubit-bits", "qubit-single", "delta-well",
-        )
-    ),
-    *(
-        (method, "relative", SMALL_BOX)
-        for method in ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing",
-                       "delta-well")
-    ),
-    *(
-        (method, "raw", BOX) for method in ("pso", "pso-decreasing", "qubit-decreasing",
-                                            "delta-well")
-    ),
-)  # fmt: skip
+_SMALL = ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+_SWARMS_OF_CASE = {
+    ("relative", BOX): tuple(METHODS),
+    ("relative", SMALL_BOX): _SMALL,
+    ("raw", BOX): ("pso", "pso-decreasing", "qubit-decreasing", "delta-well"),
+}
+SEARCH_CASES: tuple[tuple[str, str, float], ...] = tuple(
+    (method, *case) for case, methods in _SWARMS_OF_CASE.items() for method in methods
+)
 """Method, scaling and half width of the box of every search."""
-
 COUNTED = (("pso", "relative", SMALL_BOX), ("qubit", "relative", SMALL_BOX))
 """The cases that iterations are counted on: their median needs more runs than the paper's 30."""
-
 EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
 """Clamps of PSO and of the qubits that are the same share of their ranges."""
-
 EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
 """Clamps with the same largest step in the middle of the box: x = cos(angle)^2 has slope 1 there,
 and the angle's range is pi / 2."""
-
 AS_SET = (PSO_CLAMP, QUBIT_CLAMP)
 """The clamps of all other searches, PSO's and the qubits': neither shares nor steps are equal."""
-
 CLAMPS: tuple[tuple[str, float], ...] = tuple(
     dict.fromkeys(
         (method, pair[k])
@@ -71,10 +53,6 @@ CLAMPS: tuple[tuple[str, float], ...] = tuple(
     )
 )
 """Method and clamp of every search of the sweep."""
-
-
-STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
-"""Of the joint step, in the order of Table 4."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,8 +65,6 @@ class QuantumResults:
     ``torque``: estimators on torque data."""
     curves: Mapping[str, Any]
     """Time series of the loop, by scenario and model."""
-    joints: tuple[str, ...]
-    """Joints of the torque data."""
     cad: Mapping[str, Any]
     kinematics: Mapping[str, Any]
 
@@ -113,8 +89,7 @@ class QuantumResults:
 
     def step(self, scenario: str, model: str, name: str) -> Float1D:
         """Return a metric of the joint step, one a run; NaN where it is never reached."""
-        rows = self.grid.runs(model, scenario)
-        return np.array([row["step"][name] for row in rows], dtype=float)
+        return values_of([row["step"] for row in self.grid.runs(model, scenario)], name)
 
     def torque(self, estimator: str, name: str) -> Float1D:
         """Return a value of an estimator on torque data, one a run."""
@@ -138,19 +113,17 @@ class QuantumResults:
 def run_campaign(lab: Lab) -> QuantumResults:
     """Run what is not finished and return all results."""
     networks = {name: _networks(lab, name) for name in NETWORKS}
-    loops, torques = _loops(lab), _torques(lab)
+    loops, identify = _loops(lab), f"{PACKAGE}.torque:identify_from_torque"
+    torques = lab.repeated("torque", identify, lab.runs_of(LOGS, 1))
     searches: dict[tuple[Any, str], Trial] = {
-        ((scaling, box), method): _search(
-            lab, method, scaling, box, more=(method, scaling, box) in COUNTED
-        )
-        for method, scaling, box in SEARCH_CASES
+        (case[1:], case[0]): _search(lab, *case) for case in SEARCH_CASES
     }
     searches |= {
-        (("clamp", clamp), method): _search(lab, method, "relative", BOX, clamp=clamp)
+        (("clamp", clamp), method): _search(lab, method, "relative", BOX, clamp)
         for method, clamp in CLAMPS
     }
     cad = Trial("cad", f"{PACKAGE}.torque:cad_step")
-    kinematics = _trial(lab, "kinematics", "kinematics:compare_with_urdf", poses=POSES)
+    kinematics = lab.trial("kinematics", f"{PACKAGE}.kinematics:compare_with_urdf", poses=POSES)
     # The longest first, so that no process is left alone with one at the end.
     every = [trial for trials in networks.values() for trial in trials]
     every += [*loops, *torques, *searches.values(), cad, kinematics]
@@ -158,7 +131,7 @@ def run_campaign(lab: Lab) -> QuantumResults:
     driven = [results[trial.name] for trial in loops]
     logs = [results[trial.name] for trial in torques]
     rows: list[tuple[tuple[Any, str], RunRow]] = [
-        (key, run) for key, trial in searches.items() for run in runs_of_search(results[trial.name])
+        (key, run) for key, trial in searches.items() for run in results[trial.name]["runs"]
     ]
     rows += [((case["scenario"], case["model"]), case) for run in driven for case in run["cases"]]
     rows += [
@@ -168,21 +141,9 @@ def run_campaign(lab: Lab) -> QuantumResults:
     return QuantumResults(
         grid=RunGrid.of(rows),
         curves={name: curve for run in driven for name, curve in run["curves"].items()},
-        joints=tuple(logs[0]["joints"]),
         cad=results[cad.name],
         kinematics=results[kinematics.name],
     )
-
-
-def runs_of_search(result: RunRow) -> Iterator[RunRow]:
-    """Yield the runs of what `swarms.search` returns: lists with an entry a run."""
-    lists = {name: values for name, values in result.items() if name != "evaluations"}
-    for values in zip(*lists.values(), strict=True):
-        yield {**dict(zip(lists, values, strict=True)), "evaluations": result["evaluations"]}
-
-
-def _trial(lab: Lab, name: str, function: str, **parameters: Any) -> Trial:
-    return Trial(name, f"{PACKAGE}.{function}", {"seed": lab.seed, **parameters})
 
 
 def _networks(lab: Lab, name: str) -> list[Trial]:
@@ -194,41 +155,23 @@ def _networks(lab: Lab, name: str) -> list[Trial]:
         "samples": SAMPLES // 8 if lab.quick else SAMPLES,
         "iterations": network.quick if lab.quick else network.iterations,
     }
-    return [
-        _trial(lab, f"network-{name}-{run}", "network:train", run=run, **options)
-        for run in range(runs)
-    ]
+    return lab.repeated(f"network-{name}", f"{PACKAGE}.network:train", runs, **options)
 
 
 def _loops(lab: Lab) -> list[Trial]:
     """Return one nominal run, in which nothing is drawn, and the disturbed ones."""
     lap = {"lap": 10.0} if lab.quick else {}
-    runs = [("nominal", 0), *(("disturbed", run) for run in range(lab.runs_of(RUNS, 2)))]
-    return [
-        _trial(lab, f"loop-{scenario}-{run}", "control:track", scenario=scenario, run=run, **lap)
-        for scenario, run in runs
-    ]
+    track = f"{PACKAGE}.control:track"
+    nominal = lab.repeated("loop-nominal", track, 1, scenario="nominal", **lap)
+    runs = lab.runs_of(RUNS, 2)
+    return [*nominal, *lab.repeated("loop-disturbed", track, runs, scenario="disturbed", **lap)]
 
 
-def _torques(lab: Lab) -> list[Trial]:
-    return [
-        _trial(lab, f"torque-{run}", "torque:identify_from_torque", run=run)
-        for run in range(lab.runs_of(LOGS, 1))
-    ]
-
-
-def _search(
-    lab: Lab,
-    method: str,
-    scaling: str,
-    box: float,
-    *,
-    more: bool = False,
-    clamp: float | None = None,
-) -> Trial:
-    runs = lab.runs_of(RUNS, 6) * (MORE if more and not lab.quick else 1)
-    settings = {"method": method, "scaling": scaling, "half_width": box, "runs": runs}
-    name = f"search-{method}-{scaling}-{box:g}"
-    if clamp is None:
-        return _trial(lab, name, "swarms:search", **settings)
-    return _trial(lab, f"{name}-clamp-{clamp:.4f}", "swarms:search", clamp=clamp, **settings)
+def _search(lab: Lab, method: str, scaling: str, box: float, clamp: float | None = None) -> Trial:
+    runs, name = lab.runs_of(RUNS, 6), f"search-{method}-{scaling}-{box:g}"
+    settings = {"method": method, "scaling": scaling, "half_width": box}
+    if clamp is not None:
+        name = f"{name}-clamp-{clamp:.4f}"
+        return lab.trial(name, f"{PACKAGE}.swarms:search", runs=runs, clamp=clamp, **settings)
+    runs *= MORE if (method, scaling, box) in COUNTED and not lab.quick else 1
+    return lab.trial(name, f"{PACKAGE}.swarms:search", runs=runs, **settings)

@@ -12,49 +12,32 @@ from robotid_sim.experiment.conditions import SinusoidalTorque, Undisturbed
 from robotid_sim.model.catalog import load_robot, published_robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
 from robotid_sim.streams import named_stream
-from robotid_sim.validation.closed_loop import (
-    TRUE,
-    UNDISTURBED,
-    ClosedLoop,
-    Comparison,
-    closed_loop,
-)
+from robotid_sim.validation import closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, Comparison
 from robotid_sim.validation.control_run import ControlRun, Trace
 from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
-SCENARIOS = {"nominal": UNDISTURBED, "disturbed": "sinusoidal"}
+SCENARIOS = {"nominal": closed_loop.UNDISTURBED, "disturbed": "sinusoidal"}
 """The paper's names of the scenarios, and ours."""
 CONDITIONS_OF = {"nominal": (Undisturbed(),), "disturbed": (SinusoidalTorque(),)}
-MODELS = {"reference": TRUE, "QPSO": "QPSO", "PSO": "PSO"}
+MODELS = {"reference": closed_loop.TRUE, "QPSO": "QPSO", "PSO": "PSO"}
 """The paper's models, and their names in the comparison: the plant is the reference."""
-
+STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
+"""Metrics of the joint step, in the order of Table 4."""
 SETTLED = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
-
 DRAWN = 250
 """Samples of a curve that is kept."""
-
 EVERY_SAMPLE = 1_000_000
 """More samples than a lap has: torques that settle within milliseconds cannot be thinned."""
 
 
 def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str, Any]:
-    """Return the circle and the step with all models in one scenario.
+    """Return the circle, in `lap` [s], and the step with all models in one of `SCENARIOS`.
 
     Run r draws the phases of the disturbance, which are the same for all models. Nothing is drawn
     in the nominal scenario, so that one run of it is all there is.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the reproduction.
-    run : int
-        Which run.
-    scenario : str
-        A name of `SCENARIOS`.
-    lap : float
-        Time of the circle [s].
     """
     plant = load_robot(ROBOT)
     cell = Cell(plant=plant, controller=ComputedTorque(plant))
@@ -67,13 +50,10 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
         trace_samples=EVERY_SAMPLE,
     )
     rng = named_stream(seed, ROOT, "loop", f"run {run}")
-    loop = closed_loop(cell, plant, models, rng, plan)
-    cases = [_case(loop, scenario, model) for model in MODELS]
-    curves = _curves(loop, scenario) if run == 0 else {}
+    loop = closed_loop.closed_loop(cell, plant, models, rng, plan)
     return {
-        "cases": cases,
-        "curves": curves,
-        "failures": [str(failure) for failure in loop.failures],
+        "cases": [_case(loop, scenario, model) for model in MODELS],
+        "curves": _curves(loop, scenario) if run == 0 else {},
     }
 
 
@@ -96,14 +76,7 @@ def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
         "torque_rate": run.torque_variation.tolist(),
         "torque_rate_settled": _rate(run.trace).tolist(),
         "rms_error": run.rms_error.tolist(),
-        "tip_rms": run.tip_rms_error,
-        "saturated": run.saturated,
-        "step": {
-            "rise_time": step.step.rise_time,
-            "settling_time": step.step.settling_time,
-            "overshoot": step.step.overshoot,
-            "steady_state_error": step.step.steady_state_error,
-        },
+        "step": {name: getattr(step.step, name) for name in STEP_KEYS},
     }
 
 

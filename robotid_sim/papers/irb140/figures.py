@@ -8,13 +8,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Curve, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart, drawing
-from robotid_sim.papers.irb140.campaign import (
-    AS_SET,
-    EQUAL_SHARES,
-    EQUAL_STEPS,
-    QuantumResults,
-)
+from robotid_sim.papers.charts import convergence_chart, drawing, plotted
+from robotid_sim.papers.irb140.campaign import AS_SET, EQUAL_SHARES, EQUAL_STEPS, QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
 from robotid_sim.papers.irb140.network import NETWORKS
 from robotid_sim.papers.irb140.published import IS_COM, ITERATIONS, NAMES, NETWORK, parameter_vector
@@ -22,7 +17,6 @@ from robotid_sim.papers.irb140.swarms import METHODS
 
 ROLES = {"reference": "true", "QPSO": "identified", "PSO": "nominal"}
 """Color of every model."""
-
 SHOWN = (
     "pso", "pso-literal", "pso-decreasing", "pso-constricted", "qubit", "qubit-decreasing",
     "qubit-bits", "delta-well",
@@ -45,11 +39,8 @@ def estimates(results: QuantumResults, *, com: bool) -> Chart:
     for label, values, role, symbol in columns:
         error = 100.0 * (values / results.reference - 1.0)[chosen]
         marks.append(Points(error, y, label, role, size=5.0, symbol=symbol))
-    return drawing(
-        f"figure-{7 if com else 6}-estimates",
-        Panel(marks=tuple(marks), x_label="deviation [%]", y_ticks=names, verticals=(0.0,)),
-        height=0.21 * len(names) + 0.5,
-    )
+    panel = plotted(marks, "deviation [%]", y_ticks=names, verticals=(0.0,))
+    return drawing(f"figure-{7 if com else 6}-estimates", panel, height=0.21 * len(names) + 0.5)
 
 
 def convergence(results: QuantumResults) -> Chart:
@@ -60,31 +51,21 @@ def convergence(results: QuantumResults) -> Chart:
         curve = np.median(results.search(name, "curve"), axis=0)
         style: Style = "solid" if name.startswith("pso") else "dashed"
         lines.append(Curve(x, curve, METHODS[name].label, joint_role(k), style, 1.4))
-    return convergence_chart(
-        "figure-8-convergence",
-        {"": lines},
-        ("iteration [-]", "cost [-]"),
-        3.0,
-        y_scale="log",
-    )
+    labels = ("iteration [-]", "cost [-]")
+    return convergence_chart("figure-8-convergence", {"": lines}, labels, 3.0, y_scale="log")
 
 
 def final_costs(results: QuantumResults) -> Chart:
     """Return figure 9: the final costs of all runs."""
-    marks, names = [], []
+    marks: list[Mark] = []
     for k, name in enumerate(SHOWN):
-        costs = results.search(name, "cost")
-        names.append(METHODS[name].label)
-        marks.append(Points(costs, np.full(costs.size, float(k)), "runs", "identified", size=3.5))
+        costs, place = results.search(name, "cost"), np.array([float(k)])
         median = np.array([np.median(costs)])
-        marks.append(
-            Points(median, np.array([float(k)]), "median", "nominal", size=7.0, symbol="diamond")
-        )
-    return drawing(
-        "figure-9-final-costs",
-        Panel(marks=tuple(marks), x_label="final cost [-]", x_scale="log", y_ticks=tuple(names)),
-        height=0.28 * len(names) + 0.6,
-    )
+        marks.append(Points(costs, place.repeat(costs.size), "runs", "identified", size=3.5))
+        marks.append(Points(median, place, "median", "nominal", size=7.0, symbol="diamond"))
+    names = tuple(METHODS[name].label for name in SHOWN)
+    panel = plotted(marks, "final cost [-]", x_scale="log", y_ticks=names)
+    return drawing("figure-9-final-costs", panel, height=0.28 * len(names) + 0.6)
 
 
 def clamps(results: QuantumResults) -> Chart:
@@ -96,21 +77,10 @@ def clamps(results: QuantumResults) -> Chart:
         errors = np.array([results.clamped(method, s, "mape_com").mean() for s in shares])
         lines.append(Curve(shares, errors, label, role))
         lines.append(Points(shares, errors, "", role, size=4.0))
-        elsewhere = shares == AS_SET[k]
-        mark = f"{label}, all other searches"
-        lines.append(
-            Points(shares[elsewhere], errors[elsewhere], mark, role, size=9.0, symbol="diamond")
-        )
-    return drawing(
-        "clamps",
-        Panel(
-            marks=tuple(lines),
-            x_label="largest step, share of the box or of the angle's range [-]",
-            y_label="MAPE [%]",
-            y_scale="log",
-        ),
-        height=2.6,
-    )
+        here, mark = shares == AS_SET[k], f"{label}, all other searches"
+        lines.append(Points(shares[here], errors[here], mark, role, size=9.0, symbol="diamond"))
+    x_label = "largest step, share of the box or of the angle's range [-]"
+    return drawing("clamps", plotted(lines, x_label, "MAPE [%]", y_scale="log"), height=2.6)
 
 
 def network_error(results: QuantumResults) -> Chart:
@@ -128,22 +98,11 @@ def network_error(results: QuantumResults) -> Chart:
         share = np.linspace(0.0, 100.0, len(first["quantiles"]))
         style: Style = "solid" if len(network.layers) == 1 else "dotted"
         spread.append(Curve(np.array(first["quantiles"]), share, label, role, style, 1.4))
+    printed = (NETWORK[1],)
     return drawing(
         "figure-12-network",
-        Panel(
-            marks=tuple(training),
-            x_label="iterations [-]",
-            y_label="mean error [mm]",
-            y_scale="log",
-            levels=(NETWORK[1],),
-        ),
-        Panel(
-            marks=tuple(spread),
-            x_label="error [mm]",
-            y_label="poses [%]",
-            x_scale="log",
-            verticals=(NETWORK[1],),
-        ),
+        plotted(training, "iterations [-]", "mean error [mm]", y_scale="log", levels=printed),
+        plotted(spread, "error [mm]", "poses [%]", x_scale="log", verticals=printed),
         columns=2,
         height=2.6,
     )
@@ -152,13 +111,12 @@ def network_error(results: QuantumResults) -> Chart:
 def circle(results: QuantumResults) -> Chart:
     """Return figure 14: the circle of the tool in space."""
     curves = results.curves
-    path = np.array(curves["nominal reference"]["tip_reference"])
-    shown = [("reference path", "muted", path)]
-    for model in MODELS:
-        shown.append(
-            (f"{model}, disturbed", ROLES[model], np.array(curves[f"disturbed {model}"]["tip"]))
-        )
-    return drawing("figure-14-circle", Space(curves=tuple(shown)), height=4.0)
+    path = ("reference path", "muted", np.array(curves["nominal reference"]["tip_reference"]))
+    driven = (
+        (f"{model}, disturbed", ROLES[model], np.array(curves[f"disturbed {model}"]["tip"]))
+        for model in MODELS
+    )
+    return drawing("figure-14-circle", Space(curves=(path, *driven)), height=4.0)
 
 
 def torques(results: QuantumResults, scenario: str) -> Chart:
@@ -194,21 +152,20 @@ def _beside_reference(
     t = np.array(curves["reference"]["t"])
     values = {model: np.array(curve[quantity])[:, joint] for model, curve in curves.items()}
     later = t >= start
-    apart = [
-        _line(t[later], 1e3 * (value - values["reference"])[later], model)
+
+    def line(model: str, x: Float1D, y: Float1D) -> Curve:
+        return Curve(x, y, model, ROLES[model], "solid", 1.2)
+
+    apart = (
+        line(model, t[later], 1e3 * (value - values["reference"])[later])
         for model, value in values.items()
         if model != "reference"
-    ]
-    lines = tuple(_line(t, value, model) for model, value in values.items())
+    )
     label, unit = labels
     return (
-        Panel(marks=lines, x_label="time [s]", y_label=label),
-        Panel(marks=tuple(apart), x_label="time [s]", y_label=f"difference [{unit}]"),
+        plotted((line(m, t, value) for m, value in values.items()), "time [s]", label),
+        plotted(apart, "time [s]", f"difference [{unit}]"),
     )
-
-
-def _line(t: Float1D, values: Float1D, model: str) -> Curve:
-    return Curve(t, values, model, ROLES[model], "solid", 1.2)
 
 
 def all_charts(results: QuantumResults) -> Sequence[Chart]:

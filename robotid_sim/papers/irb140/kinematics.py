@@ -25,10 +25,8 @@ DH = (
     (0.0, 0.0, 0.065, 0.0),
 )
 """Table 1: a [m], alpha [rad], d [m], offset of theta [rad] of every joint, standard convention."""
-
 SINGULAR = 1000.0
-"""Singularity index above which a pose is left out (sec. 2.4)."""
-
+"""Singularity index kappa(J) = |J| |J^-1| above which a pose is left out (sec. 2.4)."""
 HOME = np.array([0.0, 0.0, np.pi, 0.0, 0.0, 0.0])
 """Joint angles of the paper at the URDF's zero [rad]: its own zero folds the forearm back."""
 
@@ -85,22 +83,6 @@ def position(q: ArrayLike) -> Float1D:
     return np.stack([x, y, z], axis=-1)
 
 
-def orientation_entries(q: ArrayLike) -> Float1D:
-    """Return r13, r33, r31 and r32 of eq. (3) in closed form, shape (4,)."""
-    q1, q2, q3, q4, q5, q6 = np.asarray(q, dtype=float)
-    c1, s1, c4, s4 = np.cos(q1), np.sin(q1), np.cos(q4), np.sin(q4)
-    c5, s5, c6, s6 = np.cos(q5), np.sin(q5), np.cos(q6), np.sin(q6)
-    c23, s23 = np.cos(q2 + 0.5 * np.pi + q3), np.sin(q2 + 0.5 * np.pi + q3)
-    return np.array(
-        [
-            -c5 * c1 * s23 - s5 * s1 * s4 - s5 * c4 * c1 * c23,
-            -c5 * c23 + c4 * s5 * s23,
-            -c6 * s5 * c23 - c6 * c4 * c5 * s23 + s4 * s6 * s23,
-            c6 * s4 * s23 + s6 * s5 * c23 + s6 * c4 * c5 * s23,
-        ]
-    )
-
-
 def jacobian(q: ArrayLike) -> Float2D:
     """Return the geometric Jacobian of eq. (4)-(6), linear rows first, shape (6, 6).
 
@@ -112,25 +94,15 @@ def jacobian(q: ArrayLike) -> Float2D:
     return np.vstack([np.cross(axes, tool - origins).T, axes.T])
 
 
-def singularity_index(q: ArrayLike) -> float:
-    """Return kappa(J) = |J| |J^-1| (spectral norms) at the paper's joint angles."""
-    return float(np.linalg.cond(jacobian(q)))
-
-
 def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     """Return how far the paper's kinematics are from the URDF's; the trial of sections 2.1 to 2.4.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the reproduction.
-    poses : int
-        Configurations, uniform within the URDF's joint limits.
+    The poses are uniform within the URDF's joint limits.
 
     Returns
     -------
     result : dict
-        ``poses``; largest differences: ``position`` [mm] of the closed form, ``jacobian``
+        Largest differences: ``position`` [mm] of the closed form, ``jacobian``
         [m/rad and rad/rad]; ``kappa`` (smallest, median and largest singularity index),
         ``kappa_difference`` (largest relative one, of poses below `SINGULAR`), ``singular`` (share
         of the poses above it).
@@ -144,7 +116,6 @@ def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     regular = kappa <= SINGULAR
     apart = position(q + HOME) - tip_position(robot, q)
     return {
-        "poses": poses,
         "position": 1e3 * float(np.linalg.norm(apart, axis=1).max()),
         "jacobian": float(np.abs(paper - urdf).max()),
         "kappa": np.quantile(kappa, (0.0, 0.5, 1.0)).tolist(),

@@ -8,7 +8,6 @@ singularity index above 1000 are left out, which is what its penalty on them com
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,17 +24,13 @@ from robotid_sim.streams import named_stream
 SAMPLES = 40_000
 VALIDATION = 0.2
 """Share of the samples that the network does not learn from."""
-
 CENTER = (0.0, 0.3, -0.2, 0.0, 0.8, 0.0)
 """Middle of the task region, in the URDF's joint angles [rad]: the tool ahead, the wrist bent."""
-
 WIDE_SHARE = 0.5
 """The widest region is this share of every joint's range, about its middle."""
-
 OUTPUTS = 30.0
 """Positions are scaled to +- this. scipy's L-BFGS stops when the loss falls by less than 2e-9, an
 absolute amount for losses below one: with outputs in [-1, 1] that is at 1.5 mm."""
-
 CHUNK = 500
 """Iterations between two looks at the validation error."""
 PATIENCE = 2
@@ -67,20 +62,17 @@ class Network:
 
 _SINGLE, _DEEP = "1 x 50, L-BFGS", "4 x 122 = 488, Adam"
 
-NETWORKS: Mapping[str, Network] = MappingProxyType(
-    {
-        "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 500),
-        "single-20": Network(_SINGLE, (50,), "lbfgs", 20.0, 2000, 300),
-        "single-30": Network(_SINGLE, (50,), "lbfgs", 30.0, 2000, 300),
-        "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 2000, 300),
-        "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 2000, 300),
-        "sgd-15": Network("1 x 50, gradient steps from .01", (50,), "sgd", 15.0, 200, 20),
-        "deep-15": Network(_DEEP, (122,) * 4, "adam", 15.0, 60, 5),
-        "deep-wide": Network(_DEEP, (122,) * 4, "adam", None, 60, 5),
-    }
-)
+NETWORKS: Mapping[str, Network] = {
+    "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 500),
+    "single-20": Network(_SINGLE, (50,), "lbfgs", 20.0, 2000, 300),
+    "single-30": Network(_SINGLE, (50,), "lbfgs", 30.0, 2000, 300),
+    "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 2000, 300),
+    "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 2000, 300),
+    "sgd-15": Network("1 x 50, gradient steps from .01", (50,), "sgd", 15.0, 200, 20),
+    "deep-15": Network(_DEEP, (122,) * 4, "adam", 15.0, 60, 5),
+    "deep-wide": Network(_DEEP, (122,) * 4, "adam", None, 60, 5),
+}
 """Both architectures that the paper states, logistic units, with solvers and regions."""
-
 TASK = "single-15"
 """The network that is held against the printed error."""
 
@@ -173,30 +165,33 @@ def _distances(predict: Any, x: Float2D, y: Float2D, millimeters: Float1D) -> Fl
     return np.asarray(np.linalg.norm((predict(x) - y) * millimeters, axis=1))
 
 
+def _perceptron(chosen: Network, state: int, **options: Any) -> Any:
+    """Return an untrained network of logistic units."""
+    from sklearn.neural_network import MLPRegressor
+
+    layers, solver = chosen.layers, chosen.solver
+    paper = {"activation": "logistic", "alpha": 0.0, "random_state": state}
+    return MLPRegressor(hidden_layer_sizes=layers, solver=solver, **paper, **options)
+
+
+def _fitted(network: Any, parts: TrainingParts, millimeters: Float1D) -> list[float]:
+    """Train a network, and return its errors on both parts [mm]."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that training ends before convergence
+        network.fit(*parts[0])
+    return [float(_distances(network.predict, *part, millimeters).mean()) for part in parts]
+
+
 def _by_lbfgs(
     chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
 ) -> tuple[Any, list[list[float]]]:
     """Train in chunks until the validation error rises; the last state is near the best."""
-    from sklearn.neural_network import MLPRegressor
-
-    network = MLPRegressor(
-        hidden_layer_sizes=chosen.layers,
-        activation="logistic",
-        solver="lbfgs",
-        alpha=0.0,
-        tol=0.0,
-        max_iter=CHUNK,
-        max_fun=10 * CHUNK,
-        warm_start=True,
-        random_state=state,
-    )
+    chunk = {"max_iter": CHUNK, "max_fun": 10 * CHUNK, "warm_start": True}
+    network = _perceptron(chosen, state, tol=0.0, **chunk)
     curve: list[list[float]] = []
     best, waited = np.inf, 0
     while len(curve) * CHUNK < iterations and waited < PATIENCE:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a chunk ends before convergence
-            network.fit(*parts[0])
-        errors = [float(_distances(network.predict, *p, millimeters).mean()) for p in parts]
+        errors = _fitted(network, parts, millimeters)
         curve.append([(len(curve) + 1.0) * CHUNK, *errors])
         best, waited = (errors[1], 0) if errors[1] < best else (best, waited + 1)
     return network.predict, curve
@@ -206,23 +201,15 @@ def _by_gradient_steps(
     chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
 ) -> tuple[Any, list[list[float]]]:
     """Train by back-propagation in batches, with scikit-learn's early stopping."""
-    from sklearn.neural_network import MLPRegressor
-
-    network = MLPRegressor(
-        hidden_layer_sizes=chosen.layers,
-        activation="logistic",
-        solver=chosen.solver,
-        alpha=0.0,
+    network = _perceptron(
+        chosen,
+        state,
         learning_rate="adaptive",
         learning_rate_init=0.01 if chosen.solver == "sgd" else 1e-3,
         max_iter=iterations,
         early_stopping=True,
         n_iter_no_change=10,
         tol=1e-6,
-        random_state=state,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the epochs were used up
-        network.fit(*parts[0])
-    errors = [float(_distances(network.predict, *p, millimeters).mean()) for p in parts]
+    errors = _fitted(network, parts, millimeters)
     return network.predict, [[float(network.n_iter_), *errors]]

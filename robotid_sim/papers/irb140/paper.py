@@ -26,13 +26,8 @@ class QuantumSwarms(Paper):
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run what is not finished; see `Paper.reproduce`."""
         results = run_campaign(lab)
-        return self.reproduction(
-            lab,
-            measurements(results),
-            _facts(results),
-            figures.all_charts(results),
-            tables.all_tables(results),
-        )
+        shown = figures.all_charts(results), tables.all_tables(results)
+        return self.reproduction(lab, measurements(results), _facts(results), *shown)
 
 
 def _facts(results: QuantumResults) -> dict[str, Any]:

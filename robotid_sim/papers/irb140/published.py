@@ -4,14 +4,13 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.model.catalog import published_print
+from robotid_sim.papers.printed import read_printed
 
 ROOT = "irb140-qpso"
 """Name of the paper and of its random streams."""
-
 ROBOT = "irb140"
 SETS = {"reference": "table-2", "QPSO": "table-3-qpso", "PSO": "table-3-pso"}
 """The columns of Table 3 and the published sets that hold them."""
-
 COM = ("Xc", "Yc", "Zc")
 INERTIA = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 LINKS = ("link_1", "link_2", "link_3")
@@ -21,20 +20,14 @@ IS_COM = np.array([name[:-1] in COM for name in NAMES])
 
 RUNS, PARTICLES, ITERATIONS = 30, 120, 150
 
-MAPE = {"QPSO": (0.43, 0.76), "PSO": (2.94, 4.66)}
+_PRINTED = read_printed(__file__)
+MAPE: dict[str, list[float]] = _PRINTED["mape"]
 """Mean absolute percentage errors that the text states: centers of mass, inertia [%]."""
-FITNESS = {"QPSO": (1.02, 0.923), "PSO": (2.09, 0.901)}
+FITNESS: dict[str, list[float]] = _PRINTED["fitness"]
 """Mean and standard deviation of the final fitness over 30 runs."""
-TRACKING = {
-    ("nominal", "reference"): (0.577, 0.599, 1.85, 0.0899),
-    ("nominal", "PSO"): (0.462, 0.499, 1.69, 0.0607),
-    ("nominal", "QPSO"): (0.515, 0.531, 1.77, 0.0799),
-    ("disturbed", "reference"): (0.654, 0.791, 1.99, 0.0985),
-    ("disturbed", "PSO"): (0.589, 0.699, 1.91, 0.0851),
-    ("disturbed", "QPSO"): (0.613, 0.713, 1.92, 0.091),
-}
-"""Table 4: rise time [s], settling time [s], overshoot [%], steady-state error [%]."""
-NETWORK = (0.48, 0.61)
+TRACKING: dict[str, dict[str, list[float]]] = _PRINTED["tracking"]
+"""Table 4, by scenario and model: rise and settling time [s], overshoot, steady-state error [%]."""
+NETWORK: list[float] = _PRINTED["network"]
 """Position error of the network in training and validation [mm]."""
 
 

@@ -8,7 +8,6 @@ swarm shrinks to a point.
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -18,33 +17,21 @@ from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.irb140.published import (
-    ITERATIONS,
-    PARTICLES,
-    ROOT,
-    mape,
-    parameter_vector,
-)
+from robotid_sim.papers.irb140.published import ITERATIONS, PARTICLES, ROOT, mape, parameter_vector
 from robotid_sim.streams import named_stream
 
 Scaling = Literal["relative", "raw"]
 
 ASYMMETRY = 1.2
 """The box reaches this much farther up than down, so that the answer is not its center."""
-
 LAMBDA = 10.0
 """Penalty factor at the end of a run; it grows linearly from zero. The paper gives no law."""
-
 CLOSE = 0.01
 """A search has converged when this share of its whole gain is left. The paper has no definition."""
-
 PSO_CLAMP = 0.2
 """Largest step of a particle, as a share of its box. The paper has no clamp."""
-
 QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER
 """Largest step of a qubit, 0.1 rad, as a share of its angle's range. The paper has none."""
-
-_PRINTED = {"population": PARTICLES, "c1": 2.5, "c2": 1.5}
 _CLAMPED = {"velocity_limit": PSO_CLAMP, "bounds": "clip"}
 _QUBIT = setting("fazilat-2025-qpso")
 _PSO = setting("fazilat-2025-pso")
@@ -59,59 +46,39 @@ class SwarmReading:
     options: Mapping[str, Any]
 
 
-METHODS: Mapping[str, SwarmReading] = MappingProxyType(
-    {
-        "pso": SwarmReading("PSO, w .99, clamped", _PSO.method, {**_PSO.options, **_CLAMPED}),
-        "pso-literal": SwarmReading(
-            "PSO, w .99, as printed (no clamp, no walls)",
-            _PSO.method,
-            {**_PSO.options, "velocity_limit": float("inf"), "bounds": "none"},
-        ),
-        "pso-decreasing": SwarmReading(
-            "PSO, w .99 to .4 (eq. 18), clamped",
-            "ldw-pso",
-            {**_PRINTED, "w_start": 0.99, "w_end": 0.4, **_CLAMPED},
-        ),
-        "pso-constricted": SwarmReading(
-            "PSO, w .73, c 1.5 (Clerc, Kennedy)", "pso", {"population": PARTICLES}
-        ),
-        "qubit": SwarmReading("QPSO, qubits, expectation, w .99", _QUBIT.method, _QUBIT.options),
-        "qubit-decreasing": SwarmReading(
-            "QPSO, qubits, expectation, w .99 to .4",
-            _QUBIT.method,
-            {**_QUBIT.options, "w_end": 0.4},
-        ),
-        "qubit-bits": SwarmReading(
-            "QPSO, 12 measured qubits a parameter",
-            _QUBIT.method,
-            {**_QUBIT.options, "reading": "bits"},
-        ),
-        "qubit-single": SwarmReading(
-            "QPSO, one measured qubit a parameter (literal)",
-            _QUBIT.method,
-            {**_QUBIT.options, "reading": "bits", "bits": 1},
-        ),
-        "delta-well": SwarmReading(
-            "QPSO, delta well (Sun et al.)", "qpso-delta", {"population": PARTICLES}
-        ),
-    }
-)
+def _swarm(label: str, **changes: Any) -> SwarmReading:
+    return SwarmReading(f"PSO, {label}", _PSO.method, {**_PSO.options, **changes})
+
+
+def _qubits(label: str, **changes: Any) -> SwarmReading:
+    return SwarmReading(f"QPSO, {label}", _QUBIT.method, {**_QUBIT.options, **changes})
+
+
+_PLAIN = {"population": PARTICLES}
+_DECREASING = {**_PLAIN, "c1": 2.5, "c2": 1.5, "w_start": 0.99, "w_end": 0.4, **_CLAMPED}
+
+METHODS: Mapping[str, SwarmReading] = {
+    "pso": _swarm("w .99, clamped", **_CLAMPED),
+    "pso-literal": _swarm(
+        "w .99, as printed (no clamp, no walls)", velocity_limit=float("inf"), bounds="none"
+    ),
+    "pso-decreasing": SwarmReading("PSO, w .99 to .4 (eq. 18), clamped", "ldw-pso", _DECREASING),
+    "pso-constricted": SwarmReading("PSO, w .73, c 1.5 (Clerc, Kennedy)", "pso", _PLAIN),
+    "qubit": _qubits("qubits, expectation, w .99"),
+    "qubit-decreasing": _qubits("qubits, expectation, w .99 to .4", w_end=0.4),
+    "qubit-bits": _qubits("12 measured qubits a parameter", reading="bits"),
+    "qubit-single": _qubits("one measured qubit a parameter (literal)", reading="bits", bits=1),
+    "delta-well": SwarmReading("QPSO, delta well (Sun et al.)", "qpso-delta", _PLAIN),
+}
 """The readings of the paper's two algorithms, and what the literature has."""
 
 
 class ParameterDistance:
     """Equation (20): squared distance to the reference, and a penalty outside the box.
 
-    Parameters
-    ----------
-    reference : ndarray, shape (27,)
-        The CAD parameters.
-    half_width : float
-        Half width of the box below the reference, as a share of each parameter.
-    scaling : str
-        ``relative`` searches p over its reference, ``raw`` the parameters themselves.
-    iterations : int
-        Calls after which the penalty factor has its full size.
+    The box is `half_width` below each of the 27 parameters, as a share of it; the scaling
+    ``relative`` searches p over its reference, ``raw`` the parameters themselves. After so many
+    calls as there are iterations the penalty factor has its full size.
 
     Attributes
     ----------
@@ -158,38 +125,23 @@ def search(
     seed: int,
     clamp: float | None = None,
 ) -> dict[str, Any]:
-    """Return the runs of one method on one box; the trial of Table 3 and of figures 6 to 9.
+    """Return the runs of one of `METHODS` on one box; the trial of Table 3 and of figures 6 to 9.
 
-    Parameters
-    ----------
-    method : str
-        A name of `METHODS`.
-    scaling : str
-        See `ParameterDistance`.
-    half_width : float
-        Half width of the box, as a share of each parameter.
-    runs : int
-        Independent runs.
-    seed : int
-        Seed of the reproduction.
-    clamp : float, optional
-        Another clamp than the method's, see `clamped`.
+    For scaling and half width see `ParameterDistance`, for another clamp than the method's
+    `clamped`.
 
     Returns
     -------
     result : dict
-        By run: ``cost``, ``mape_com``, ``mape_inertia`` [%], ``converged`` and ``last_gain``
-        (iterations), ``reach``, ``seconds`` (of the processor); ``estimate`` (27 values), ``curve``
-        (best cost after every iteration); ``evaluations`` of one run.
+        ``runs``, each with ``cost``, ``mape_com``, ``mape_inertia`` [%], ``converged`` and
+        ``last_gain`` (iterations), ``reach``, ``seconds`` (of the processor), ``estimate``
+        (27 values), ``curve`` (best cost after every iteration), ``evaluations``.
     """
     chosen = METHODS[method] if clamp is None else clamped(METHODS[method], clamp)
     names = [ROOT, method, scaling, f"{half_width:g}"]
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
     streams = (named_stream(seed, *names, f"run {run}") for run in range(runs))
-    rows = [_run(chosen, scaling, half_width, rng) for rng in streams]
-    keys = [key for key in rows[0] if key != "evaluations"]
-    collected: dict[str, Any] = {key: [row[key] for row in rows] for key in keys}
-    return {**collected, "evaluations": rows[0]["evaluations"]}
+    return {"runs": [_run(chosen, scaling, half_width, rng) for rng in streams]}
 
 
 def _run(
@@ -200,12 +152,7 @@ def _run(
     optimizer = OPTIMIZERS.build(method.optimizer, **method.options)
     began = time.process_time()  # other processes do not count
     best = minimize(
-        cost,
-        cost.lower,
-        cost.upper,
-        method=optimizer,
-        max_evals=PARTICLES * ITERATIONS,
-        rng=rng,
+        cost, cost.lower, cost.upper, method=optimizer, max_evals=PARTICLES * ITERATIONS, rng=rng
     )
     seconds = time.process_time() - began
     curve = best.history[:, 1]

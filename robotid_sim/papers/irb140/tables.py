@@ -6,33 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.papers.irb140.campaign import (
-    AS_SET,
-    EQUAL_SHARES,
-    EQUAL_STEPS,
-    SEARCH_CASES,
-    STEP_KEYS,
-    QuantumResults,
-)
-from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
+from robotid_sim.papers.irb140 import campaign, published
+from robotid_sim.papers.irb140.campaign import QuantumResults
+from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, STEP_KEYS
 from robotid_sim.papers.irb140.measurements import pair_ratio
 from robotid_sim.papers.irb140.network import NETWORKS
-from robotid_sim.papers.irb140.published import (
-    COM,
-    FITNESS,
-    INERTIA,
-    LINKS,
-    MAPE,
-    NAMES,
-    NETWORK,
-    TRACKING,
-    mape,
-    parameter_vector,
-)
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.irb140.torque import CLASSICAL, SEARCHES
-from robotid_sim.papers.tables import CellColumns, table_of
+from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import Table, number
+
+LOOPS = tuple((scenario, model) for scenario in SCENARIOS for model in MODELS)
+"""Scenario and model of every closed loop."""
 
 SearchCase = tuple[str, str, float]
 """Swarm, scaling and half width of the box."""
@@ -41,14 +26,14 @@ SearchCase = tuple[str, str, float]
 def table_2(results: QuantumResults) -> Table:
     """Return Table 2 beside what uniform density makes of our meshes."""
     rows = []
-    reference = results.reference.reshape(len(LINKS), -1)
+    reference = results.reference.reshape(len(published.LINKS), -1)
     masses = (35.0, 25.0, 18.0)
-    for k, link in enumerate(LINKS):
+    for k, link in enumerate(published.LINKS):
         solid = results.cad["links"][link]
         rows.append((f"m{k + 1}", "kg", number(masses[k]), number(solid["mass"])))
         values = (*solid["com"], *solid["inertia"])
         units = ("m",) * 3 + ("kg m²",) * 6
-        parts = zip((*COM, *INERTIA), units, reference[k], values, strict=True)
+        parts = zip((*published.COM, *published.INERTIA), units, reference[k], values, strict=True)
         for name, unit, printed, ours in parts:
             rows.append((f"{name}{k + 1}", unit, number(printed), number(round(ours, 9) + 0.0)))
     return Table((), tuple(rows), name="table-2-cad")
@@ -57,18 +42,20 @@ def table_2(results: QuantumResults) -> Table:
 def table_3(results: QuantumResults) -> Table:
     """Return Table 3: reference, printed estimates, and our median runs."""
     columns = {
-        "QPSO, printed": parameter_vector("QPSO"),
+        "QPSO, printed": published.parameter_vector("QPSO"),
         "QPSO, ours": results.median_estimate("qubit"),
-        "PSO, printed": parameter_vector("PSO"),
+        "PSO, printed": published.parameter_vector("PSO"),
         "PSO, ours": results.median_estimate("pso"),
     }
     rows = []
-    for k, name in enumerate(NAMES):
-        unit = "m" if name[:-1] in COM else "kg m²"
+    for k, name in enumerate(published.NAMES):
+        unit = "m" if name[:-1] in published.COM else "kg m²"
         values = (number(values[k], 5) for values in columns.values())
         rows.append((name, unit, number(results.reference[k], 5), *values))
     for label, k in (("MAPE, centers of mass", 0), ("MAPE, inertia", 1)):
-        errors = (number(mape(values, results.reference)[k]) for values in columns.values())
+        errors = (
+            number(published.mape(values, results.reference)[k]) for values in columns.values()
+        )
         rows.append((label, "%", "0", *errors))
     return Table((), tuple(rows), name="table-3-parameters")
 
@@ -78,6 +65,9 @@ def search_table(results: QuantumResults) -> Table:
 
     def of(case: SearchCase, name: str, average: Callable[[Any], Any], digits: int) -> str:
         return number(float(average(results.search(case[0], name, *case[1:]))), digits)
+
+    def seconds(case: SearchCase) -> float:
+        return float(results.grid.median(case[0], "seconds", case[1:])) / published.ITERATIONS
 
     columns: CellColumns = {
         "swarm": lambda case: METHODS[case[0]].label,
@@ -91,29 +81,31 @@ def search_table(results: QuantumResults) -> Table:
         "last gain at": lambda case: of(case, "last_gain", np.median, 3),
         "farthest from the middle [boxes]": lambda case: of(case, "reach", np.max, 2),
         "evaluations": lambda case: results.grid.runs(case[0], case[1:])[0]["evaluations"],
-        "processor time an iteration [us]": lambda case: number(
-            1e6 * float(np.median(results.search(case[0], "seconds", *case[1:]))) / 150.0, 3
-        ),
+        "processor time an iteration [us]": lambda case: number(1e6 * seconds(case), 3),
     }
-    table = table_of("searches", SEARCH_CASES, columns, text_columns=3)
-    rows = []
-    for name, (com, moment) in MAPE.items():
-        mean, std = FITNESS[name]
-        lead = (f"{name}, printed", "-", "-", number(mean), number(std), number(com))
-        rows.append((*lead, number(moment), *("-",) * 5))
+    table = table_of("searches", campaign.SEARCH_CASES, columns, text_columns=3)
+    rows = [
+        (f"{name}, printed", "-", "-", *map(number, (*cost, *errors)), *("-",) * 5)
+        for (name, errors), cost in zip(
+            published.MAPE.items(), published.FITNESS.values(), strict=True
+        )
+    ]
     return replace(table, rows=(*table.rows, *rows))
 
 
 def clamp_table(results: QuantumResults) -> Table:
     """Return both swarms by their clamps, and what PSO's values are over QPSO's."""
-    kinds = {"as in all other searches": (AS_SET,), "equal shares of the ranges": EQUAL_SHARES,
-             "equal steps in the middle of the box": EQUAL_STEPS}  # fmt: skip
+    kinds = {
+        "as in all other searches": (campaign.AS_SET,),
+        "equal shares of the ranges": campaign.EQUAL_SHARES,
+        "equal steps in the middle of the box": campaign.EQUAL_STEPS,
+    }
     rows = []
     for kind, pairs in kinds.items():
         for pair in pairs:
             swarms = list(zip(("pso", "qubit"), pair, strict=True))
             cells = [number(clamp, 3) for clamp in pair]
-            cells += [number(float(results.clamped(*s, "mape_com").mean()), 3) for s in swarms]
+            cells += [number(results.clamped(*s, "mape_com").mean(), 3) for s in swarms]
             for key in ("mape_com", "mape_inertia", "cost", "converged"):
                 value, interval = pair_ratio(results, pair, key)
                 spread = "" if interval is None else f" ({interval[0]:.2f} … {interval[1]:.2f})"
@@ -127,116 +119,109 @@ def kinematics_table(results: QuantumResults) -> Table:
     """Return how far the paper's kinematics are from the URDF's."""
     compared = results.kinematics
     least, median, most = compared["kappa"]
-    rows = (
-        ("closed-form position: largest distance from the URDF's", "mm", compared["position"]),
-        ("Jacobian of eq. (4)-(6): largest difference of an entry", "m or rad a rad",
-         compared["jacobian"]),
-        ("kappa(J): smallest", "-", least),
-        ("kappa(J): median", "-", median),
-        ("kappa(J): largest", "-", most),
-        ("kappa(J): largest relative difference from the URDF's, up to 1000", "-",
-         compared["kappa_difference"]),
-        ("poses with kappa(J) above 1000", "%", 100.0 * compared["singular"]),
-    )  # fmt: skip
-    return Table(
-        (), tuple((what, unit, number(value, 3)) for what, unit, value in rows), name="kinematics"
-    )
+    entry = "largest difference of an entry"
+    relative = "largest relative difference from the URDF's, up to 1000"
+    rows = {
+        ("closed-form position: largest distance from the URDF's", "mm"): compared["position"],
+        (f"Jacobian of eq. (4)-(6): {entry}", "m or rad a rad"): compared["jacobian"],
+        ("kappa(J): smallest", "-"): least,
+        ("kappa(J): median", "-"): median,
+        ("kappa(J): largest", "-"): most,
+        (f"kappa(J): {relative}", "-"): compared["kappa_difference"],
+        ("poses with kappa(J) above 1000", "%"): 100.0 * compared["singular"],
+    }
+    cells = ((what, unit, number(value, 3)) for (what, unit), value in rows.items())
+    return Table((), tuple(cells), name="kinematics")
 
 
 def table_4(results: QuantumResults) -> Table:
     """Return Table 4 beside the joint step of our loop."""
+    units = (1.0, 1.0, 100.0, 100.0)
     rows = []
-    for scenario in SCENARIOS:
-        for model in MODELS:
-            cells = []
-            for k, key in enumerate(STEP_KEYS):
-                values = results.step(scenario, model, key)
-                reached = values[np.isfinite(values)]
-                factor = 100.0 if k >= 2 else 1.0
-                ours = number(factor * float(reached.mean()), 3) if reached.size else "never"
-                cells += [number(TRACKING[scenario, model][k]), ours]
-            rows.append((scenario, model, *cells))
-    names = ("rise time [s]", "settling time [s]", "overshoot [%]", "steady-state error [%]")
-    [f"{name}, {who}" for name in names for who in ("printed", "ours")]
+    for scenario, model in LOOPS:
+        cells = []
+        printed = published.TRACKING[scenario][model]
+        for key, unit, value in zip(STEP_KEYS, units, printed, strict=True):
+            ours = results.step(scenario, model, key)
+            reached = ours[np.isfinite(ours)]
+            mean = number(unit * reached.mean(), 3) if reached.size else "never"
+            cells += [number(value), mean]
+        rows.append((scenario, model, *cells))
     return Table((), tuple(rows), name="table-4-tracking")
 
 
 def loop_table(results: QuantumResults) -> Table:
     """Return torque and energy of the circle by model, means over the runs."""
-    rows = []
-    for scenario in SCENARIOS:
-        for model in MODELS:
-            apart = [
-                results.loop(scenario, model, key).mean(axis=0)[:3]
-                for key in ("torque_difference", "torque_difference_settled")
-            ]
-            energy = results.loop(scenario, model, "energy").mean(axis=0)[1]
-            signed = results.loop(scenario, model, "energy_signed").mean(axis=0)[1]
-            rate = results.loop(scenario, model, "torque_rate").mean(axis=0)[1]
-            error = 1e3 * results.loop(scenario, model, "rms_error").mean(axis=0)[:3]
-            rows.append(
-                (
-                    scenario,
-                    model,
-                    *(number(1e3 * float(v), 3) for v in np.concatenate(apart)),
-                    number(float(energy), 6),
-                    number(float(signed), 4),
-                    number(float(rate), 5),
-                    *(number(float(v), 3) for v in error),
-                )
-            )
-    joints = ("joint 1", "joint 2", "joint 3")
-    (
-        f"torque difference to the reference's, {when}, {j} [mN m]"
-        for when in ("whole lap", f"after {SETTLED:g} s")
-        for j in joints
-    )
-    error = (f"RMS error, {j} [mrad]" for j in joints)
+
+    def milli(case: tuple[str, str], name: str) -> list[str]:
+        scenario, model = case
+        return [number(1e3 * v, 3) for v in results.grid.mean(model, name, scenario)[:3]]
+
+    def second_joint(case: tuple[str, str], name: str, digits: int) -> str:
+        scenario, model = case
+        return number(results.grid.mean(model, name, scenario)[1], digits)
+
+    rows = [
+        (
+            *case,
+            *milli(case, "torque_difference"),
+            *milli(case, "torque_difference_settled"),
+            second_joint(case, "energy", 6),
+            second_joint(case, "energy_signed", 4),
+            second_joint(case, "torque_rate", 5),
+            *milli(case, "rms_error"),
+        )
+        for case in LOOPS
+    ]
     return Table((), tuple(rows), name="closed-loop")
 
 
 def network_table(results: QuantumResults) -> Table:
     """Return the errors of all networks."""
-    rows = [("printed", "-", "-", *(number(v) for v in NETWORK), "-", "-", "40000", "1")]
+    rows = [("printed", "-", "-", *map(number, published.NETWORK), "-", "-", "40000", "1")]
     for name, network in NETWORKS.items():
-        first = results.grid.runs(name, "network")[0]
-        errors = [results.network(key, name) for key in ("train", "validation", "worst")]
+        runs = results.grid.runs(name, "network")
+        errors = (results.grid.mean(name, k, "network") for k in ("train", "validation", "worst"))
         rows.append(
             (
                 network.label,
                 network.region,
-                f"{first['curve'][-1][0]:.0f}",
-                *(number(float(error.mean()), 3) for error in errors),
-                f"{100.0 * first['excluded']:.2g} %",
-                str(first["samples"]),
-                str(errors[0].size),
+                f"{runs[0]['curve'][-1][0]:.0f}",
+                *(number(error, 3) for error in errors),
+                f"{100.0 * runs[0]['excluded']:.2g} %",
+                str(runs[0]["samples"]),
+                str(len(runs)),
             )
         )
     return Table((), tuple(rows), name="network")
 
 
 def torque_table(results: QuantumResults) -> Table:
-    """Return classical estimators and swarms on torque data."""
-    rows = []
-    for name in (*CLASSICAL, *SEARCHES):
-        label = METHODS[name].label if name in METHODS else name
-        ratio = results.torque(name, "criterion_over_optimum")
-        rows.append(
-            (
-                label,
-                number(float(np.median(ratio)), 5) if np.isfinite(ratio).all() else "-",
-                number(float(np.median(results.torque(name, "error"))), 3),
-                *(number(float(v), 4) for v in np.median(results.torque(name, "residual"), axis=0)),
-                number(float(np.median(results.torque(name, "nfev"))), 6),
-                number(1e3 * float(np.median(results.torque(name, "seconds"))), 3),
-            )
-        )
-    (f"residual {name} [N m]" for name in results.joints)
-    return Table((), tuple(rows), name="torque-data")
+    """Return classical estimators and swarms on torque data, medians over the logs."""
+
+    def median(name: str, key: str) -> Any:
+        return results.grid.median(name, key, "torque")
+
+    def over_minimum(name: str) -> float | None:
+        reached = np.isfinite(results.torque(name, "criterion_over_optimum")).all()
+        return float(median(name, "criterion_over_optimum")) if reached else None
+
+    columns: CellColumns = {
+        "method": lambda name: METHODS[name].label if name in METHODS else name,
+        "cost over its minimum": lambda name: number(over_minimum(name), 5),
+        "parameter error / std of WLS": lambda name: number(median(name, "error"), 3),
+        **indexed_columns(
+            [f"residual joint_{j} [N m]" for j in (1, 2, 3)],
+            lambda name: [number(v, 4) for v in median(name, "residual")],
+        ),
+        "evaluations": lambda name: number(median(name, "nfev"), 6),
+        "time [ms]": lambda name: number(1e3 * median(name, "seconds"), 3),
+    }
+    return table_of("torque-data", (*CLASSICAL, *SEARCHES), columns)
 
 
 def all_tables(results: QuantumResults) -> tuple[Table, ...]:
     """Return all tables of the page."""
-    builders = (table_2, table_3, table_4, search_table, clamp_table, kinematics_table, loop_table,
-                network_table, torque_table)  # fmt: skip
-    return tuple(table(results) for table in builders)
+    identification = (table_2, table_3, search_table, clamp_table, torque_table)
+    control = (kinematics_table, table_4, loop_table, network_table)
+    return tuple(table(results) for table in (*identification, *control))

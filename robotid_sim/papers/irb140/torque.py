@@ -10,7 +10,6 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters
@@ -25,12 +24,10 @@ from robotid_sim.validation.prediction import rms
 
 TIP = "link_3"
 """The paper's chain; the wrist is locked and belongs to the last link."""
-
 CLASSICAL = ("ols", "wls", "consistent")
 SEARCHES = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
 BOX = 0.5
 """Half width of the searches' box around weighted least squares, as in Table 3's runs."""
-
 TOTAL_MASS = 98.0
 """Mass of the whole robot, base included, from its data sheet [kg]."""
 
@@ -46,7 +43,7 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     result : dict
         ``estimates``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
         standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
-        ``seconds``; ``base_parameters``; ``torque`` (RMS per joint [N m]); ``joints``.
+        ``seconds``.
     """
     log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
     config = StudyConfig(
@@ -61,33 +58,23 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     true = identification.basis.of(plant.parameters())
     estimates = {estimate.estimator: estimate for estimate in identification.estimates}
     std = estimates["wls"].std
-    problem = identification.problem
     for name in SEARCHES:
-        method = METHODS[name]
-        estimator = ESTIMATORS.build(
-            "wls-pso",
-            optimizer=method.optimizer,
-            options=dict(method.options),
-            fraction=BOX,
-            evaluations=PARTICLES * ITERATIONS,
-        )
+        swarm = {"optimizer": METHODS[name].optimizer, "options": dict(METHODS[name].options)}
+        budget = PARTICLES * ITERATIONS
+        estimator = ESTIMATORS.build("wls-pso", **swarm, fraction=BOX, evaluations=budget)
         rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
-        estimates[name] = estimator.fit(problem, rng)
+        estimates[name] = estimator.fit(identification.problem, rng)
     return {
-        "estimates": {name: _row(estimate, true, std) for name, estimate in estimates.items()},
-        "base_parameters": len(identification.basis.names),
-        "torque": rms(problem.by_joint(problem.y)).tolist(),
-        "joints": list(plant.joint_names),
-    }
-
-
-def _row(estimate: Estimate, true: Float1D, std: Float1D) -> dict[str, Any]:
-    return {
-        "criterion_over_optimum": estimate.criterion_over_optimum,
-        "error": float(rms((estimate.beta - true) / std)),
-        "residual": estimate.torque_rms.tolist(),
-        "nfev": estimate.nfev,
-        "seconds": estimate.seconds,
+        "estimates": {
+            name: {
+                "criterion_over_optimum": estimate.criterion_over_optimum,
+                "error": float(rms((estimate.beta - true) / std)),
+                "residual": estimate.torque_rms.tolist(),
+                "nfev": estimate.nfev,
+                "seconds": estimate.seconds,
+            }
+            for name, estimate in estimates.items()
+        }
     }
 
 
@@ -144,7 +131,4 @@ def cad_step() -> dict[str, Any]:
             "inertia": central[np.triu_indices(3)].tolist(),
         }
     volume = sum(link.volume for link in solids.links)
-    return {
-        "links": rows,
-        "density": TOTAL_MASS / volume,
-    }
+    return {"links": rows, "density": TOTAL_MASS / volume}

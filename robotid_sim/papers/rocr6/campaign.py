@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.campaign import Trial
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers.grid import RunGrid
@@ -21,8 +20,6 @@ CELL_RUNS, QUICK_CELL_RUNS = 10, 2
 """Runs of the experiment on six joints."""
 ITERATIONS, QUICK_ITERATIONS = 200, 30
 """Of the design for six joints."""
-
-
 THREE, SIX = "joints 1-3", "six joints"
 """Cases of the grid: the searches with the truth of Table 2, and the experiment in the engine."""
 
@@ -74,12 +71,11 @@ class RwpsoResults:
 
 def base_ranks() -> dict[str, int]:
     """Return the numbers of base parameters that the paper states or needs."""
-    three, six = FirstThree.from_catalog().robot, load_robot(ROBOT)
+    arms = {"joints 1-3": FirstThree.from_catalog().robot, "joints 1-6": load_robot(ROBOT)}
     return {
-        "joints 1-3": base_parameters(three, ()).rank,
-        "joints 1-3 with friction": base_parameters(three, FRICTION).rank,
-        "joints 1-6": base_parameters(six, ()).rank,
-        "joints 1-6 with friction": base_parameters(six, FRICTION).rank,
+        f"{name}{label}": base_parameters(arm, friction).rank
+        for name, arm in arms.items()
+        for label, friction in (("", ()), (" with friction", FRICTION))
     }
 
 
@@ -87,8 +83,12 @@ def run_campaign(lab: Lab) -> RwpsoResults:
     """Run what is not finished of all trials and return their results."""
     designs = _designs(lab)
     runs, cell_runs = lab.runs_of(RUNS, QUICK_RUNS), lab.runs_of(CELL_RUNS, QUICK_CELL_RUNS)
-    searches = _trials("search", "searches:search_run", designs[3], runs, lab.seed)
-    experiments = _trials("cell", "cell:experiment", designs[6], cell_runs, lab.seed)
+    paths = {
+        joints: {name: design[name] for name in ("excitation", "verification")}
+        for joints, design in designs.items()
+    }
+    searches = lab.repeated("search-run", f"{FUNCTIONS}.searches:search_run", runs, **paths[3])
+    experiments = lab.repeated("cell-run", f"{FUNCTIONS}.cell:experiment", cell_runs, **paths[6])
     results = lab.run("search and experiment", [*experiments, *searches])
     cell, searched = results[: len(experiments)], results[len(experiments) :]
     rows = [((THREE, m), row) for run in searched for m, row in run["methods"].items()]
@@ -106,22 +106,9 @@ def run_campaign(lab: Lab) -> RwpsoResults:
 def _designs(lab: Lab) -> dict[int, dict[str, Any]]:
     # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
     iterations = {3: 0, 6: QUICK_ITERATIONS if lab.quick else ITERATIONS}
+    function = f"{FUNCTIONS}.excitation:design"
     trials = [
-        Trial(
-            f"design-{joints}-joints",
-            f"{FUNCTIONS}.excitation:design",
-            {"joints": joints, "iterations": most, "seed": lab.seed},
-        )
+        lab.trial(f"design-{joints}-joints", function, joints=joints, iterations=most)
         for joints, most in iterations.items()
     ]
     return dict(zip(iterations, lab.run("design", trials), strict=True))
-
-
-def _trials(
-    name: str, function: str, design: Mapping[str, Any], runs: int, seed: int
-) -> list[Trial]:
-    paths = {key: design[key] for key in ("excitation", "verification")}
-    return [
-        Trial(f"{name}-run-{k}", f"{FUNCTIONS}.{function}", {**paths, "seed": seed, "run": k})
-        for k in range(runs)
-    ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
@@ -68,14 +69,7 @@ def experiment(
 ) -> dict[str, Any]:
     """Run the experiment of the paper in the engine once, and all estimators on it.
 
-    Parameters
-    ----------
-    excitation, verification : mapping
-        Trajectories of six joints in their JSON form.
-    seed : int
-        Seed of the reproduction.
-    run : int
-        Number of the run; noise and searches depend on it.
+    Trajectories are of six joints, in their JSON form; noise and searches depend on the run.
     """
     plant, nominal = load_robot(ROBOT), nominal_six(seed)
     logs = [
@@ -107,19 +101,17 @@ def measured(
     plant: Robot, nominal: Robot, trajectory: FourierTrajectory, seed: int, stream: str
 ) -> Log:
     """Drive the plant along a trajectory and return what encoders and motor currents tell."""
-    substeps = substeps_for(
-        plant, trajectory(np.linspace(0.0, trajectory.duration, 500)).q, 1e-3, 4
-    )
+    poses = trajectory(np.linspace(0.0, trajectory.duration, 500)).q
+    substeps = substeps_for(plant, poses, 1e-3, 4)
     with Plant(plant, dt=1.0 / RATE, substeps=substeps) as engine:
         log = rollout(engine, ComputedTorque(nominal), trajectory)
     constant = plant.limits.effort / PEAK_CURRENT
+    current = {
+        "torque_constant": tuple(constant.tolist()),
+        "noise": tuple((np.array(TORQUE_NOISE) / constant).tolist()),
+    }
     sensors = (
-        SENSORS.build(
-            "motor-current",
-            torque_constant=tuple(constant.tolist()),
-            error_std=0.0,
-            noise=tuple((np.array(TORQUE_NOISE) / constant).tolist()),
-        ),
+        SENSORS.build("motor-current", error_std=0.0, **current),
         SENSORS.build("encoder-noise", revolute=ENCODER_NOISE),
     )
     return measure(log, sensors, named_stream(seed, ROBOT, "sensors", stream))
@@ -144,8 +136,14 @@ def filtered_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Floa
 
 def rows_of(log: Log, motion: Motion, tau: Float2D) -> Motion:
     """Return the motion with a filtered torque, of which 2000 samples are used."""
-    used = (log.t >= -0.5 * log.dt) & (np.round(log.t / log.dt) % DECIMATION == 0)
+    used = used_samples(log)
     return Motion(motion.t, motion.q, motion.dq, motion.ddq, tau, motion.joint_names, mask=used)
+
+
+def used_samples(log: Log) -> NDArray[np.bool_]:
+    """Return which samples of a log are used, shape (N,): every tenth from its start on."""
+    started = log.t >= -0.5 * log.dt
+    return np.asarray(started & (np.round(log.t / log.dt) % DECIMATION == 0))
 
 
 def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, dict[str, list[float]]]:
@@ -171,18 +169,15 @@ def _estimated(
     estimator, options = METHODS[method]
     rng = named_stream(seed, ROBOT, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
-    return {
-        "parameters": fit.beta.tolist(),
-        "evaluations": int(fit.nfev or 0),
-        **_residuals(fit.beta, unseen, log),
-    }
+    residuals = _residuals(fit.beta, unseen, log)
+    return {"parameters": fit.beta.tolist(), "evaluations": int(fit.nfev or 0), **residuals}
 
 
 def _residuals(beta: Float1D, problem: LinearProblem, log: Log) -> dict[str, list[float]]:
     """Return the RMS of measured and of true less predicted torque on unseen rows [N m]."""
     assert log.truth is not None
     predicted = problem.by_joint(problem.W @ beta)
-    used = (log.t >= -0.5 * log.dt) & (np.round(log.t / log.dt) % DECIMATION == 0)
+    used = used_samples(log)
     return {
         f"{name}_rms": np.sqrt(((tau[used] - predicted) ** 2).mean(axis=0)).tolist()
         for name, tau in (("measured", log.tau_meas), ("true", log.truth.tau))

@@ -40,33 +40,18 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
     """Design the excitation of three or six joints, and draw a trajectory for the verification.
 
     The condition number of the observation matrix is minimized within position, velocity,
-    acceleration and torque limits, eq. (24), by sequential quadratic programming as in fmincon.
-
-    Parameters
-    ----------
-    joints : int
-        3, with the parameters of Table 2, or 6, with a nominal model.
-    iterations : int
-        Largest number of iterations of the solver; 0 for the best random series.
-    seed : int
-        Seed of the reproduction.
+    acceleration and torque limits, eq. (24), by sequential quadratic programming as in fmincon;
+    without iterations it is the best random series. Three joints have the parameters of Table 2,
+    six those of a nominal model.
     """
     robot = FirstThree.from_catalog().robot if joints == 3 else nominal_six(seed)
-    stream = f"{joints} joints"
-    best = optimal_design(
-        robot,
-        base_parameters(robot, FRICTION),
-        named_stream(seed, ROBOT, "design", stream),
-        DesignPlan(
-            family=OPTIONS,
-            criterion=CRITERIA.build("condition-number"),
-            search=GradientSearch(
-                starts=1 if iterations else 0,
-                candidates=CANDIDATES,
-                iterations=max(iterations, 1),
-            ),
-        ),
+    stream, criterion = f"{joints} joints", CRITERIA.build("condition-number")
+    search = GradientSearch(
+        starts=1 if iterations else 0, candidates=CANDIDATES, iterations=max(iterations, 1)
     )
+    plan = DesignPlan(family=OPTIONS, criterion=criterion, search=search)
+    rng = named_stream(seed, ROBOT, "design", stream)
+    best = optimal_design(robot, base_parameters(robot, FRICTION), rng, plan)
     unseen = random_feasible(robot, named_stream(seed, ROBOT, "unseen", stream), OPTIONS)
     return {
         "excitation": best.trajectory.content(),

@@ -3,16 +3,11 @@
 import numpy as np
 
 from robotid_sim.model import parameters
+from robotid_sim.papers import statistics
 from robotid_sim.papers.rocr6.campaign import THREE, RwpsoResults
-from robotid_sim.papers.rocr6.model import FIRST_FITNESS, GAINS, TABLE_2
+from robotid_sim.papers.rocr6.model import GAINS, TABLE_2
 from robotid_sim.papers.rocr6.searches import CLAMP
-from robotid_sim.papers.sheet import Measured, measured
-from robotid_sim.papers.statistics import (
-    interval_of_mean,
-    interval_of_median,
-    interval_of_ratio,
-    lower_end,
-)
+from robotid_sim.papers.sheet import Measured, measured, measured_mean, measured_median
 
 DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""
@@ -32,9 +27,14 @@ def measurements(results: RwpsoResults) -> dict[str, Measured]:
         "generations-rwpso": _generations(results, "RWPSO"),
         "generations-pso": _generations(results, "PSO"),
         "search-range": _first_fitness(results),
-        "training-gain": _training_gain(results),
+        "training-gain": measured_mean(
+            results.gains("WLS-PSO", "fitness", THREE), stable=results.above(STABLE, "WLS-RWPSO")
+        ),
         "unseen-gain": _unseen_gain(results),
-        "better-than-wls": _against_wls(results),
+        "better-than-wls": measured_mean(
+            results.gains("WLS", "unseen_rms", THREE).mean(axis=1),
+            training=results.above("WLS-RWPSO", "WLS"),
+        ),
         "known-start-weighted": _incumbent(results, ", weighted"),
         "known-start-plain": _incumbent(results, ""),
         **_weights(results),
@@ -62,9 +62,8 @@ def second_moment_determinant() -> float:
 
 def _generations(results: RwpsoResults, swarm: str) -> Measured:
     counts = results.three(f"WLS-{swarm}", "generations")
-    return measured(
-        float(np.median(counts)),
-        interval_of_median(counts),
+    return measured_median(
+        counts,
         limit=CLAMP["velocity_limit"],
         wider=results.grid.median(f"WLS-{swarm}, limit 0.2", "generations", THREE),
         above=results.above("WLS-PSO", "WLS"),
@@ -72,30 +71,16 @@ def _generations(results: RwpsoResults, swarm: str) -> Measured:
 
 
 def _first_fitness(results: RwpsoResults) -> Measured:
-    first = {m: results.three(f"WLS-{m}", "curve")[:, 0] for m in FIRST_FITNESS}
+    first = {m: results.three(f"WLS-{m}", "curve")[:, 0] for m in ("PSO", "RWPSO")}
     ratios = first["RWPSO"] / first["PSO"]
-    value, interval = float(ratios.mean()), interval_of_mean(ratios)
-    return measured(value, interval, least=-np.inf if interval is None else interval[0])
-
-
-def _training_gain(results: RwpsoResults) -> Measured:
-    ours, other = (results.three(f"WLS-{m}", "fitness") for m in ("RWPSO", "PSO"))
-    gains = 100.0 * (1.0 - ours / other)
-    stable = results.above(STABLE, "WLS-RWPSO")
-    return measured(float(gains.mean()), interval_of_mean(gains), stable=stable)
+    interval = statistics.interval_of_mean(ratios)
+    return measured_mean(ratios, least=statistics.lower_end(-np.inf, interval))
 
 
 def _unseen_gain(results: RwpsoResults) -> Measured:
     gains = results.gains("WLS-PSO", "unseen_rms", THREE)
-    by_run = gains.mean(axis=1)
     joints = ", ".join(f"{value:.0f}" for value in gains.mean(axis=0))
-    return measured(float(by_run.mean()), interval_of_mean(by_run), joints=joints)
-
-
-def _against_wls(results: RwpsoResults) -> Measured:
-    gains = results.gains("WLS", "unseen_rms", THREE).mean(axis=1)
-    training = results.above("WLS-RWPSO", "WLS")
-    return measured(float(gains.mean()), interval_of_mean(gains), training=training)
+    return measured_mean(gains.mean(axis=1), joints=joints)
 
 
 def _incumbent(results: RwpsoResults, criterion: str) -> Measured:
@@ -114,18 +99,18 @@ def _weights(results: RwpsoResults) -> dict[str, Measured]:
     ratios = {}
     for joint in range(joints):
         wls, ls = (squares[m][:, owners == joint].mean(axis=1) for m in ("WLS", "LS"))
-        interval = interval_of_ratio(wls, ls, paired=True)
+        interval = statistics.interval_of_ratio(wls, ls, paired=True)
         ends = None if interval is None else (np.sqrt(interval[0]), np.sqrt(interval[1]))
         ratio = float(np.sqrt(wls.mean() / ls.mean()))
-        most = np.inf if ends is None else ends[1]
-        ratios[f"weights-help-joint-{joint + 1}"] = measured(ratio, ends, most=most)
+        name = f"weights-help-joint-{joint + 1}"
+        ratios[name] = measured(ratio, ends, most=statistics.upper_end(np.inf, ends))
     return ratios
 
 
 def _gain(results: RwpsoResults, joint: int, method: str) -> Measured:
     gains, over_wls = (results.gains(m)[:, joint - 1] for m in (method, "WLS"))
-    interval, mean = interval_of_mean(gains), float(gains.mean())
-    positive = mean > 0.0 and lower_end(mean, interval) > 0.0
+    interval, mean = statistics.interval_of_mean(gains), float(gains.mean())
+    positive = mean > 0.0 and statistics.lower_end(mean, interval) > 0.0
     order = "The order holds" if positive else "The order is not significant"
     return measured(mean, interval, order=order, wls=float(over_wls.mean()))
 
@@ -133,16 +118,13 @@ def _gain(results: RwpsoResults, joint: int, method: str) -> Measured:
 def _level(results: RwpsoResults) -> Measured:
     ours = results.six("WLS-RWPSO", "measured_rms").mean(axis=1)
     model_error = float(results.six("WLS-RWPSO", "true_rms").mean())
-    value = float(ours.mean())
-    share = model_error / value
-    return measured(value, interval_of_mean(ours), model_error=model_error, share=share)
+    return measured_mean(ours, model_error=model_error, share=model_error / float(ours.mean()))
 
 
 def _kalman(results: RwpsoResults) -> Measured:
     kalman, cubic = (results.filter_errors(f, "smooth") for f in ("Kalman", "five-point"))
-    ratios = (kalman / cubic).mean(axis=1)
     lag = results.filter_errors("Kalman", "reversals").mean(axis=0) / kalman.mean(axis=0)
-    return measured(float(ratios.mean()), interval_of_mean(ratios), lag=lag.max())
+    return measured_mean((kalman / cubic).mean(axis=1), lag=lag.max())
 
 
 def _printed_weights(results: RwpsoResults) -> Measured:

@@ -1,4 +1,4 @@
-"""The ROCR6 of Tang et al. (2023): base parameters in its own symbols, published numbers.
+"""The ROCR6 of Tang et al. (2023): base parameters in its own symbols.
 
 References
 ----------
@@ -17,64 +17,18 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import PublishedParameters, load_robot, published_parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.papers.printed import read_printed
 
 ROBOT = "rocr6"
 FRICTION = ("Fv", "Fc")
 """Friction of the paper; no rotors and offsets."""
-
-TABLE_1 = (
-    ("0", 0.0, 0.126, "0"),
-    ("π/2", 0.0, 0.216, "-π/2"),
-    ("0", -0.257, 0.0, "0"),
-    ("0", -0.215, 0.103, "-π/2"),
-    ("π/2", 0.0, 0.127, "0"),
-    ("-π/2", 0.0, 0.104, "0"),
-)
-"""Table 1: modified DH parameters: twist and length of the link before [rad, m], d [m], offset."""
-
-TABLE_2 = {
-    "Izz1": 4.4672,
-    "Ixx2": -1.4213,
-    "Ixy2": -0.0502,
-    "Ixz2": -0.3501,
-    "Iyz2": 0.6224,
-    "Izz2": 3.1617,
-    "mx2": 4.4642,
-    "my2": 0.0724,
-    "Ixx3": -0.7103,
-    "Ixy3": -0.1641,
-    "Ixz3": -0.1513,
-    "Iyz3": 0.0932,
-    "Izz3": 0.7253,
-    "mx3": 1.9305,
-    "my3": 0.0057,
-    "Fc1": 18.342,
-    "Fv1": 8.5743,
-    "Fc2": 15.7401,
-    "Fv2": 9.2475,
-    "Fc3": 20.7765,
-    "Fv3": 9.5148,
-}
-"""Table 2: base parameters of joints 1 to 3 by WLS-RWPSO [kg m^2, kg m, N m, N m s/rad].
-
-The names are those of `robotid_sim.model.parameters`; the paper prints Iyx2 for Iyz2.
-"""
-
-TABLE_3 = {
-    "LS-PSO": (0.3816, 0.2478, 0.4012, 0.2186, 0.1937, 0.3506),
-    "WLS-PSO": (0.3661, 0.2325, 0.3986, 0.2035, 0.1867, 0.3462),
-    "WLS-RWPSO": (0.3502, 0.2080, 0.3524, 0.1671, 0.1610, 0.3148),
-}
-"""Table 3: RMS of the validation residuals of every joint [N m]."""
-
-GENERATIONS = {"PSO": 83, "RWPSO": 20}
-"""Generations to convergence, section 5.1."""
-
-GAINS = {2: {"LS-PSO": 16.1, "WLS-PSO": 10.5}, 3: {"LS-PSO": 12.2, "WLS-PSO": 11.5}}
+PRINTED = read_printed(__file__)
+TABLE_2: dict[str, float] = PRINTED["table_2"]
+"""Base parameters of joints 1 to 3 by WLS-RWPSO [kg m^2, kg m, N m, N m s/rad]."""
+TABLE_3: dict[str, list[float]] = PRINTED["table_3"]
+"""RMS of the validation residuals of every joint [N m]."""
+GAINS: dict[int, dict[str, float]] = {int(k): gains for k, gains in PRINTED["gains"].items()}
 """Gains in RMS of WLS-RWPSO on joints 2 and 3, section 5.1 [%]."""
-
-FIRST_FITNESS = {"PSO": 201.0, "RWPSO": 370.0}
-"""Fitness at the start of Figure 4, which the paper calls the search range."""
 
 
 @dataclass(frozen=True, eq=False)

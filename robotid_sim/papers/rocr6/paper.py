@@ -16,13 +16,8 @@ class Rocr6WlsRwpso(Paper):
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run what is not finished, and return tables, figures and claims."""
         results = run_campaign(lab)
-        return self.reproduction(
-            lab,
-            measurements(results),
-            _facts(results),
-            figures.all_charts(results),
-            tables.all_tables(results),
-        )
+        shown = figures.all_charts(results), tables.all_tables(results)
+        return self.reproduction(lab, measurements(results), _facts(results), *shown)
 
 
 def _facts(results: RwpsoResults) -> dict[str, Any]:

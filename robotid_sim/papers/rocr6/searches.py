@@ -49,27 +49,24 @@ class BoxedSwarm:
     """Whether residuals count by the inverse of their joint's noise, as in WLS."""
 
 
+_PSO, _RWPSO = "tang-2023-pso", "tang-2023-rwpso"
 METHODS = {
-    "LS-PSO": BoxedSwarm("tang-2023-pso", CLAMP, start="LS"),
-    "WLS-PSO": BoxedSwarm("tang-2023-pso", CLAMP),
-    "WLS-RWPSO": BoxedSwarm("tang-2023-rwpso", CLAMP),
-    "WLS-RWPSO, eq. (15) as printed": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "form": "literal"}),
-    "WLS-PSO without clamp and walls": BoxedSwarm("tang-2023-pso", FREE),
-    "WLS-PSO, w = 0.7, c = 1.5": BoxedSwarm(
-        "tang-2023-pso", {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}
-    ),
-    "WLS-PSO that knows WLS": BoxedSwarm("tang-2023-pso", CLAMP, knows_start=True),
-    "WLS-RWPSO that knows WLS": BoxedSwarm("tang-2023-rwpso", CLAMP, knows_start=True),
-    "WLS-PSO that knows WLS, weighted": BoxedSwarm(
-        "tang-2023-pso", CLAMP, knows_start=True, weighted=True
-    ),
+    "LS-PSO": BoxedSwarm(_PSO, CLAMP, start="LS"),
+    "WLS-PSO": BoxedSwarm(_PSO, CLAMP),
+    "WLS-RWPSO": BoxedSwarm(_RWPSO, CLAMP),
+    "WLS-RWPSO, eq. (15) as printed": BoxedSwarm(_RWPSO, {**CLAMP, "form": "literal"}),
+    "WLS-PSO without clamp and walls": BoxedSwarm(_PSO, FREE),
+    "WLS-PSO, w = 0.7, c = 1.5": BoxedSwarm(_PSO, {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}),
+    "WLS-PSO that knows WLS": BoxedSwarm(_PSO, CLAMP, knows_start=True),
+    "WLS-RWPSO that knows WLS": BoxedSwarm(_RWPSO, CLAMP, knows_start=True),
+    "WLS-PSO that knows WLS, weighted": BoxedSwarm(_PSO, CLAMP, knows_start=True, weighted=True),
     "WLS-RWPSO that knows WLS, weighted": BoxedSwarm(
-        "tang-2023-rwpso", CLAMP, knows_start=True, weighted=True
+        _RWPSO, CLAMP, knows_start=True, weighted=True
     ),
-    "WLS-PSO, limit 0.05": BoxedSwarm("tang-2023-pso", {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-PSO, limit 0.2": BoxedSwarm("tang-2023-pso", {**CLAMP, "velocity_limit": 0.2}),
-    "WLS-RWPSO, limit 0.05": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-RWPSO, limit 0.2": BoxedSwarm("tang-2023-rwpso", {**CLAMP, "velocity_limit": 0.2}),
+    "WLS-PSO, limit 0.05": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.05}),
+    "WLS-PSO, limit 0.2": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.2}),
+    "WLS-RWPSO, limit 0.05": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.05}),
+    "WLS-RWPSO, limit 0.2": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.2}),
 }
 """The searches, those of the paper first."""
 
@@ -79,17 +76,9 @@ def search_run(
 ) -> dict[str, Any]:
     """Estimate once from noisy torques: least squares, weighted least squares, all searches.
 
-    Motion is exact. The fitness is the root mean square of all torque residuals, and every search
-    has 200 particles and 200 generations.
-
-    Parameters
-    ----------
-    excitation, verification : mapping
-        Trajectories of the estimation and of the check, in their JSON form.
-    seed : int
-        Seed of the reproduction.
-    run : int
-        Number of the run; noise and searches depend on it.
+    Motion is exact, along trajectories in their JSON form. The fitness is the root mean square of
+    all torque residuals, and every search has 200 particles and 200 generations; noise and searches
+    depend on the run.
     """
     arm = FirstThree.from_catalog()
     rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
@@ -144,29 +133,14 @@ def search(
 ) -> tuple[Float1D, Float1D]:
     """Return the best point of a search and the best fitness of every generation.
 
-    Parameters
-    ----------
-    method : BoxedSwarm
-        The swarm.
-    center : ndarray, shape (b,)
-        Center of the box, of which every side is 10 % of the parameter's size to both sides.
-    fitness : SquaredFitness
-        Sum of squared residuals.
-    rows : int
-        Number of residuals.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The box reaches 10 % of the parameter's size to both sides of its center, shape (b,); the
+    fitness is the sum of squared residuals, of which there are so many rows.
     """
     chosen, half = setting(method.setting), BOX * np.abs(center)
-    result = minimize(
-        fitness,
-        center - half,
-        center + half,
-        method=chosen.build(**method.changes),
-        max_evals=chosen.max_evals,
-        rng=rng,
-        first=center[None] if method.knows_start else None,
-    )
+    ends, most = (center - half, center + half), chosen.max_evals
+    optimizer = chosen.build(**method.changes)
+    first = center[None] if method.knows_start else None
+    result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
 
 

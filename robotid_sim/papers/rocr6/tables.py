@@ -5,18 +5,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.papers.rocr6.campaign import RwpsoResults
+from robotid_sim.papers.rocr6.campaign import SIX, THREE, RwpsoResults
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
 from robotid_sim.papers.rocr6.cell import TORQUE_NOISE
-from robotid_sim.papers.rocr6.model import TABLE_1, TABLE_2, TABLE_3
+from robotid_sim.papers.rocr6.model import PRINTED, TABLE_2, TABLE_3
 from robotid_sim.papers.rocr6.searches import METHODS
 from robotid_sim.papers.statistics import deviation
 from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import Table, number
 
 PAPER_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO")
-JOINTS = tuple(f"joint {j + 1}" for j in range(6))
-FIRST_JOINTS = JOINTS[:3]
 FILTERS = ("raw", "five-point", "Kalman")
 
 
@@ -24,7 +22,7 @@ def geometry() -> Table:
     """Return Table 1: the modified DH parameters, which the catalog's robot has."""
     rows = tuple(
         (str(k + 1), alpha, f"{a:g}", f"{d:g}", offset)
-        for k, (alpha, a, d, offset) in enumerate(TABLE_1)
+        for k, (alpha, a, d, offset) in enumerate(PRINTED["table_1"])
     )
     return Table((), rows, name="table-1")
 
@@ -36,59 +34,49 @@ def parameters(results: RwpsoResults) -> Table:
     basis = results.arm.basis
     rows = []
     for k, (name, printed) in enumerate(TABLE_2.items()):
-        cells = (_spread(estimates[m][:, k]) for m in methods)
+        values = (estimates[m][:, k] for m in methods)
+        cells = (f"{v.mean():.4g} ± {deviation(v):.1g}" for v in values)
         rows.append((name, basis.groupings[k], basis.units[k], f"{printed:g}", *cells))
     return Table((), tuple(rows), name="table-2")
-
-
-def _spread(values: Float1D) -> str:
-    return f"{values.mean():.4g} ± {deviation(values):.1g}"
 
 
 def searches(results: RwpsoResults) -> Table:
     """Return fitness, generations and errors of every search on joints 1 to 3."""
 
     def generations(method: str, average: Callable[[Float1D], float]) -> str:
-        counts = results.three(method, "generations") if method in METHODS else None
-        return "-" if counts is None else f"{average(counts):.0f}"
+        return f"{average(results.three(method, 'generations')):.0f}" if method in METHODS else "-"
 
     columns: CellColumns = {
         "method": str,
         "evaluations": lambda m: 40_000 if m in METHODS else 0,
-        "fitness: training RMS [N m]": lambda m: number(
-            float(results.three(m, "fitness").mean()), 6
-        ),
+        "fitness: training RMS [N m]": lambda m: number(results.grid.mean(m, "fitness", THREE), 6),
         "above WLS [%]": lambda m: f"{results.above(m, 'WLS'):+.4f}",
         "generations to 99 %, median": lambda m: generations(m, np.median),
         "mean": lambda m: generations(m, np.mean),
         **indexed_columns(
-            [f"noise-free RMS, {joint} [mN m]" for joint in FIRST_JOINTS],
+            [f"noise-free RMS, joint {j} [mN m]" for j in (1, 2, 3)],
             lambda m: [f"{v:.3g}" for v in 1e3 * results.three(m, "unseen_rms").mean(axis=0)],
         ),
     }
-    f"Joints 1 to 3, means over {len(results.deviations)} runs"
     return table_of("searches", ("LS", "WLS", *METHODS), columns)
 
 
 def residuals(results: RwpsoResults) -> Table:
     """Return Table 3: RMS of the validation residuals, published and ours."""
     rows = [(f"{m}, published", *_rounded(TABLE_3[m])) for m in PAPER_METHODS]
-    rows += [(m, *_rounded(results.six(m, "measured_rms").mean(axis=0))) for m in ESTIMATORS]
+    rows += [(m, *_rounded(results.grid.mean(m, "measured_rms", SIX))) for m in ESTIMATORS]
     rows.append(("noise of the torque, given", *_rounded(TORQUE_NOISE)))
     return Table((), tuple(rows), name="table-3")
 
 
 def true_residuals(results: RwpsoResults) -> Table:
     """Return the same against the true torque, which only a simulation knows."""
-    rows = tuple(
-        (m, *_rounded(results.six(m, "true_rms").mean(axis=0)), str(_evaluations(results, m)))
-        for m in ESTIMATORS
-    )
-    return Table((), rows, name="table-3-true")
-
-
-def _evaluations(results: RwpsoResults, method: str) -> int:
-    return int(results.six(method, "evaluations")[0]) if "PSO" in method else 0
+    rows = []
+    for m in ESTIMATORS:
+        evaluations = int(results.six(m, "evaluations")[0]) if "PSO" in m else 0
+        errors = _rounded(results.grid.mean(m, "true_rms", SIX))
+        rows.append((m, *errors, str(evaluations)))
+    return Table((), tuple(rows), name="table-3-true")
 
 
 def _rounded(values: Sequence[float] | Float2D) -> tuple[str, ...]:
@@ -123,14 +111,10 @@ def six_joints(results: RwpsoResults) -> Table:
     """Return the base parameters of all joints: truth and estimates of the first run."""
     first = results.cell[0]
     methods = ("WLS", "consistent", "WLS-RWPSO")
+    values = (first["true"], *(first["estimates"][m]["parameters"] for m in methods))
     rows = [
-        (
-            name,
-            unit,
-            number(first["true"][k], 5),
-            *(number(first["estimates"][m]["parameters"][k], 5) for m in methods),
-        )
-        for k, (name, unit) in enumerate(zip(first["names"], first["units"], strict=True))
+        (name, unit, *(number(value, 5) for value in row))
+        for name, unit, *row in zip(first["names"], first["units"], *values, strict=True)
     ]
     return Table((), tuple(rows), name="six-joints")
 
@@ -145,23 +129,16 @@ def all_runs(results: RwpsoResults) -> Table:
     """Return every search and every estimate, with full precision, for a file."""
     rows = []
     for method in ("LS", "WLS", *METHODS):
-        fitness = results.three(method, "fitness")
-        unseen = results.three(method, "unseen_rms")
-        for k, (value, errors) in enumerate(zip(fitness, unseen, strict=True)):
-            rows.append(
-                ("joints 1-3", method, str(k), repr(float(value)), *map(repr, errors.tolist()))
-            )
+        for k, run in enumerate(results.grid.runs(method, THREE)):
+            errors = map(repr, run["unseen_rms"])
+            rows.append((THREE, method, str(k), repr(run["fitness"]), *errors, "", "", ""))
     for method in ESTIMATORS:
-        for k, errors in enumerate(results.six(method, "measured_rms")):
-            rows.append(("six joints", method, str(k), "", *map(repr, errors.tolist())))
-    width = max(len(row) for row in rows)
-    padded = tuple((*row, *[""] * (width - len(row))) for row in rows)
-    ("problem", "method", "run", "fitness", *(f"RMS {joint}" for joint in JOINTS))
-    return Table((), padded, name="runs")
+        for k, run in enumerate(results.grid.runs(method, SIX)):
+            rows.append((SIX, method, str(k), "", *map(repr, run["measured_rms"])))
+    return Table((), tuple(rows), name="runs")
 
 
 def all_tables(results: RwpsoResults) -> tuple[Table, ...]:
     """Return all tables: those of the page, and every run."""
-    builders = (ranks, filters, searches, parameters, residuals, gains, true_residuals,
-                       six_joints, all_runs)  # fmt: skip
-    return geometry(), *(table(results) for table in builders)
+    of_page = (ranks, filters, searches, parameters, residuals, gains, true_residuals, six_joints)
+    return geometry(), *(table(results) for table in (*of_page, all_runs))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.campaign import Trial
 from robotid_sim.papers.grid import RunGrid, RunRow
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rs010n import model
@@ -59,46 +58,35 @@ def run_campaign(lab: Lab) -> BeetleResults:
     runs = lab.runs_of(model.RUNS, 3)
     few, many, genetic = _excitations(lab)
     x = RunGrid.of(genetic).best("unit", "unit", "excitation")["x"]
-    common = {"seed": lab.seed, "x": x}
     keys = [(variant, method) for variant in VARIANTS for method in METHODS]
     searches = [
-        Trial(
-            f"search-{k + 1}-run-{run}",
-            f"{TRIALS}:search",
-            {**common, "run": run, "method": method, "variant": variant},
+        trial
+        for k, (v, m) in enumerate(keys, start=1)
+        for trial in lab.repeated(
+            f"search-{k}-run", f"{TRIALS}:search", runs, x=x, variant=v, method=m
         )
-        for k, (variant, method) in enumerate(keys)
-        for run in range(runs)
     ]
-    driven = Trial("engine", f"{TRIALS}:engine", {**common, "runs": runs})
+    driven = lab.trial("engine", f"{TRIALS}:engine", x=x, runs=runs)
     engine, *rows = lab.run("identification", [driven, *searches])
     cells = [key for key in keys for _ in range(runs)]
     grid = RunGrid.of([*genetic, *zip(cells, rows, strict=True)])
     return BeetleResults(runs, few, many, grid, engine)
 
 
-def _excitations(
-    lab: Lab,
-) -> tuple[RunRow, RunRow, list[tuple[tuple[str, str], RunRow]]]:
+def _excitations(lab: Lab) -> tuple[RunRow, RunRow, list[tuple[tuple[str, str], RunRow]]]:
     """Return the best of few and of many random motions, and those of the genetic algorithm."""
     draws = QUICK_DRAWS if lab.quick else DRAWS
     generations = QUICK_GENERATIONS if lab.quick else GA_GENERATIONS
     size = {"population": GA_POPULATION, "generations": generations}
     runs = QUICK_GA_RUNS if lab.quick else GA_RUNS
-    keys = [(columns, run) for columns in CRITERIA_OF_PAPER for run in range(runs)]
+    function = f"{TRIALS}:genetic_excitation"
     trials = [
-        Trial(
-            f"ga-{columns}-{run}",
-            f"{TRIALS}:genetic_excitation",
-            {"seed": lab.seed, "run": run, "columns": columns, **size},
-        )
-        for columns, run in keys
+        trial
+        for columns in CRITERIA_OF_PAPER
+        for trial in lab.repeated(f"ga-{columns}", function, runs, columns=columns, **size)
     ]
     counts = {"random-few": draws, "random-many": runs * GA_POPULATION * generations}
-    drawing = [
-        Trial(name, f"{TRIALS}:random_excitation", {"seed": lab.seed, "draws": count})
-        for name, count in counts.items()
-    ]
-    few, many, *genetic = lab.run("excitation", [*drawing, *trials])
-    cells = [("excitation", columns) for columns, _ in keys]
+    drawn = [lab.trial(name, f"{TRIALS}:random_excitation", draws=n) for name, n in counts.items()]
+    few, many, *genetic = lab.run("excitation", [*drawn, *trials])
+    cells = [("excitation", columns) for columns in CRITERIA_OF_PAPER for _ in range(runs)]
     return few, many, list(zip(cells, genetic, strict=True))

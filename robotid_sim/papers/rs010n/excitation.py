@@ -37,12 +37,7 @@ class PaperProblem(ExcitationProblem):
 def problem(columns: str = "unit") -> PaperProblem:
     """Return the problem: limits of Table 3, condition number of unit or SI columns."""
     family = FAMILIES.build(
-        "fourier",
-        harmonics=HARMONICS,
-        period=PERIOD,
-        periods=1,
-        margin=1.0,
-        torque_ratio=UNBOUND,
+        "fourier", harmonics=HARMONICS, period=PERIOD, periods=1, margin=1.0, torque_ratio=UNBOUND
     )
     criterion = CRITERIA.build(CRITERIA_OF_PAPER[columns])
     return PaperProblem(model.arm(), model.base(), family, criterion)

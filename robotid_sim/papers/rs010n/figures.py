@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Curve, Panel, Style
+from robotid_sim.chart import Chart, Curve, Style
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart, drawing
+from robotid_sim.papers.charts import convergence_chart, drawing, motion_chart, plotted
 from robotid_sim.papers.rs010n import excitation, model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
 from robotid_sim.papers.rs010n.trials import METHODS, VARIANTS
@@ -22,15 +22,8 @@ def trajectories(results: BeetleResults) -> Chart:
     q, dq, ddq = excitation.motion(np.array(results.excitation["x"]), SAMPLES)
     q = q + np.array([0.0, model.Q2_OFFSET, 0.0])
     t = excitation.PERIOD * np.arange(SAMPLES) / SAMPLES
-    labels = ("position [°]", "velocity [°/s]", "acceleration [°/s²]")
-    panels = []
-    for label, part in zip(labels, (q, dq, ddq), strict=True):
-        lines = (
-            Curve(t, np.degrees(part[:, j]), f"joint {j + 1}", joint_role(j))
-            for j in range(part.shape[1])
-        )
-        panels.append(Panel(marks=tuple(lines), x_label="time [s]", y_label=label))
-    return drawing("figure-3", *panels, height=1.3, share_x=True)
+    motion = [np.degrees(part) for part in (q, dq, ddq)]
+    return motion_chart("figure-3", t, motion, ("°", "°/s", "°/s²"))
 
 
 def population(sizes: Mapping[str, Float1D]) -> Chart:
@@ -41,11 +34,8 @@ def population(sizes: Mapping[str, Float1D]) -> Chart:
         Curve(t, n, f"eq. (16), {form}", roles[form], width=1.5) for form, n in sizes.items()
     )
     fixed = Curve(t, np.full(t.size, float(model.N_FIXED)), "BSO", "muted", "dashed", 1.5)
-    return drawing(
-        "figure-5",
-        Panel(marks=(*lines, fixed), x_label="iteration [-]", y_label="beetles [-]"),
-        height=2.0,
-    )
+    panel = plotted((*lines, fixed), "iteration [-]", "beetles [-]")
+    return drawing("figure-5", panel, height=2.0)
 
 
 def fitness(results: BeetleResults) -> Chart:
@@ -59,12 +49,7 @@ def fitness(results: BeetleResults) -> Chart:
             curve = np.maximum(results.grid.mean(method, "costs", variant), FLOOR)
             lines.append(Curve(evaluations, curve, method, joint_role(k), style, 1.3))
     return convergence_chart(
-        "figure-6",
-        panels,
-        ("evaluations [-]", "fitness [N m]"),
-        2.4,
-        columns=3,
-        y_scale="log",
+        "figure-6", panels, ("evaluations [-]", "fitness [N m]"), 2.4, columns=3, y_scale="log"
     )
 
 

@@ -1,35 +1,17 @@
 """What is measured for every claim of the paper."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.papers.grid import Average
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n.direct import DirectSolutions
 from robotid_sim.papers.rs010n.excitation import SAMPLES
-from robotid_sim.papers.rs010n.published_sets import PublishedSet
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
-from robotid_sim.papers.sheet import Measured, measured
-from robotid_sim.papers.statistics import interval_of_mean, upper_end
+from robotid_sim.papers.sheet import Measured, measured, measured_mean
+from robotid_sim.papers.statistics import upper_end
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DirectSolutions:
-    """What needs no search."""
-
-    least_squares: Float1D
-    """Parameters by least squares on the data of the searches, shape (21,)."""
-    direct: Mapping[str, tuple[float, float]]
-    """Fitness and mean error of the linear program and of least squares there."""
-    populations: Mapping[str, Float1D]
-    """Beetles in every iteration, by the form of eq. (16)."""
-    sets: Sequence[PublishedSet]
-    costs: Mapping[str, float]
-    """Fitness of the printed columns on the data of the searches [N m]."""
-    impossible: Sequence[str]
-    """Links of Table 2 that cannot exist, with reasons."""
+AVERAGES: tuple[Average, Average] = ("mean", "median")
 
 
 def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
@@ -53,7 +35,7 @@ def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Me
         "order-without-clamp": _order_without_clamp(results),
         **_order_with_clamp(results),
         "fitness-of-table-5": _fitness_of_table_5(exact),
-        "time": _time(results),
+        "time": measured(results.grid.ratio("SEDSABSO", "LDWPSO", "seconds", CLAMPED)[0]),
         **_errors(results, exact),
         "engine": measured(error),
     }
@@ -107,6 +89,12 @@ def _ratio(
     return measured(value, interval, **facts)
 
 
+def averages_of_swarms(results: BeetleResults, variant: str, how: Average, digits: int) -> str:
+    """Return mean or median fitness of the printed searches, in words."""
+    values = {m: results.grid.average(how, m, "fitness", variant) for m in model.PRINTED}
+    return ", ".join(f"{m} {value:.{digits}g}" for m, value in values.items())
+
+
 def _order_without_clamp(results: BeetleResults) -> Measured:
     means = {method: results.fitness(FREE, method).mean() for method in model.PRINTED}
     return _ratio(
@@ -115,29 +103,18 @@ def _order_without_clamp(results: BeetleResults) -> Measured:
         "SEDSABSO",
         "BSO",
         over_best=means["SEDSABSO"] / min(means.values()),
-        means=", ".join(f"{method} {mean:.3g}" for method, mean in means.items()),
+        means=averages_of_swarms(results, FREE, "mean", 3),
     )
 
 
 def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
-    fitness = {m: results.fitness(CLAMPED, m) for m in model.PRINTED}
-    mean, median = (
-        ", ".join(f"{m} {average(values):.3g}" for m, values in fitness.items())
-        for average in (np.mean, np.median)
-    )
+    averages = {how: averages_of_swarms(results, CLAMPED, how, 3) for how in AVERAGES}
+    swarms = {"swarm": "LDWPSO", "beetles": "SEDSABSO"}
+    budgets = {name: results.evaluations(CLAMPED, method) for name, method in swarms.items()}
     beetles = _ratio(results, CLAMPED, "SEDSABSO", "BSO")
     lower = upper_end(float(beetles.ours), beetles.interval) < 1.0
     return {
-        "order-with-clamp": _ratio(
-            results,
-            CLAMPED,
-            "LDWPSO",
-            "SEDSABSO",
-            mean=mean,
-            median=median,
-            swarm=results.evaluations(CLAMPED, "LDWPSO"),
-            beetles=results.evaluations(CLAMPED, "SEDSABSO"),
-        ),
+        "order-with-clamp": _ratio(results, CLAMPED, "LDWPSO", "SEDSABSO", **averages, **budgets),
         "beetles-with-clamp": measured(
             beetles.ours,
             beetles.interval,
@@ -149,7 +126,7 @@ def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
 
 def _fitness_of_table_5(exact: DirectSolutions) -> Measured:
     costs = exact.costs
-    printed = {method: row.fitness for method, row in model.TABLE_4.items()}
+    printed = {method: row["fitness"] for method, row in model.TABLE_4.items()}
     ratio = costs["LDWPSO"] / costs["SEDSABSO"]
     printed_ratio = round(printed["LDWPSO"] / printed["SEDSABSO"], 3)
     return measured(
@@ -161,27 +138,18 @@ def _fitness_of_table_5(exact: DirectSolutions) -> Measured:
     )
 
 
-def _time(results: BeetleResults) -> Measured:
-    ours, other = (results.grid.mean(m, "seconds", CLAMPED) for m in ("SEDSABSO", "LDWPSO"))
-    return measured(float(ours / other))
-
-
 def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
     free, clamped = (results.errors(variant, "SEDSABSO") for variant in (FREE, CLAMPED))
-    mean, largest = free.mean(axis=1), free.max(axis=1)
     printed = {column.name: column for column in exact.sets}
     means = (f"{name} {column.mean_error:.3g}" for name, column in printed.items())
     exactly = float(np.abs(exact.least_squares - model.theoretical()).max())
     return {
-        "mean-error": measured(
-            float(mean.mean()),
-            interval_of_mean(mean),
+        "mean-error": measured_mean(
+            free.mean(axis=1),
             width=VARIANTS[FREE].half_width,
             clamped=clamped.mean(axis=1).mean(),
         ),
-        "largest-error": measured(
-            float(largest.mean()), interval_of_mean(largest), clamped=clamped.max(axis=1).mean()
-        ),
+        "largest-error": measured_mean(free.max(axis=1), clamped=clamped.max(axis=1).mean()),
         "smallest-errors": measured(
             float(printed["SEDSABSO"].best_rows), means=", ".join(list(means)[1:])
         ),

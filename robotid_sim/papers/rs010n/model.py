@@ -1,5 +1,6 @@
-"""The arm of the paper and the tables that it prints: base parameters, settings, results."""
+"""The arm of the paper, and its base parameters as Table 5 has them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,20 +13,33 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_links, published_parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.papers.printed import read_printed
 
 A1, A2 = 0.35, 1.035
 """Link lengths of Table 1 [m]."""
+FACTORS = {
+    "1": 1.0,
+    "-1": -1.0,
+    "2 a1": 2.0 * A1,
+    "a1²": A1**2,
+    "a1²-a2²": A1**2 - A2**2,
+    "a2": A2,
+    "-a2": -A2,
+    "a2²": A2**2,
+    "-a2²": -(A2**2),
+}
+"""Factors of inertial parameters in the combinations of Table 5."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table5Row:
     """A row of Table 5."""
 
     printed_label: str
     label: str
     """The combination that the printed value is of; L: inertia about the link origin, l: m c."""
-    terms: tuple[tuple[str, float], ...]
-    """The same as symbols of the inertial parameters with factors; empty for friction."""
+    terms: Mapping[str, str]
+    """The same as symbols of the inertial parameters with `FACTORS`; empty for friction."""
     unit: str
     theoretical: float
     """As printed, like what follows."""
@@ -34,91 +48,15 @@ class Table5Row:
     ldwpso: float
 
 
-TABLE_5 = (
-    Table5Row(
-        "I1yy+I2yy+I3zz+2a1I1x+m1a1²-(m2+m3)a2²",
-        "L1yy + L2yy + L3zz + 2 a1 l1x + m1 a1² - (m2+m3)(a2²-a1²)",
-        (
-            ("Iyy1", 1.0),
-            ("Iyy2", 1.0),
-            ("Izz3", 1.0),
-            ("mx1", 2.0 * A1),
-            ("m1", A1**2),
-            ("m2", A1**2 - A2**2),
-            ("m3", A1**2 - A2**2),
-        ),
-        "kg m²", 16.41, 16.8, 16.89, 16.82,
-    ),
-    Table5Row("F1c", "F1c", (), "N m", 0.0, 0.01, 0.35, -0.2),
-    Table5Row("F1v", "F1v", (), "N m s/rad", 0.0, -0.07, -0.21, 0.22),
-    Table5Row(
-        "I2xx-I2yy+(m2+m3)a2²", "L2xx - L2yy + (m2+m3) a2²",
-        (("Ixx2", 1.0), ("Iyy2", -1.0), ("m2", A2**2), ("m3", A2**2)),
-        "kg m²", 31.83, 31.77, 31.92, 32.21,
-    ),
-    Table5Row("I2xy", "L2xy", (("Ixy2", 1.0),), "kg m²", 6.14, 5.78, 5.12, 6.12),
-    Table5Row(
-        "I2x-a2(I2z-I3y)", "L2xz - a2 (l2z + l3y)",
-        (("Ixz2", 1.0), ("mz2", -A2), ("my3", -A2)),
-        "kg m²", 5.76, 5.54, 6.22, 5.83,
-    ),
-    Table5Row("I2yz", "L2yz", (("Iyz2", 1.0),), "kg m²", -7.82, -7.84, -7.72, -8.1),
-    Table5Row(
-        "I2zz-(m2+m3)a2²", "L2zz - (m2+m3) a2²",
-        (("Izz2", 1.0), ("m2", -(A2**2)), ("m3", -(A2**2))),
-        "kg m²", -37.29, -37.11, -37.3, -37.94,
-    ),
-    Table5Row(
-        "I2x+(m2+m3)a2²", "l2x + (m2+m3) a2", (("mx2", 1.0), ("m2", A2), ("m3", A2)),
-        "kg m", 47.37, 47.29, 47.52, 47.27,
-    ),
-    Table5Row("I2y", "l2y", (("my2", 1.0),), "kg m", 0.16, 0.13, 0.09, 0.27),
-    Table5Row("F2c", "F2c", (), "N m", 0.0, 0.14, -0.02, -0.08),
-    Table5Row("F2v", "F2v", (), "N m s/rad", 0.0, -0.21, -0.23, -0.03),
-    Table5Row(
-        "I3xx-I3zz", "L3xx - L3zz", (("Ixx3", 1.0), ("Izz3", -1.0)),
-        "kg m²", -2.07, -2.2, -2.4, -1.51,
-    ),
-    Table5Row("I3xy", "L3xy", (("Ixy3", 1.0),), "kg m²", 3.34, 3.24, 3.25, 4.57),
-    Table5Row("I3xz", "L3xz", (("Ixz3", 1.0),), "kg m²", -3.42, -3.34, -2.95, -4.1),
-    Table5Row("I3yy", "L3yy", (("Iyy3", 1.0),), "kg m²", 1.02, 0.77, 1.12, -0.85),
-    Table5Row("I3yz", "L3yz", (("Iyz3", 1.0),), "kg m²", -0.29, 0.1, -0.34, -1.42),
-    Table5Row("I3x", "l3x", (("mx3", 1.0),), "kg m", 0.15, 0.11, 0.12, -0.04),
-    Table5Row("I3z", "l3z", (("mz3", 1.0),), "kg m", -0.034, 0.0, -0.16, 0.04),
-    Table5Row("F3c", "F3c", (), "N m", 0.0, 0.18, -0.13, -1.2),
-    Table5Row("F3v", "F3v", (), "N m s/rad", 0.0, 0.06, -0.34, -0.1),
-)  # fmt: skip
-"""Table 5: base parameters, theoretical and as three searches identify them."""
-
+PRINTED_TABLES = read_printed(__file__)
+TABLE_5 = tuple(Table5Row(**row) for row in PRINTED_TABLES["table_5"])
+"""Base parameters, theoretical and as three searches identify them."""
+TABLE_4: dict[str, dict[str, float]] = PRINTED_TABLES["table_4"]
+"""Mean fitness and mean time [s] of the searches."""
 PRINTED = {"SEDSABSO": "sedsabso", "BSO": "bso", "LDWPSO": "ldwpso"}
 """Methods of the paper, and their columns of Table 5."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table4Row:
-    """A row of Table 4."""
-
-    fitness: float
-    """Mean over 10 runs."""
-    seconds: float
-    """Mean time [s]."""
-
-
-TABLE_4 = {
-    "SEDSABSO": Table4Row(0.95, 16.93),
-    "BSO": Table4Row(1.12, 17.31),
-    "LDWPSO": Table4Row(1.18, 12.73),
-}
-
-TABLE_3 = (
-    ("position [°]", ("-180 … 180", "-60 … 140", "-180 … 80")),
-    ("velocity [°/s]", ("± 125", "± 100", "± 165")),
-    ("acceleration [°/s²]", ("± 45", "± 40", "± 75")),
-)
-"""Limits of the joints as printed; the units of Table 3 are assumed."""
 Q2_OFFSET = np.pi / 2.0
 """The paper's q2 less that of the catalog's URDF [rad]."""
-
 ITERATIONS, RUNS = 600, 30
 """Iterations as published; runs of ours, where the paper has 10: they are cheap."""
 N_FIXED = 50
@@ -153,20 +91,16 @@ def combinations() -> Float2D:
     rows = [row.terms for row in TABLE_5 if row.terms]
     matrix = np.zeros((len(rows), len(symbols)))
     for k, terms in enumerate(rows):
-        for symbol, factor in terms:
-            matrix[k, symbols.index(symbol)] = factor
+        for symbol, factor in terms.items():
+            matrix[k, symbols.index(symbol)] = FACTORS[factor]
     return matrix
 
 
 def table_5_of(inertial: Float1D, friction: Float2D | None = None) -> Float1D:
     """Return the 21 base parameters of Table 5.
 
-    Parameters
-    ----------
-    inertial : ndarray, shape (30,)
-        Inertial parameters in the URDF's frames.
-    friction : ndarray, shape (3, 2), optional
-        Coulomb and viscous coefficient of every joint; default none, as in Table 2.
+    Inertial parameters are in the URDF's frames, shape (30,); friction is the Coulomb and viscous
+    coefficient of every joint, shape (3, 2), by default none, as in Table 2.
     """
     beta = np.zeros(len(TABLE_5))
     beta[inertial_rows()] = combinations() @ np.linalg.solve(frames(), inertial)
@@ -189,18 +123,11 @@ def printed(method: str | None = None) -> Float1D:
 
 
 def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = None) -> Float:
-    r"""Return the regressor of the 21 parameters of Table 5, shape (N, 3, 21).
+    r"""Return the regressor of the 21 parameters of Table 5, shape (N, 3, 21), of motion (N, 3).
 
     With the combinations G, :math:`Y = Y_b G`, and as G has full rank,
     :math:`Y_b = Y G^T (G G^T)^{-1}`. Friction is :math:`F_c \operatorname{sign}(\dot q) + F_v \dot
-    q`, eq. (1).
-
-    Parameters
-    ----------
-    q, dq, ddq : ndarray, shape (N, 3)
-        Motion of the joints.
-    friction : ndarray, shape (N, 3), optional
-        What stands for the sign, for a plant with smooth friction.
+    q`, eq. (1); for a plant with smooth friction another shape (N, 3) stands for the sign.
     """
     G, inertial = combinations(), len(frames())
     Y = torque_regressor(arm(), q, dq, ddq)[:, :, :inertial] @ frames()

@@ -4,14 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from robotid_sim.estimation.fitness import AbsoluteFitness
-from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.settings import setting
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.rs010n import excitation, figures, model, tables
+from robotid_sim.papers.rs010n import figures, model, tables
 from robotid_sim.papers.rs010n.campaign import BeetleResults, run_campaign
-from robotid_sim.papers.rs010n.measurements import DirectSolutions, measurements
-from robotid_sim.papers.rs010n.published_sets import impossible_links, published_sets
+from robotid_sim.papers.rs010n.direct import DirectSolutions, direct_solutions
+from robotid_sim.papers.rs010n.measurements import averages_of_swarms, measurements
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, PAPER
 from robotid_sim.threads import one_blas_thread
 
@@ -25,7 +22,7 @@ class AnnealedBeetlePaper(Paper):
         """Find the excitation, run the searches and the engine; see `Paper`."""
         results = run_campaign(lab)
         with one_blas_thread():  # the bits of least squares depend on the number of threads
-            exact = _exact(results)
+            exact = direct_solutions(np.array(results.excitation["x"]))
             return self.reproduction(
                 lab,
                 measurements(results, exact),
@@ -35,49 +32,15 @@ class AnnealedBeetlePaper(Paper):
             )
 
 
-def _exact(results: BeetleResults) -> DirectSolutions:
-    motion = excitation.motion(np.array(results.excitation["x"]))
-    W = model.regressor(*motion).reshape(-1, len(model.TABLE_5))
-    fitness = AbsoluteFitness(W, W @ model.theoretical())
-    least_squares = np.linalg.lstsq(W, fitness.y, rcond=None)[0]
-    sets = published_sets()
-    costs = fitness(np.array([column.beta for column in sets]))
-    solutions = {"L1 optimum (LP)": fitness.minimum(), "least squares": least_squares}
-    populations = {}
-    for form in ("corrected", "literal"):
-        optimizer = setting("kou-2022-sedsabso").build(form=form)
-        assert isinstance(optimizer, AnnealedBeetleSwarm)
-        populations[form] = optimizer.population_sizes(model.ITERATIONS).astype(float)
-    return DirectSolutions(
-        least_squares=least_squares,
-        direct={
-            name: (
-                float(fitness(beta[None])[0]),
-                float(np.abs(beta - model.theoretical()).mean()),
-            )
-            for name, beta in solutions.items()
-        },
-        populations=populations,
-        sets=sets,
-        costs={column.name: float(cost) for column, cost in zip(sets, costs, strict=True)},
-        impossible=impossible_links(),
-    )
-
-
 def _facts(results: BeetleResults, exact: DirectSolutions) -> dict[str, Any]:
     """Return what fills the texts of the page."""
-    clamped = {method: results.fitness(CLAMPED, method) for method in model.PRINTED}
-    means, medians = (
-        ", ".join(f"{method} {average(values):.2g}" for method, values in clamped.items())
-        for average in (np.mean, np.median)
-    )
     free = {f"free_{m.lower()}": results.fitness(FREE, m).mean() for m in model.PRINTED}
     return {
         **free,
         "runs": results.runs,
         "samples": results.engine["samples"],
-        "means": means,
-        "medians": medians,
+        "means": averages_of_swarms(results, CLAMPED, "mean", 2),
+        "medians": averages_of_swarms(results, CLAMPED, "median", 2),
         "worst": np.abs(model.theoretical() - model.printed()).max(),
         "rank": model.base().rank,
         "beetles": exact.populations["corrected"].sum(),

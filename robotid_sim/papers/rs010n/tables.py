@@ -9,11 +9,10 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
-from robotid_sim.papers.rs010n.measurements import DirectSolutions
-from robotid_sim.papers.rs010n.published_sets import PublishedSet
+from robotid_sim.papers.rs010n.direct import DirectSolutions, PublishedSet
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
 from robotid_sim.papers.statistics import interval_text
-from robotid_sim.papers.tables import CellColumns, printed_columns, table_of
+from robotid_sim.papers.tables import CellColumns, printed_columns, settings_columns, table_of
 from robotid_sim.section import Table, number, percent
 
 ROUNDING = 1e-10
@@ -22,7 +21,7 @@ ROUNDING = 1e-10
 
 def limits(results: BeetleResults) -> Table:
     """Return Table 3: limits of the joints, and the share that the excitation uses."""
-    rows = [(what, *values) for what, values in model.TABLE_3]
+    rows = [(what, *values) for what, values in model.PRINTED_TABLES["table_3"]]
     use = percent(float(results.excitation["limit_use"]))
     rows.append(("largest use by our excitation", use, "", ""))
     return Table((), tuple(rows), name="table-3-limits")
@@ -30,32 +29,31 @@ def limits(results: BeetleResults) -> Table:
 
 def excitations(results: BeetleResults) -> Table:
     """Return the condition numbers of the excitations."""
-    rows = [
-        (
-            f"best of {drawn['draws']} random motions",
-            number(drawn["unit"]),
-            number(drawn["SI"]),
-            str(drawn["draws"]),
-        )
-        for drawn in (results.random, results.many)
+    drawn = [(f"best of {run['draws']} random motions", run, run["draws"])
+             for run in (results.random, results.many)]  # fmt: skip
+    evolved = [
+        (f"genetic algorithm, {columns} columns, run {k + 1}", run, run["evaluations"])
+        for columns, runs in results.grid.case("excitation").items()
+        for k, run in enumerate(runs)
     ]
-    for columns, runs in results.grid.case("excitation").items():
-        for k, run in enumerate(runs):
-            name = f"genetic algorithm, {columns} columns, run {k + 1}"
-            cells = (number(run["unit"]), number(run["SI"]), str(run["evaluations"]))
-            rows.append((name, *cells))
-    return Table((), tuple(rows), name="excitations")
+    columns: CellColumns = {
+        "excitation": lambda row: row[0],
+        "cond(W), unit columns": lambda row: number(row[1]["unit"]),
+        "cond(W), SI columns": lambda row: number(row[1]["SI"]),
+        "evaluations": lambda row: row[2],
+    }
+    return table_of("excitations", [*drawn, *evolved], columns)
 
 
 def settings() -> Table:
     """Return the settings of the searches, as published."""
-    rows = []
-    for method in model.PRINTED:
-        chosen = setting(METHODS[method].setting)
-        options = ", ".join(f"{name} = {value:g}" for name, value in chosen.options.items())
-        flags = "; ".join(chosen.flags) or "-"
-        rows.append((method, options, chosen.missing, flags, str(chosen.max_evals)))
-    return Table((), tuple(rows), name="settings")
+    chosen = {method: setting(METHODS[method].setting) for method in model.PRINTED}
+    columns: CellColumns = {
+        "method": str,
+        **settings_columns(chosen),
+        "evaluations": lambda m: chosen[m].max_evals,
+    }
+    return table_of("settings", chosen, columns, text_columns=4)
 
 
 def table_4(
@@ -63,34 +61,21 @@ def table_4(
 ) -> Table:
     """Return Table 4 in a variant: fitness, errors, time and evaluations of all searches.
 
-    Parameters
-    ----------
-    results : BeetleResults
-        What came out.
-    variant : str
-        Of `VARIANTS`.
-    exact : mapping of str to tuple of float
-        Fitness and mean error of what needs no search, by name.
+    Below them stand fitness and mean error of what needs no search, by name.
     """
     fitness = {method: results.fitness(variant, method) for method in METHODS}
-
-    def seconds(method: str) -> float:
-        return float(results.grid.mean(method, "seconds", variant))
-
-    printed = {method: (row.fitness, row.seconds) for method, row in model.TABLE_4.items()}
-    searched: CellColumns = {
+    printed = {method: tuple(row.values()) for method, row in model.TABLE_4.items()}
+    columns: CellColumns = {
         "method": str,
         **printed_columns(("mean fitness, paper", "time, paper [s]"), printed),
-        "mean fitness": lambda m: number(float(fitness[m].mean()), 3),
+        "mean fitness": lambda m: number(fitness[m].mean(), 3),
         "95 %": lambda m: interval_text(fitness[m]),
-        "median": lambda m: number(float(np.median(fitness[m])), 3),
-        "mean |error|": lambda m: number(float(results.errors(variant, m).mean(axis=1).mean()), 3),
-        "CPU time [s]": lambda m: number(seconds(m), 2),
+        "median": lambda m: number(results.grid.median(m, "fitness", variant), 3),
+        "mean |error|": lambda m: number(results.errors(variant, m).mean(axis=1).mean(), 3),
+        "CPU time [s]": lambda m: number(results.grid.mean(m, "seconds", variant), 2),
         "evaluations": lambda m: results.evaluations(variant, m),
     }
-    f"Table 4, {variant}: ± {VARIANTS[variant].half_width:g}, {results.runs} runs"
-    name = f"table-4-{variant.replace(',', '').replace(' ', '-')}"
-    table = table_of(name, METHODS, searched)
+    table = table_of(f"table-4-{variant.replace(',', '').replace(' ', '-')}", METHODS, columns)
     rows = []
     for label, values in exact.items():
         cost, error = (number(value, 1) for value in values)
@@ -100,19 +85,16 @@ def table_4(
 
 def labels() -> Table:
     """Return the rows of Table 5 with their labels as printed and corrected, and their values."""
-    theory = model.theoretical()
-    rows = tuple(
-        (
-            str(k + 1),
-            row.printed_label,
-            row.label,
-            row.unit,
-            number(row.theoretical),
-            number(theory[k], 5),
-        )
-        for k, row in enumerate(model.TABLE_5)
-    )
-    return Table((), rows, name="table-5-theoretical")
+    rows = model.TABLE_5
+    columns: CellColumns = {
+        "row": lambda k: k + 1,
+        "label, as printed": lambda k: rows[k].printed_label,
+        "label, corrected": lambda k: rows[k].label,
+        "unit": lambda k: rows[k].unit,
+        "theoretical, paper": lambda k: number(rows[k].theoretical),
+        "from Table 2": lambda k: number(float(model.theoretical()[k]), 5),
+    }
+    return table_of("table-5-theoretical", range(len(rows)), columns, text_columns=4)
 
 
 def table_5(results: BeetleResults, least_squares: Float1D) -> Table:
@@ -126,7 +108,6 @@ def table_5(results: BeetleResults, least_squares: Float1D) -> Table:
             cells += [number(getattr(row, column)), number(ours[method][k], 3)]
         exact = least_squares[k] if abs(least_squares[k]) > ROUNDING else 0.0
         rows.append((str(k + 1), row.label, row.unit, *cells, number(exact)))
-    (name for method in model.PRINTED for name in (f"{method}, paper", f"{method}, ours"))
     return Table((), tuple(rows), name="table-5")
 
 
@@ -135,26 +116,16 @@ def errors(results: BeetleResults) -> Table:
     rows = []
     for method in model.PRINTED:
         error = np.abs(model.printed(method) - model.printed())
-        cells = [number(float(error.mean())), number(float(error.max()))]
+        cells = [number(error.mean()), number(error.max())]
         for variant in VARIANTS:
             ours = results.errors(variant, method)
-            cells += [number(float(ours.mean(axis=1).mean()), 3)]
-            cells += [number(float(ours.max(axis=1).mean()), 3)]
+            cells += [number(of_run.mean(), 3) for of_run in (ours.mean(axis=1), ours.max(axis=1))]
         rows.append((method, *cells))
-    [f"{what}, {variant}" for variant in VARIANTS for what in ("mean", "largest")]
     return Table((), tuple(rows), name="table-5-errors")
 
 
 def printed_estimates(sets: Sequence[PublishedSet], costs: Mapping[str, float]) -> Table:
-    """Return what the printed columns of Table 5 are worth.
-
-    Parameters
-    ----------
-    sets : sequence of PublishedSet
-        The columns.
-    costs : mapping of str to float
-        Fitness of each on our data [N m].
-    """
+    """Return what the printed columns of Table 5 are worth, with their fitness on our data."""
     errors = {s.name: (s.mean_error, s.largest_error) for s in sets if s.name in model.PRINTED}
     rows = {column.name: column for column in sets}
     columns: CellColumns = {
@@ -181,12 +152,18 @@ def population(beetles: Mapping[str, Float1D]) -> Table:
 
 def engine(results: BeetleResults) -> Table:
     """Return the identification of the feasible robot from its run in the engine."""
+    costs, errors = (
+        {method: float(np.median(values)) for method, values in results.engine[what].items()}
+        for what in ("fitness", "error")
+    )
     optimum = float(np.mean(results.engine["fitness"]["L1 optimum (LP)"]))
-    rows = []
-    for method, costs in results.engine["fitness"].items():
-        cost, error = float(np.median(costs)), float(np.median(results.engine["error"][method]))
-        rows.append((method, number(cost), number(cost / optimum, 5), number(error, 3)))
-    return Table((), tuple(rows), name="engine")
+    columns: CellColumns = {
+        "method": str,
+        "fitness [N m]": lambda m: number(costs[m]),
+        "over the optimum": lambda m: number(costs[m] / optimum, 5),
+        "mean |error|": lambda m: number(errors[m], 3),
+    }
+    return table_of("engine", costs, columns)
 
 
 def all_tables(results: BeetleResults, exact: DirectSolutions) -> tuple[Table, ...]:

@@ -77,21 +77,14 @@ VARIANTS = {
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
     """Return the best of some random motions within the limits, for both condition numbers.
 
-    Parameters
-    ----------
-    seed : int
-        Source of randomness.
-    draws : int
-        Number of motions; fewer are the first of them.
+    Of one seed, fewer motions are the first of more.
     """
     paper = excitation.problem()
     plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
     drawn = feasible_draws(plain, named_stream(seed, PAPER, "random"), draws)
     numbers = [excitation.condition_numbers(draw.x) for draw in drawn]
-    return {
-        "draws": draws,
-        **{name: min(draw[name] for draw in numbers) for name in excitation.CRITERIA_OF_PAPER},
-    }
+    least = {name: min(draw[name] for draw in numbers) for name in excitation.CRITERIA_OF_PAPER}
+    return {"draws": draws, **least}
 
 
 def genetic_excitation(
@@ -99,27 +92,14 @@ def genetic_excitation(
 ) -> dict[str, Any]:
     """Return the excitation that a genetic algorithm finds.
 
-    Parameters
-    ----------
-    seed, run : int
-        Source of randomness.
-    columns : str
-        Condition number that is minimized: of ``unit`` columns, or in ``SI`` units.
-    population, generations : int
-        Budget.
+    It minimizes the condition number of ``unit`` columns, or in ``SI`` units.
     """
     problem = excitation.problem(columns)
     cost = DesignCost(problem)
     box = np.ones(problem.space.size)
-    best = minimize(
-        cost,
-        -box,
-        box,
-        method="ga",
-        population=population,
-        max_evals=population * generations,
-        rng=named_stream(seed, PAPER, "ga", columns, f"run {run}"),
-    )
+    rng = named_stream(seed, PAPER, "ga", columns, f"run {run}")
+    most = population * generations
+    best = minimize(cost, -box, box, method="ga", population=population, max_evals=most, rng=rng)
     x = cost.meant(best.x)
     assert x is not None
     return {
@@ -133,14 +113,7 @@ def genetic_excitation(
 def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]) -> dict[str, Any]:
     """Return what a search finds from noise-free torques of the theoretical parameters.
 
-    Parameters
-    ----------
-    seed, run : int
-        Source of randomness.
-    method, variant : str
-        Of `METHODS` and `VARIANTS`.
-    x : sequence of float
-        Coordinates of the excitation.
+    The method is one of `METHODS`, the variant one of `VARIANTS`.
     """
     W = model.regressor(*excitation.motion(np.array(x))).reshape(-1, len(model.TABLE_5))
     fitness = AbsoluteFitness(W, W @ model.theoretical())
@@ -148,26 +121,12 @@ def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]
 
 
 def one_search(
-    fitness: AbsoluteFitness,
-    center: Float1D,
-    method: str,
-    variant: str,
-    seed: int,
-    run: int,
+    fitness: AbsoluteFitness, center: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
-    """Return what one run of a search finds.
+    """Return what one run of a search finds, with the cost of eq. (17).
 
-    The box is about a point that is drawn within half its size of `center`, the same for all
-    methods: a box about the truth would give the answer away.
-
-    Parameters
-    ----------
-    fitness : AbsoluteFitness
-        Cost, eq. (17).
-    center : ndarray, shape (21,)
-        The true parameters.
-    method, variant, seed, run
-        See `search`.
+    The box is about a point that is drawn within half its size of `center`, the true parameters
+    (21,), the same for all methods: a box about the truth would give the answer away.
     """
     chosen, how = METHODS[method], VARIANTS[variant]
     shift = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, center.size)
@@ -177,15 +136,10 @@ def one_search(
     optimizer = setting(chosen.setting).build(
         **chosen.changes, **free, velocity_limit=how.velocity_limit
     )
+    ends = middle - how.half_width, middle + how.half_width
+    rng = named_stream(seed, PAPER, method, variant, f"run {run}")
     began = time.process_time()
-    best = minimize(
-        fitness,
-        middle - how.half_width,
-        middle + how.half_width,
-        method=optimizer,
-        max_evals=budget,
-        rng=named_stream(seed, PAPER, method, variant, f"run {run}"),
-    )
+    best = minimize(fitness, *ends, method=optimizer, max_evals=budget, rng=rng)
     seconds = time.process_time() - began
     curve = best.history[thinned(len(best.history), CURVE_POINTS)]
     return {
@@ -199,15 +153,7 @@ def one_search(
 
 
 def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
-    """Return estimates from a run of the feasible robot in the engine, with torque noise.
-
-    Parameters
-    ----------
-    seed, runs : int
-        Source of randomness; runs of every search.
-    x : sequence of float
-        Coordinates of the excitation.
-    """
+    """Return estimates from a run of the feasible robot in the engine, with torque noise."""
     arm = model.arm()
     trajectory = excitation.problem().space.trajectory(np.array(x))
     with Plant(arm, dt=ENGINE_STEP) as plant:
@@ -215,11 +161,10 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
     assert log.truth is not None
     step = round(excitation.PERIOD / ENGINE_STEP / excitation.SAMPLES)
     used = np.flatnonzero(log.t >= -0.5 * ENGINE_STEP)[::step]
-    q, dq, ddq, tau = (
-        part[used] for part in (log.truth.q, log.truth.dq, log.truth.ddq, log.truth.tau)
-    )
+    truth = log.truth
+    q, dq, ddq, tau = (part[used] for part in (truth.q, truth.dq, truth.ddq, truth.tau))
     W = model.regressor(q, dq, ddq, np.tanh(dq / arm.eps)).reshape(-1, len(model.TABLE_5))
-    truth = engine_truth()
+    beta = engine_truth()
     noise = named_stream(seed, PAPER, "engine noise").standard_normal(tau.shape)
     y = (tau + NOISE_SHARE * np.sqrt(np.mean(tau**2, axis=0)) * noise).ravel()
     fitness = AbsoluteFitness(W, y)
@@ -231,20 +176,17 @@ def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
         "weighted least squares": [wls.tolist()],
         "L1 optimum (LP)": [fitness.minimum().tolist()],
     }
-    for method in ("SEDSABSO", "BSO", "LDWPSO"):
-        runs_of_method = [
-            one_search(fitness, truth, method, CLAMPED, seed, run) for run in range(runs)
+    for method in model.PRINTED:
+        estimates[method] = [
+            one_search(fitness, beta, method, CLAMPED, seed, run)["beta"] for run in range(runs)
         ]
-        estimates[method] = [run["beta"] for run in runs_of_method]
+    betas = {method: np.array(rows) for method, rows in estimates.items()}
     return {
         "samples": int(used.size),
-        "tracking": float(np.abs(log.truth.q[used] - trajectory(log.t[used]).q).max()),
-        "exact_error": float(np.abs(exact - truth).max()),
-        "fitness": {m: fitness(np.array(betas)).tolist() for m, betas in estimates.items()},
-        "error": {
-            m: np.abs(np.array(betas) - truth).mean(axis=1).tolist()
-            for m, betas in estimates.items()
-        },
+        "tracking": float(np.abs(q - trajectory(log.t[used]).q).max()),
+        "exact_error": float(np.abs(exact - beta).max()),
+        "fitness": {m: fitness(rows).tolist() for m, rows in betas.items()},
+        "error": {m: np.abs(rows - beta).mean(axis=1).tolist() for m, rows in betas.items()},
     }
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.stats import mannwhitneyu
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign import Trial
-from robotid_sim.papers.grid import RunGrid
+from robotid_sim.papers.grid import Average, RunGrid
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion
@@ -32,18 +33,21 @@ ROUNDING = 1e-25
 """J below which only rounding differs [N^2 m^2]."""
 ENCODERS = (0.0, 1e-6, 1e-5, 1e-4)
 """Noise of positions that are differentiated twice [rad]."""
-Average = Literal["mean", "median"]
-"""How the runs of a search are averaged: the paper takes means, which one stuck search moves."""
 AVERAGES: tuple[Average, Average] = ("median", "mean")
+"""How the runs of a search are averaged: the paper takes means, which one stuck search moves."""
 REPEATS, QUICK_REPEATS = 3, 1
 """Draws of that noise."""
+
+
+Criteria = Mapping[float, TorqueCriterion]
+"""What the searches minimize, by rho."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ElpidsoStudy:
     """All methods on the five trajectories of one kind of data."""
 
-    criteria: Mapping[float, TorqueCriterion]
+    criteria: Criteria
     grid: RunGrid
     """What `trials.search` returns, by rho and method."""
 
@@ -72,8 +76,7 @@ class ElpidsoStudy:
             return self.criteria[rho].least_squares
         if method == LS_IN_BOX:
             return self.criteria[rho].in_the_box()
-        of_runs = self.grid.mean if average == "mean" else self.grid.median
-        return np.asarray(of_runs(method, "parameters", rho))
+        return np.asarray(self.grid.average(average, method, "parameters", rho))
 
     def median_excess(self, method: str) -> Float1D:
         """Return the median cost above least squares on every trajectory."""
@@ -125,19 +128,16 @@ def run_campaign(lab: Lab) -> ElpidsoResults:
     """Run what is not finished of all trials and return their results."""
     rhos = (*model.FITTED, *model.VALIDATED)
     driven = dict(zip(rhos, integrate(rhos), strict=True))
-    engine = dict(zip(rhos, _engine_runs(lab, rhos), strict=True))
-    runs = lab.runs_of(RUNS, QUICK_RUNS)
+    engine = _by_rho(lab, "drive in the engine", "engine_run", "engine", {rho: {} for rho in rhos})
     full = round(GENERATIONS * (QUICK_SHARE if lab.quick else 1.0)) * POPULATION
     short = round(SHORT_GENERATIONS * (QUICK_SHORT_SHARE if lab.quick else 1.0)) * POPULATION
     exact = {rho: TorqueCriterion.of_run(driven[rho]) for rho in model.FITTED}
     noisy = {rho: TorqueCriterion.from_content(engine[rho]["noisy"]) for rho in model.FITTED}
     plans = {
-        "exact": _plan("exact", exact, SEARCHES, full, runs, lab.seed),
-        "short": _plan("short", exact, (*SEARCHES, VARIANT), short, runs, lab.seed),
-        "noisy": _plan("noisy", noisy, SEARCHES, full, runs, lab.seed),
-        "differentiated": _differentiated_plan(
-            short, QUICK_REPEATS if lab.quick else REPEATS, lab.seed
-        ),
+        "exact": _plan(lab, "exact", exact, full),
+        "short": _plan(lab, "short", exact, short, (*SEARCHES, VARIANT)),
+        "noisy": _plan(lab, "noisy", noisy, full),
+        "differentiated": _differentiated_plan(short, lab),
     }
     rows = iter(lab.run("search", [trial for plan in plans.values() for _, trial in plan]))
     grids = {
@@ -153,82 +153,62 @@ def run_campaign(lab: Lab) -> ElpidsoResults:
         checked={average: _checked(lab, noisy_study, average) for average in AVERAGES},
         costs=_costs(lab, noisy_study),
         differentiated=grids["differentiated"],
-        runs=runs,
+        runs=lab.runs_of(RUNS, QUICK_RUNS),
     )
+
+
+def _by_rho(
+    lab: Lab, stage: str, function: str, name: str, settings: Mapping[float, Mapping[str, Any]]
+) -> dict[float, dict[str, Any]]:
+    """Return the results of a trial on every trajectory, by rho, with the settings of each."""
+    trials = [
+        lab.trial(f"{name}-rho-{rho:g}", f"{FUNCTIONS}:{function}", rho=rho, **more)
+        for rho, more in settings.items()
+    ]
+    return dict(zip(settings, lab.run(stage, trials), strict=True))
+
+
+def _checked(lab: Lab, noisy: ElpidsoStudy, average: Average) -> dict[float, dict[str, Any]]:
+    estimates = {m: noisy.final(m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)}
+    settings = {rho: {"estimates": estimates} for rho in model.VALIDATED}
+    return _by_rho(lab, "validate", "check_in_engine", f"check-{average}", settings)
+
+
+def _costs(lab: Lab, noisy: ElpidsoStudy) -> list[dict[str, Any]]:
+    settings = {
+        rho: {"estimates": [r["parameters"] for m in SEARCHES for r in noisy.grid.runs(m, rho)]}
+        for rho in model.FITTED
+    }
+    stage = "compare with least squares"
+    return list(_by_rho(lab, stage, "costs_in_engine", "costs", settings).values())
 
 
 TrialPlan = list[tuple[tuple[float, Any], Trial]]
 """Trials with case and method of their results."""
 
 
-def _engine_runs(lab: Lab, rhos: Sequence[float]) -> list[dict[str, Any]]:
-    trials = [
-        Trial(f"engine-rho-{rho:g}", f"{FUNCTIONS}:engine_run", {"rho": rho, "seed": lab.seed})
-        for rho in rhos
-    ]
-    return lab.run("drive in the engine", trials)
-
-
-def _checked(lab: Lab, noisy: ElpidsoStudy, average: Average) -> dict[float, dict[str, Any]]:
-    estimates = {m: noisy.final(m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)}
-    trials = [
-        Trial(
-            f"check-{average}-rho-{rho:g}",
-            f"{FUNCTIONS}:check_in_engine",
-            {"rho": rho, "estimates": estimates, "seed": lab.seed},
-        )
-        for rho in model.VALIDATED
-    ]
-    return dict(zip(model.VALIDATED, lab.run("validate", trials), strict=True))
-
-
-def _costs(lab: Lab, noisy: ElpidsoStudy) -> list[dict[str, Any]]:
-    trials = []
-    for rho in model.FITTED:
-        estimates = [row["parameters"] for m in SEARCHES for row in noisy.grid.runs(m, rho)]
-        settings = {"rho": rho, "estimates": estimates, "seed": lab.seed}
-        trials.append(Trial(f"costs-rho-{rho:g}", f"{FUNCTIONS}:costs_in_engine", settings))
-    return lab.run("compare with least squares", trials)
-
-
 def _plan(
-    data: str,
-    criteria: Mapping[float, TorqueCriterion],
-    methods: Sequence[str],
-    max_evals: int,
-    runs: int,
-    seed: int,
+    lab: Lab, data: str, criteria: Criteria, max_evals: int, methods: Sequence[str] = SEARCHES
 ) -> TrialPlan:
     plan: TrialPlan = []
-    for rho, criterion in criteria.items():
-        for method in methods:
-            for run in range(runs):
-                # The budget is no part of the stream: longer searches start as shorter ones do.
-                stream = [data, method, f"rho {rho}", f"run {run}"]
-                name = f"{data}-rho-{rho:g}-{method}-run-{run}".replace(", ", "").replace(" ", "-")
-                settings = {
-                    "method": method,
-                    "criterion": criterion.content(),
-                    "max_evals": max_evals,
-                    "seed": seed,
-                    "stream": stream,
-                }
-                plan.append(((rho, method), Trial(name, f"{FUNCTIONS}:search", settings)))
+    for rho, method, run in product(criteria, methods, range(lab.runs_of(RUNS, QUICK_RUNS))):
+        name = f"{data}-rho-{rho:g}-{method}-run-{run}".replace(", ", "").replace(" ", "-")
+        # The budget is no part of the stream: longer searches start as shorter ones do.
+        settings = {"stream": [data, method, f"rho {rho}", f"run {run}"], "max_evals": max_evals}
+        goal = criteria[rho].content()
+        trial = lab.trial(name, f"{FUNCTIONS}:search", method=method, criterion=goal, **settings)
+        plan.append(((rho, method), trial))
     return plan
 
 
-def _differentiated_plan(max_evals: int, repeats: int, seed: int) -> TrialPlan:
+def _differentiated_plan(max_evals: int, lab: Lab) -> TrialPlan:
     plan: TrialPlan = []
-    for noise in ENCODERS:
-        for rho in model.FITTED:
-            for draw in range(repeats if noise > 0.0 else 1):
-                settings = {
-                    "rho": rho,
-                    "noise": noise,
-                    "max_evals": max_evals,
-                    "seed": seed,
-                    "stream": [f"{noise} rad", f"rho {rho}", f"draw {draw}"],
-                }
-                name = f"differentiated-{noise:g}-rho-{rho:g}-draw-{draw}"
-                plan.append(((rho, noise), Trial(name, f"{FUNCTIONS}:differentiated", settings)))
+    repeats = QUICK_REPEATS if lab.quick else REPEATS
+    for noise, rho, draw in product(ENCODERS, model.FITTED, range(repeats)):
+        if noise == 0.0 and draw > 0:
+            continue  # nothing is drawn
+        name = f"differentiated-{noise:g}-rho-{rho:g}-draw-{draw}"
+        stream = [f"{noise} rad", f"rho {rho}", f"draw {draw}"]
+        settings = {"rho": rho, "noise": noise, "max_evals": max_evals, "stream": stream}
+        plan.append(((rho, noise), lab.trial(name, f"{FUNCTIONS}:differentiated", **settings)))
     return plan

@@ -80,17 +80,10 @@ def mean_squared_error(run: Driven, parameters: Float1D) -> float:
 
 
 def relative_error(run: Driven, parameters: Float1D) -> Float1D:
-    """Return the accumulated torque error over the accumulated torque of both joints.
+    """Return the accumulated torque error over the accumulated torque of both joints, shape (2,).
 
     The print of eq. (31) is lost and its words give no number: our reading of E_r is the sum of
     absolute errors over that of absolute torques.
-
-    Parameters
-    ----------
-    run : Driven
-        What was measured.
-    parameters : ndarray, shape (4,)
-        The estimate.
     """
     errors = (run.target() - run.regressor() @ parameters).reshape(-1, 2)
     return np.asarray(np.abs(errors).sum(axis=0) / np.abs(run.tau).sum(axis=0))

@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Curve, Panel, Style
-from robotid_sim.papers.charts import convergence_chart, drawing
+from robotid_sim.papers.charts import convergence_chart, drawing, plotted
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResults
 from robotid_sim.papers.twolink.model import known_torque
@@ -47,20 +47,9 @@ def convergence(results: ElpidsoResults) -> Chart:
 
 
 def validation(results: ElpidsoResults, rho: float, place: int) -> Chart:
-    """Return one of Figures 5 to 7: torques predicted for an unseen trajectory.
-
-    Parameters
-    ----------
-    results : ElpidsoResults
-        What came out.
-    rho : float
-        The trajectory.
-    place : int
-        Number of the figure in the paper.
-    """
-    return drawing(
-        f"figure-{place}", *_validation_panels(results, rho), columns=2, height=1.7, share_x=True
-    )
+    """Return one of Figures 5 to 7: torques predicted for an unseen trajectory."""
+    panels = _validation_panels(results, rho)
+    return drawing(f"figure-{place}", *panels, columns=2, height=1.7, share_x=True)
 
 
 def _validation_panels(results: ElpidsoResults, rho: float) -> Iterator[Panel]:
@@ -81,20 +70,9 @@ def _validation_panels(results: ElpidsoResults, rho: float) -> Iterator[Panel]:
             error = np.maximum(np.abs(measured[:, j] - predicted), SMALLEST)
             torques.append(Curve(t, predicted, method, color, style))
             errors.append(Curve(t, error, method, color))
-        letters = "abcd"[2 * j : 2 * j + 2]
-        yield Panel(
-            marks=tuple(torques),
-            x_label="time [s]",
-            y_label="torque [N m]",
-            title=f"({letters[0]}) joint {j + 1}",
-        )
-        yield Panel(
-            marks=tuple(errors),
-            x_label="time [s]",
-            y_label="error [N m]",
-            title=f"({letters[1]}) joint {j + 1}",
-            y_scale="log",
-        )
+        first, second = (f"({letter}) joint {j + 1}" for letter in "abcd"[2 * j : 2 * j + 2])
+        yield plotted(torques, "time [s]", "torque [N m]", title=first)
+        yield plotted(errors, "time [s]", "error [N m]", title=second, y_scale="log")
 
 
 def unfair_estimate(results: ElpidsoResults) -> Float1D:
@@ -112,46 +90,31 @@ def engine_gap(results: ElpidsoResults) -> Chart:
     """Return the difference of the motions in the engine and by integration."""
     panels = []
     for rho in (model.FITTED[0], model.FITTED[2], model.FITTED[-1]):
-        runs = results.engine[rho]
-        lines = tuple(
-            Curve(np.array(runs["t"]), 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
-            for j, gap in enumerate(runs["gap"])
+        t = np.array(results.engine[rho]["t"])
+        lines = (
+            Curve(t, 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
+            for j, gap in enumerate(results.engine[rho]["gap"])
         )
-        panels.append(
-            Panel(
-                marks=lines, x_label="time [s]", y_label="difference [µrad]", title=f"ρ = {rho:g}"
-            )
-        )
+        panels.append(plotted(lines, "time [s]", "difference [µrad]", title=f"ρ = {rho:g}"))
     return drawing("engine", *panels, columns=3, height=1.5)
 
 
 def differentiation(results: ElpidsoResults) -> Chart:
     """Return the parameter errors against the noise of differentiated positions."""
-    marks: list[Curve] = []
     noises = np.array(sorted({noise for _, noise in results.differentiated.rows if noise > 0.0}))
-    compared: tuple[tuple[str, str, Style], ...] = (
-        ("LS", "joint-3", "solid"),
-        ("ELPIDSO", "joint-0", "dashed"),
-    )
-    for method, color, style in compared:
-        errors = [errors_at(results, noise, method).mean() for noise in noises]
-        label = f"{method}, same data"
-        marks.append(Curve(noises, 100.0 * np.array(errors), label, color, style, width=1.6))
     exact = 100.0 * relative_parameter_error(results.exact.final("ELPIDSO", "median"))
-    marks.append(
-        Curve(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted")
+    ls, swarm = (
+        100.0 * np.array([errors_at(results, noise, method).mean() for noise in noises])
+        for method in ("LS", "ELPIDSO")
     )
-    return drawing(
-        "differentiation",
-        Panel(
-            marks=tuple(marks),
-            x_label="noise of positions [rad]",
-            y_label="error [%]",
-            x_scale="log",
-            y_range=(-5.0, 110.0),
-        ),
-        height=2.2,
+    marks = (
+        Curve(noises, ls, "LS, same data", "joint-3", "solid", width=1.6),
+        Curve(noises, swarm, "ELPIDSO, same data", "joint-0", "dashed", width=1.6),
+        Curve(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted"),
     )
+    axes = {"x_scale": "log", "y_range": (-5.0, 110.0)}
+    panel = plotted(marks, "noise of positions [rad]", "error [%]", **axes)
+    return drawing("differentiation", panel, height=2.2)
 
 
 def all_charts(results: ElpidsoResults) -> tuple[Chart, ...]:

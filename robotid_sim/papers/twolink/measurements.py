@@ -7,17 +7,11 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.papers.grid import Average
 from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import interval_of_mean
-from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.campaign import (
-    AVERAGES,
-    ROUNDING,
-    SEARCHES,
-    VARIANT,
-    Average,
-    ElpidsoResults,
-)
+from robotid_sim.papers.twolink import campaign, model
+from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResults
 from robotid_sim.papers.twolink.tables import errors_at, exact_errors, noisy_errors
 
 RANKING = "ELPIDSO, SPSO, GA, LS"
@@ -49,7 +43,7 @@ def measurements(results: ElpidsoResults) -> dict[str, Measured]:
         "ls-worst-1e-6-rad": _least_squares_worst(results, 1e-6),
         "ls-worst-1e-5-rad": _least_squares_worst(results, 1e-5),
         "ls-bad-on-eta": _eta(results),
-        **{f"ranking-by-{average}s": _ranking(results, average) for average in AVERAGES},
+        **{f"ranking-by-{average}s": _ranking(results, average) for average in campaign.AVERAGES},
         **_validation(results),
     }
 
@@ -72,17 +66,11 @@ def _ratios(results: ElpidsoResults, method: str) -> Float1D:
 
 
 def _against_spso(results: ElpidsoResults) -> Measured:
-    ties = [
-        f"{rho:g}"
-        for rho, cost in zip(model.FITTED, results.exact.median_excess("SPSO"), strict=True)
-        if cost < ROUNDING
-    ]
+    costs = zip(model.FITTED, results.exact.median_excess("SPSO"), strict=True)
+    ties = [f"{rho:g}" for rho, cost in costs if cost < ROUNDING]
     late = f"With {results.exact.evaluations:,} SPSO too is at rounding at ρ = {', '.join(ties)}. "
-    return measured(
-        int((_ratios(results, "SPSO") <= CLEARLY).sum()),
-        evaluations=results.short.evaluations,
-        late=late if ties else "",
-    )
+    clear = int((_ratios(results, "SPSO") <= CLEARLY).sum())
+    return measured(clear, evaluations=results.short.evaluations, late=late if ties else "")
 
 
 def _against_ga(results: ElpidsoResults) -> Measured:
@@ -100,24 +88,17 @@ def _significance(results: ElpidsoResults) -> Measured:
 
 
 def _gain_of_control(results: ElpidsoResults) -> Measured:
-    ratios = _ratios(results, VARIANT)
+    ratios = _ratios(results, campaign.VARIANT)
     return measured(
-        int((ratios <= CLEARLY).sum()),
-        evaluations=results.short.evaluations,
-        ratios=_range(ratios),
+        int((ratios <= CLEARLY).sum()), evaluations=results.short.evaluations, ratios=_range(ratios)
     )
 
 
 def _below_least_squares(results: ElpidsoResults) -> Measured:
-    excess = np.concatenate(
-        [np.array(cost["searches"]) / cost["least_squares"] - 1.0 for cost in results.costs]
-    )
-    return measured(
-        count_below(excess),
-        ties=int((np.abs(excess) <= LEAST_GAIN).sum()),
-        least=LEAST_GAIN,
-        evaluations=results.noisy.evaluations,
-    )
+    ratios = [np.array(cost["searches"]) / cost["least_squares"] for cost in results.costs]
+    excess = np.concatenate(ratios) - 1.0
+    ties, evaluations = int((np.abs(excess) <= LEAST_GAIN).sum()), results.noisy.evaluations
+    return measured(count_below(excess), ties=ties, least=LEAST_GAIN, evaluations=evaluations)
 
 
 def count_below(excess: Float1D) -> int:
@@ -148,13 +129,8 @@ def _eta(results: ElpidsoResults) -> Measured:
     ]
     inside = sum(results.noisy.criteria[rho].in_the_box()[3] > 0.0 for rho in model.FITTED)
     others = worst[:3].max()
-    return measured(
-        float(worst[3]),
-        others=others,
-        lead=worst[3] - others,
-        walls=100.0 * np.mean(walls),
-        inside=inside,
-    )
+    facts = {"others": others, "lead": worst[3] - others, "walls": 100.0 * np.mean(walls)}
+    return measured(float(worst[3]), **facts, inside=inside)
 
 
 def _ranking(results: ElpidsoResults, average: Average) -> Measured:
@@ -165,8 +141,8 @@ def _ranking(results: ElpidsoResults, average: Average) -> Measured:
         ours += (" = " if errors[method] <= TIE and errors[before] <= TIE else ", ") + method
     swarms = [method for method in order if method != "LS"]
     in_order = swarms == RANKING.split(", ")[:-1]
-    stuck = {
-        m: sum(int((results.exact.errors(rho, m) > STUCK).sum()) for rho in model.FITTED)
+    counts = {
+        m: sum((results.exact.errors(rho, m) > STUCK).sum() for rho in model.FITTED)
         for m in ("SPSO", "ELPIDSO")
     }
     return measured(
@@ -177,8 +153,8 @@ def _ranking(results: ElpidsoResults, average: Average) -> Measured:
         tie=TIE,
         order="holds" if in_order else "does not hold",
         searches=results.runs * len(model.FITTED),
-        stuck_elpidso=stuck["ELPIDSO"],
-        stuck_spso=stuck["SPSO"],
+        stuck_elpidso=counts["ELPIDSO"],
+        stuck_spso=counts["SPSO"],
         stuck=STUCK,
     )
 
@@ -205,13 +181,7 @@ def _validation(results: ElpidsoResults) -> dict[str, Measured]:
 
 
 def leads(errors: Mapping[str, float]) -> dict[str, Any]:
-    """Return by how much ELPIDSO's error is below that of the best search, and of the best of all.
-
-    Parameters
-    ----------
-    errors : mapping of str to float
-        By method; ``LS`` and ``ELPIDSO`` are among them.
-    """
+    """Return by how much ELPIDSO's error is below the best search's, and below the best of all."""
     others = {method: error for method, error in errors.items() if method != "ELPIDSO"}
     searches = [error for method, error in others.items() if method != "LS"]
     return {

@@ -98,11 +98,6 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
     .. math:: \tau = Y(q, \dot q, \ddot q)\, \lambda + (e_1 e_2 \cos q_1,\ 0)^T
 
     The paper leaves out the second term, see `known_torque`.
-
-    Parameters
-    ----------
-    q, dq, ddq : ndarray, shape (N, 2)
-        Position [rad], velocity [rad/s], acceleration [rad/s^2].
     """
     c1, c2, s2 = np.cos(q[:, 0]), np.cos(q[:, 1]), np.sin(q[:, 1])
     c12, s12 = np.cos(q.sum(axis=1)), np.sin(q.sum(axis=1))

@@ -51,12 +51,7 @@ def integrate(rhos: Sequence[float]) -> list[Driven]:
     """Return the motions under the reference torques, by Runge-Kutta steps of fourth order.
 
     Torques and accelerations of a sample fulfill the equation of motion to rounding, whatever the
-    step, so that the data of the identification are exact.
-
-    Parameters
-    ----------
-    rhos : sequence of float
-        Frequencies of the torques [Hz]; all are integrated at once.
+    step, so that the data of the identification are exact. All frequencies [Hz] go at once.
     """
     rates = np.asarray(rhos, dtype=float)
     count, h = round(DURATION / STEP) + 1, STEP
@@ -88,9 +83,7 @@ def _acceleration(rates: Float1D, t: float, q: Float2D, dq: Float2D) -> Float2D:
 def paper_robot() -> Robot:
     """Return the catalog's arm as the paper has it: no friction, gravity 9.8 m/s^2."""
     arm = load_robot("twolink")
-    joints = tuple(
-        replace(joint, friction=Friction(eps=joint.friction.eps)) for joint in arm.joints
-    )
+    joints = tuple(replace(j, friction=Friction(eps=j.friction.eps)) for j in arm.joints)
     return replace(arm, joints=joints, gravity=np.array([0.0, 0.0, -model.ARM.g]))
 
 
@@ -128,19 +121,11 @@ def drive_in_engine(rho: float) -> Driven:
 
     Positions, velocities, accelerations and torques are those at which the engine's own step
     fulfills the equation of motion, without sensors.
-
-    Parameters
-    ----------
-    rho : float
-        Frequency of the torques [Hz].
     """
     robot = paper_robot()
     with Plant(robot, dt=ENGINE_STEP) as plant:
         controller = ReferenceTorque(rho, plant.torque_time_offset)
         log = rollout(plant, controller, Hanging(robot.joint_names))
     assert log.truth is not None
-    sampled = slice(None, None, round(STEP / ENGINE_STEP))
-    truth = log.truth
-    return Driven(
-        log.t[sampled], truth.q[sampled], truth.dq[sampled], truth.ddq[sampled], truth.tau[sampled]
-    )
+    every, truth = round(STEP / ENGINE_STEP), log.truth
+    return Driven(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))

@@ -2,24 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim.settings import setting
+from robotid_sim.papers.grid import Average
 from robotid_sim.papers.tables import CellColumns, table_of
-from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.campaign import (
-    AVERAGES,
-    POPULATION,
-    ROUNDING,
-    SEARCHES,
-    Average,
-    ElpidsoResults,
-    ElpidsoStudy,
-)
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX, relative_error
+from robotid_sim.papers.twolink import campaign, model
+from robotid_sim.papers.twolink.campaign import SEARCHES, ElpidsoResults, ElpidsoStudy
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error
 from robotid_sim.papers.twolink.trials import SETTINGS
 from robotid_sim.section import Table, number
 
@@ -45,75 +39,60 @@ def settings(results: ElpidsoResults) -> Table:
         chosen = setting(SETTINGS[method][0])
         options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
         text = ", ".join(f"{name} {value}" for name, value in options.items())
-        evaluations = results.exact.evaluations
-        rows.append((method, text, chosen.missing, str(POPULATION), str(evaluations)))
+        sizes = map(str, (campaign.POPULATION, results.exact.evaluations))
+        rows.append((method, text, chosen.missing, *sizes))
     return Table((), tuple(rows), name="table-2")
 
 
 def estimates(results: ElpidsoResults, rho: float, place: int, study: ElpidsoStudy) -> Table:
-    """Return one of Tables 3 to 7: the estimates on one trajectory.
-
-    Parameters
-    ----------
-    results : ElpidsoResults
-        What came out.
-    rho : float
-        The trajectory.
-    place : int
-        Number of the table in the paper.
-    study : ElpidsoStudy
-        The searches on one kind of data.
-    """
-    floor = study.criteria[rho].floor
+    """Return one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
     rows = [
         ("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7),
-        _exact_row("LS", "LS, eq. (29)", study, rho, floor),
+        _exact_row("LS", "LS, eq. (29)", study, rho),
     ]
     if study is results.noisy:
-        rows.append(_exact_row(LS_IN_BOX, "LS in the search box", study, rho, floor))
-    rows += [_search_row(method, study, rho, floor) for method in SEARCHES]
+        rows.append(_exact_row(LS_IN_BOX, "LS in the search box", study, rho))
+    rows += [_search_row(method, study, rho) for method in SEARCHES]
     name = f"table-{place}{'-noise' if study is results.noisy else ''}"
     return Table((), tuple(rows), name=name)
 
 
-def _exact_row(
-    method: str, label: str, study: ElpidsoStudy, rho: float, floor: float
-) -> tuple[str, ...]:
-    estimate = study.estimate(rho, method)
-    cost = _cost(floor + float(study.criteria[rho].excess(estimate[None])[0]))
-    p = study.rank_sum(rho, "LS")
-    return (
-        label,
-        *(number(value, 6) for value in estimate),
-        *(cost, cost, cost),
-        f"{np.abs(estimate - model.TRUE).max():.2g}",
-        "0",
-        *((f"{p:.2g}", str(int(p < SIGNIFICANCE))) if method == "LS" else ("-", "-")),
-    )
+def _exact_row(method: str, label: str, study: ElpidsoStudy, rho: float) -> tuple[str, ...]:
+    criterion, estimate = study.criteria[rho], study.estimate(rho, method)
+    cost = _cost(criterion.floor + float(criterion.excess(estimate[None])[0]))
+    error = f"{np.abs(estimate - model.TRUE).max():.2g}"
+    significance = _significance(study.rank_sum(rho, "LS")) if method == "LS" else ("-", "-")
+    parameters = (number(value, 6) for value in estimate)
+    return label, *parameters, cost, cost, cost, error, "0", *significance
 
 
-def _search_row(method: str, study: ElpidsoStudy, rho: float, floor: float) -> tuple[str, ...]:
-    costs = floor + study.excess(rho, method)
+def _search_row(method: str, study: ElpidsoStudy, rho: float) -> tuple[str, ...]:
+    costs = study.criteria[rho].floor + study.excess(rho, method)
     p = study.rank_sum(rho, method)
-    parameters = study.grid.values(method, "parameters", rho)
-    mean = parameters.mean(axis=0)
-    spread = parameters.std(axis=0, ddof=1) if len(parameters) > 1 else np.zeros(4)
     return (
         method,
-        *(_with_spread(m, s) for m, s in zip(mean, spread, strict=True)),
+        *_with_spread(study.grid.values(method, "parameters", rho)),
         *(_cost(v) for v in (costs.mean(), np.median(costs), costs.min())),
         f"{np.median(study.errors(rho, method)):.2g}",
         str(study.evaluations),
-        *(("-", "-") if method == "ELPIDSO" else (f"{p:.2g}", str(int(p < SIGNIFICANCE)))),
+        *(("-", "-") if method == "ELPIDSO" else _significance(p)),
     )
 
 
-def _with_spread(mean: float, spread: float) -> str:
-    return f"{mean:.5g} ± {spread:.1g}"
+def _significance(p: float) -> tuple[str, str]:
+    """Return the p of a test, and whether it is significant (1) or not (0)."""
+    return f"{p:.2g}", str(int(p < SIGNIFICANCE))
+
+
+def _with_spread(estimates: Float2D) -> list[str]:
+    """Return mean and standard deviation of every parameter over the rows of estimates."""
+    deviations = estimates.std(axis=0, ddof=1) if len(estimates) > 1 else np.zeros(4)
+    means = estimates.mean(axis=0)
+    return [f"{m:.5g} ± {spread:.1g}" for m, spread in zip(means, deviations, strict=True)]
 
 
 def _cost(value: float) -> str:
-    return f"{value:.3g}" if value >= ROUNDING else "rounding"
+    return f"{value:.3g}" if value >= campaign.ROUNDING else "rounding"
 
 
 def final_means(name: str, data: str, study: ElpidsoStudy, methods: Sequence[str]) -> Table:
@@ -122,8 +101,8 @@ def final_means(name: str, data: str, study: ElpidsoStudy, methods: Sequence[str
     for method in methods:
         each = np.array([study.estimate(rho, method) for rho in model.FITTED])
         final = study.final(method)
-        cells = (_with_spread(m, s) for m, s in zip(final, each.std(axis=0, ddof=1), strict=True))
-        rows.append((method, data, *cells, f"{np.abs(final - model.TRUE).max():.2g}"))
+        error = f"{np.abs(final - model.TRUE).max():.2g}"
+        rows.append((method, data, *_with_spread(each), error))
     return Table((), tuple(rows), name=name)
 
 
@@ -144,22 +123,17 @@ def validation(results: ElpidsoResults) -> Table:
     rows = []
     kinds = (("exact", exact_errors, ("LS",)), ("0.5 % noise", noisy_errors, ("LS", LS_IN_BOX)))
     for torques, errors_of, direct in kinds:
-        rows += [(m, torques, *_errors(errors_of(results, m))) for m in direct]
-        for average in AVERAGES:
-            for m in SEARCHES:
-                label = f"{m}, {average}s of the runs"
-                rows.append((label, torques, *_errors(errors_of(results, m, average))))
-    [f"ρ = {rho:g}, joint {j}" for rho in model.VALIDATED for j in (1, 2)]
+        errors = {method: errors_of(results, method) for method in direct}
+        for average, m in product(campaign.AVERAGES, SEARCHES):
+            errors[f"{m}, {average}s of the runs"] = errors_of(results, m, average)
+        rows += [(label, torques, *(f"{v:.2e}" for v in e)) for label, e in errors.items()]
     return Table((), tuple(rows), name="table-9")
-
-
-def _errors(values: Float1D) -> tuple[str, ...]:
-    return tuple(f"{value:.2e}" for value in values)
 
 
 def engine(results: ElpidsoResults) -> Table:
     """Return how the runs in the engine differ from the analytic ones."""
     runs = results.engine
+    exact = {rho: TorqueCriterion.from_content(run["exact"]) for rho, run in runs.items()}
     columns: CellColumns = {
         "ρ [Hz]": lambda rho: f"{rho:g}",
         "largest motion [rad]": lambda rho: number(runs[rho]["largest_motion"], 3),
@@ -168,11 +142,9 @@ def engine(results: ElpidsoResults) -> Table:
             f"{runs[rho]['largest_residual']:.2e}"
         ),
         "largest error of LS [kg m²]": lambda rho: (
-            f"{np.abs(np.array(runs[rho]['exact']['least_squares']) - model.TRUE).max():.1e}"
+            f"{np.abs(exact[rho].least_squares - model.TRUE).max():.1e}"
         ),
-        "condition number of Y": lambda rho: number(
-            float(np.linalg.cond(np.array(runs[rho]["exact"]["factor"]))), 4
-        ),
+        "condition number of Y": lambda rho: number(float(np.linalg.cond(exact[rho].factor)), 4),
     }
     return table_of("engine", runs, columns, text_columns=0)
 
@@ -185,12 +157,8 @@ def differentiated(results: ElpidsoResults) -> Table:
             estimate = np.mean([draw[method] for draw in draws], axis=0)
             excess = np.mean([_excess(draw, method) for draw in draws])
             floor = np.mean([draw["floor"] for draw in draws])
-            share = relative_parameter_error(estimate)
-            cells = (
-                *(number(v) for v in estimate),
-                f"{floor + excess:.6e}",
-                number(100.0 * share, 3),
-            )
+            share = number(100.0 * relative_parameter_error(estimate), 3)
+            cells = (*map(number, estimate), f"{floor + excess:.6e}", share)
             rows.append((f"{noise:g}", f"{rho:g}", method, *cells))
     return Table((), tuple(rows), name="differentiated")
 

@@ -10,19 +10,10 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
+from robotid_sim.papers.twolink import criterion as criteria
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import (
-    LS_IN_BOX,
-    TorqueCriterion,
-    mean_squared_error,
-    relative_error,
-)
-from robotid_sim.papers.twolink.motion import (
-    STEP,
-    Driven,
-    drive_in_engine,
-    integrate,
-)
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion
+from robotid_sim.papers.twolink.motion import STEP, Driven, drive_in_engine, integrate
 from robotid_sim.streams import named_stream
 
 SETTINGS = {
@@ -42,15 +33,7 @@ SHOWN = 250
 
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
-    """Drive the arm in the engine and return both criteria, exact and with torque noise.
-
-    Parameters
-    ----------
-    rho : float
-        Frequency of the torques [Hz].
-    seed : int
-        Seed of the reproduction.
-    """
+    """Drive the arm in the engine, and return both criteria, exact and with torque noise."""
     run, exact = drive_in_engine(rho), integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
     shown = thinned(run.t.size, SHOWN)
@@ -68,20 +51,10 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
 def check_in_engine(
     rho: float, estimates: Mapping[str, list[float]], seed: int
 ) -> dict[str, list[float]]:
-    """Return the relative errors of torques that estimates predict for a noisy run in the engine.
-
-    Parameters
-    ----------
-    rho : float
-        Frequency of the torques [Hz].
-    estimates : mapping
-        Parameters by the name of their method.
-    seed : int
-        Seed of the reproduction.
-    """
+    """Return the relative errors of estimates' torques for a noisy run in the engine."""
     noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     return {
-        method: relative_error(noisy, np.array(estimate)).tolist()
+        method: criteria.relative_error(noisy, np.array(estimate)).tolist()
         for method, estimate in estimates.items()
     }
 
@@ -91,21 +64,14 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
 
     Least squares is solved afresh, and J is summed sample by sample, so that nothing of the
     quadratic form that the searches minimize enters.
-
-    Parameters
-    ----------
-    rho : float
-        Frequency of the torques [Hz].
-    estimates : sequence of list of float
-        Parameters of the searches.
-    seed : int
-        Seed of the reproduction.
     """
     noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
     return {
-        "least_squares": mean_squared_error(noisy, least),
-        "searches": [mean_squared_error(noisy, np.array(estimate)) for estimate in estimates],
+        "least_squares": criteria.mean_squared_error(noisy, least),
+        "searches": [
+            criteria.mean_squared_error(noisy, np.array(estimate)) for estimate in estimates
+        ],
     }
 
 
@@ -119,31 +85,15 @@ def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
 def search(
     method: str, criterion: Mapping[str, Any], max_evals: int, seed: int, stream: list[str]
 ) -> dict[str, Any]:
-    """Search the parameters once and return them with the convergence curve.
+    """Search the parameters by one of `SETTINGS` and return them with the convergence curve.
 
-    Parameters
-    ----------
-    method : str
-        A key of `SETTINGS`.
-    criterion : mapping
-        Content of a `TorqueCriterion`.
-    max_evals : int
-        Evaluations of the criterion.
-    seed : int
-        Seed of the reproduction.
-    stream : list of str
-        Names of the random stream.
+    The criterion is the content of a `TorqueCriterion`; `stream` names the random stream.
     """
     name, changes = SETTINGS[method]
     goal = TorqueCriterion.from_content(criterion)
-    best = minimize(
-        goal.excess,
-        model.LOWER,
-        model.UPPER,
-        method=setting(name).build(**changes),
-        max_evals=max_evals,
-        rng=named_stream(seed, "twolink", *stream),
-    )
+    optimizer, rng = setting(name).build(**changes), named_stream(seed, "twolink", *stream)
+    bounds = model.LOWER, model.UPPER
+    best = minimize(goal.excess, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
     return {
         "parameters": best.x.tolist(),
         "excess": best.fun,
@@ -168,20 +118,8 @@ def differentiated(
 ) -> dict[str, Any]:
     """Estimate from noisy positions that are differentiated twice: least squares and ELPIDSO.
 
-    Both are given the same data, torques without noise; central differences, no filter.
-
-    Parameters
-    ----------
-    rho : float
-        Frequency of the torques [Hz].
-    noise : float
-        Standard deviation of the noise of positions [rad].
-    max_evals : int
-        Evaluations of the search.
-    seed : int
-        Seed of the reproduction.
-    stream : list of str
-        Names of the random stream.
+    Both are given the same data, torques without noise; central differences, no filter. The noise
+    is the standard deviation of the positions [rad].
     """
     run = integrate([rho])[0]
     rng = named_stream(seed, "twolink", "encoders", *stream)

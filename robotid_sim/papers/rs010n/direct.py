@@ -1,5 +1,6 @@
-"""The printed columns of Table 5, judged as they stand."""
+"""What needs no search: direct solutions, and the printed columns of Table 5 as they stand."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,9 +8,12 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
+from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_parameters
-from robotid_sim.papers.rs010n import model
+from robotid_sim.optim.bso import AnnealedBeetleSwarm
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.rs010n import excitation, model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,16 +34,63 @@ class PublishedSet:
     """Second moment of link 3 along z, (L3xx + L3yy - L3zz) / 2; negative: no body [kg m^2]."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectSolutions:
+    """What needs no search."""
+
+    least_squares: Float1D
+    """Parameters by least squares on the data of the searches, shape (21,)."""
+    direct: Mapping[str, tuple[float, float]]
+    """Fitness and mean error of the linear program and of least squares there."""
+    populations: Mapping[str, Float1D]
+    """Beetles in every iteration, by the form of eq. (16)."""
+    sets: Sequence[PublishedSet]
+    costs: Mapping[str, float]
+    """Fitness of the printed columns on the data of the searches [N m]."""
+    impossible: Sequence[str]
+    """Links of Table 2 that cannot exist, with reasons."""
+
+
+def direct_solutions(x: Float1D) -> DirectSolutions:
+    """Return what needs no search, on the data of the searches, along the excitation x."""
+    motion = excitation.motion(x)
+    W = model.regressor(*motion).reshape(-1, len(model.TABLE_5))
+    fitness = AbsoluteFitness(W, W @ model.theoretical())
+    least_squares = np.linalg.lstsq(W, fitness.y, rcond=None)[0]
+    sets = published_sets()
+    costs = fitness(np.array([column.beta for column in sets]))
+    solutions = {"L1 optimum (LP)": fitness.minimum(), "least squares": least_squares}
+    populations = {}
+    for form in ("corrected", "literal"):
+        optimizer = setting("kou-2022-sedsabso").build(form=form)
+        assert isinstance(optimizer, AnnealedBeetleSwarm)
+        populations[form] = optimizer.population_sizes(model.ITERATIONS).astype(float)
+    return DirectSolutions(
+        least_squares=least_squares,
+        direct={
+            name: (float(fitness(beta[None])[0]), float(np.abs(beta - model.theoretical()).mean()))
+            for name, beta in solutions.items()
+        },
+        populations=populations,
+        sets=sets,
+        costs={column.name: float(cost) for column, cost in zip(sets, costs, strict=True)},
+        impossible=impossible_links(),
+    )
+
+
 def published_sets() -> list[PublishedSet]:
     """Return the theoretical column and the three estimates, as printed."""
     truth = model.printed()
     columns = {method: model.printed(method) for method in model.PRINTED}
     errors = np.abs(np.array(list(columns.values())) - truth)
     best = np.argmin(errors, axis=0)
-    sets = [_judged("theoretical", truth, np.zeros_like(truth), 0)]
-    for k, (method, beta) in enumerate(columns.items()):
-        sets.append(_judged(method, beta, errors[k], int((best == k).sum())))
-    return sets
+    return [
+        _judged("theoretical", truth, np.zeros_like(truth), 0),
+        *(
+            _judged(method, beta, errors[k], int((best == k).sum()))
+            for k, (method, beta) in enumerate(columns.items())
+        ),
+    ]
 
 
 def _judged(name: str, beta: Float1D, errors: Float1D, best_rows: int) -> PublishedSet:
