@@ -7,16 +7,7 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import (
-    Any,
-    Generic,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    overload,
-)
+from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from robotid_sim.errors import OptionError, PluginError, UnknownNameError
 

@@ -52,10 +52,7 @@ def _body():
         segments=16,
     )
     seal = drum((0.07, 0.046, 0.352), (0.07, 0.0605, 0.352), 0.098, bevel=0)
-    parts = {
-        "orange": union(swivel, shoulder, cast, back),
-        "dark": union(motor_2, motor_1, seal),
-    }
+    parts = {"orange": union(swivel, shoulder, cast, back), "dark": union(motor_2, motor_1, seal)}
     return parts, [swivel, hull(shoulder, cast), back, motor_2, motor_1]
 
 
@@ -71,8 +68,7 @@ def _lower_arm():
     low = drum((0, 0.0605, 0), (0, 0.136, 0), 0.104, bevel=0.008)
     high = drum((0, 0.063, 0.36), (0, 0.136, 0.36), 0.084, bevel=0.007)
     caps = union(
-        cap((0, 0.135, 0), (0, 0.145, 0), 0.068),
-        cap((0, 0.135, 0.36), (0, 0.145, 0.36), 0.054),
+        cap((0, 0.135, 0), (0, 0.145, 0), 0.068), cap((0, 0.135, 0.36), (0, 0.145, 0.36), 0.054)
     )
     return {"orange": union(beam - pocket, low, high), "dark": caps}, [hull(beam, low, high)]
 
@@ -94,10 +90,7 @@ def _housing():
         cap((-0.1, y, z), (-0.172, y, z), 0.03, bevel=0.004, segments=16)
         for y, z in ((0.026, 0.038), (-0.038, 0.038), (-0.005, -0.02))
     ]
-    parts = {
-        "orange": union(elbow, neck, gearbox),
-        "dark": union(seal, ring, lid, *motors),
-    }
+    parts = {"orange": union(elbow, neck, gearbox), "dark": union(seal, ring, lid, *motors)}
     return parts, [hull(elbow, seal), neck, hull(gearbox, *motors)]
 
 

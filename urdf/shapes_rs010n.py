@@ -67,8 +67,7 @@ def _upper_arm():
         block((0, 0.178, 0.53), (0.14, 0.004, 0.66), 0),
     )
     lids = union(
-        cap((0, 0.177, 0), (0, 0.189, 0), 0.092),
-        cap((0, 0.167, 1.035), (0, 0.179, 1.035), 0.07),
+        cap((0, 0.177, 0), (0, 0.189, 0), 0.092), cap((0, 0.167, 1.035), (0, 0.179, 1.035), 0.07)
     )
     return {"white": union(low, high, beam - pocket), "gray": lids}, [
         hull(low, beam),
@@ -98,10 +97,7 @@ def _housing():
         (0, -1, 0),
         segments=16,
     )
-    parts = {
-        "white": union(elbow, gearbox, neck),
-        "gray": union(seal, ring, motor_3, *motors),
-    }
+    parts = {"white": union(elbow, gearbox, neck), "gray": union(seal, ring, motor_3, *motors)}
     return parts, [hull(elbow, seal), neck, hull(gearbox, *motors), motor_3]
 
 

@@ -128,12 +128,7 @@ def design(
 
 
 def _designed(
-    plant: Robot,
-    study: StudyConfig,
-    compare: bool,
-    explain: bool,
-    workers: int,
-    progress: Progress,
+    plant: Robot, study: StudyConfig, compare: bool, explain: bool, workers: int, progress: Progress
 ) -> DesignSummary:
     """Return the designs that the command asks for."""
     nominal = build_nominal(plant, study)

@@ -14,12 +14,7 @@ from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import parameter_table, residual_table
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import (
-    build_basis,
-    build_fit,
-    build_nominal_of_log,
-    build_robot,
-)
+from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.stages import Identification
 from robotid_sim.study.stages import identify as identify_stage

@@ -159,10 +159,7 @@ def _content(
 
 
 def _print(
-    plant: Robot,
-    lifted: Lift,
-    predicted: tuple[Prediction, Prediction] | None,
-    loop: ClosedLoop,
+    plant: Robot, lifted: Lift, predicted: tuple[Prediction, Prediction] | None, loop: ClosedLoop
 ) -> None:
     output.print_line(f"{plant.name}: {lifted.message}")
     output.print_line(

@@ -249,13 +249,7 @@ def polish(
 
 @jit
 def rates(
-    geometry: Float2D,
-    point: Float1D,
-    moved: Int1D,
-    Q: Float2D,
-    V: Float2D,
-    A: Float2D,
-    rows: int,
+    geometry: Float2D, point: Float1D, moved: Int1D, Q: Float2D, V: Float2D, A: Float2D, rows: int
 ) -> tuple[Float2D, Float2D, int]:
     """Joint velocities and accelerations, (N, m) each, of a path of the point; how many exist.
 

@@ -7,11 +7,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError, UrdfError
-from robotid_sim.model.friction import (
-    DEFAULT_EPS_PRISMATIC,
-    DEFAULT_EPS_REVOLUTE,
-    Friction,
-)
+from robotid_sim.model.friction import DEFAULT_EPS_PRISMATIC, DEFAULT_EPS_REVOLUTE, Friction
 from robotid_sim.model.urdf import UrdfDocument, UrdfJoint
 
 ACCELERATION_RATIO = 10.0

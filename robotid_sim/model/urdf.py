@@ -178,10 +178,7 @@ class _Reader:
         raise UrdfError(f"{self.path}:{line}: {text}")
 
     def unique(
-        self,
-        elements: list[etree._Element],
-        read: Callable[[etree._Element, str], V],
-        tag: str,
+        self, elements: list[etree._Element], read: Callable[[etree._Element, str], V], tag: str
     ) -> dict[str, V]:
         values: dict[str, V] = {}
         for element in elements:

@@ -33,11 +33,7 @@ def _process_noise(h: float, lam: float) -> Float2D:
     """Process noise Q of a white jerk of intensity lam over a step h."""
     h2, h3, h4, h5 = h * h, h**3, h**4, h**5
     return lam * np.array(
-        [
-            [h5 / 20.0, h4 / 8.0, h3 / 6.0],
-            [h4 / 8.0, h3 / 3.0, h2 / 2.0],
-            [h3 / 6.0, h2 / 2.0, h],
-        ]
+        [[h5 / 20.0, h4 / 8.0, h3 / 6.0], [h4 / 8.0, h3 / 3.0, h2 / 2.0], [h3 / 6.0, h2 / 2.0, h]]
     )
 
 

@@ -8,13 +8,7 @@ from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import parameters
-from robotid_sim.report.tables import (
-    CHECKS,
-    check_limit,
-    check_value,
-    model_errors,
-    nees_of,
-)
+from robotid_sim.report.tables import CHECKS, check_limit, check_value, model_errors, nees_of
 from robotid_sim.section import number, percent
 from robotid_sim.study.result import StudyResult
 

@@ -39,10 +39,7 @@ def study_report(study: Study, command: str) -> Page:
     """Return the report of a whole study; `command` does it again."""
     result, fit = study.result, study.fit
     recipe = Recipe(
-        command=command,
-        seed=result.seed,
-        settings=study.setup.settings,
-        versions=result.versions,
+        command=command, seed=result.seed, settings=study.setup.settings, versions=result.versions
     )
     units = study.plant.joint_units
     gap = None if study.loop is None else study.loop.gap_left(units)

@@ -22,10 +22,7 @@ from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.preprocess.misfit import CONSIDERED
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.streams import Streams
-from robotid_sim.study.config import (
-    DesignConfig,
-    StudyConfig,
-)
+from robotid_sim.study.config import DesignConfig, StudyConfig
 from robotid_sim.study.prior import prior_of_files
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory

@@ -200,11 +200,5 @@ def explanation(
     noise = np.sqrt(np.mean([assumed_noise(nominal, path) ** 2 for path in trajectories], axis=0))
     values = basis.of(nominal.parameters())
     return explain(
-        np.concatenate(rows),
-        noise,
-        basis,
-        values,
-        nominal.joint_names,
-        samples,
-        prior=plan.prior,
+        np.concatenate(rows), noise, basis, values, nominal.joint_names, samples, prior=plan.prior
     )

@@ -35,13 +35,7 @@ from robotid_sim.study.result import (
 )
 from robotid_sim.study.scoring import compare_preprocessing, score_estimate
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import (
-    Identification,
-    compared_models,
-    identify,
-    refits_of,
-    simulate,
-)
+from robotid_sim.study.stages import Identification, compared_models, identify, refits_of, simulate
 from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop

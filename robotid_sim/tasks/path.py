@@ -82,9 +82,7 @@ class Lap:
         by_phase = [self._spline(phase, nu) for nu in (0, 1, 2)]
         rate, change = rate[:, None], change[:, None]
         return Reference(
-            q=by_phase[0],
-            dq=by_phase[1] * rate,
-            ddq=by_phase[2] * rate**2 + by_phase[1] * change,
+            q=by_phase[0], dq=by_phase[1] * rate, ddq=by_phase[2] * rate**2 + by_phase[1] * change
         )
 
     def _phase(self, t: Float1D) -> tuple[Float1D, Float1D, Float1D]:

@@ -245,12 +245,7 @@ def closed_loop_log(task: LoopTask) -> Log:
         substeps = max(substeps, cell.substeps_along(task.trajectory, robot))
     with cell.open(substeps, robot) as plant:
         return rollout(
-            plant,
-            controller,
-            task.trajectory,
-            scenario=scenario,
-            observer=observer,
-            rng=task.rng,
+            plant, controller, task.trajectory, scenario=scenario, observer=observer, rng=task.rng
         )
 
 

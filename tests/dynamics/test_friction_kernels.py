@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from friction_oracle import friction_torque
 
-from robotid_sim.dynamics.friction_kernels import (
-    smooth_acceleration,
-    stick_slip_acceleration,
-)
+from robotid_sim.dynamics.friction_kernels import smooth_acceleration, stick_slip_acceleration
 from robotid_sim.model.friction_laws import (
     COLUMNS,
     FRICTION_LAWS,

@@ -104,11 +104,7 @@ def test_unknown_conditions_and_options_are_named():
 
 @pytest.mark.parametrize(
     ("name", "option", "value"),
-    [
-        ("sinusoidal", "share", -0.1),
-        ("constant", "share", np.nan),
-        ("impulsive", "width", np.inf),
-    ],
+    [("sinusoidal", "share", -0.1), ("constant", "share", np.nan), ("impulsive", "width", np.inf)],
 )
 def test_sizes_must_not_be_negative(name, option, value):
     with pytest.raises(OptionError, match=option):

@@ -7,11 +7,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import (
-    rotation_from_rpy,
-    rpy_from_rotation,
-    transform,
-)
+from robotid_sim.model.geometry import rotation_from_rpy, rpy_from_rotation, transform
 
 ROUNDING = 1e-13  # a few roundings of numbers of order one
 

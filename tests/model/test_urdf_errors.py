@@ -4,11 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robotid_sim.errors import (
-    InconsistentInertiaError,
-    UnknownNameError,
-    UrdfError,
-)
+from robotid_sim.errors import InconsistentInertiaError, UnknownNameError, UrdfError
 from robotid_sim.model.robot import Robot
 
 INERTIAL = (
@@ -189,11 +185,7 @@ NUMBERS = {
         3,
         ("link 'arm'", "filename"),
     ),
-    "visual without geometry": (
-        one_joint(body="<visual/>"),
-        3,
-        ("link 'arm'", "geometry"),
-    ),
+    "visual without geometry": (one_joint(body="<visual/>"), 3, ("link 'arm'", "geometry")),
     "no joint that moves": (one_joint(kind="fixed"), 2, ("'base'", "no movable joint", "--tip")),
     "floating joint": (one_joint(kind="floating"), 4, ("joint 'hinge'", "floating")),
     "extension of unknown joint": (

@@ -5,12 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robotid_sim.errors import (
-    InconsistentInertiaError,
-    RobotIdError,
-    UnknownNameError,
-    UrdfError,
-)
+from robotid_sim.errors import InconsistentInertiaError, RobotIdError, UnknownNameError, UrdfError
 from robotid_sim.model.urdf import parse_xml, read_urdf
 
 ROBOT = """<robot name="toy">

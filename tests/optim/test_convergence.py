@@ -128,12 +128,7 @@ def test_cmaes_does_not_see_a_monotone_change_of_the_cost():
     fun = FUNCTIONS["ellipsoid-1e2"](DIM, 0)
     runs = [
         minimize(
-            cost,
-            fun.lower,
-            fun.upper,
-            method="cmaes",
-            max_evals=2000,
-            rng=np.random.default_rng(0),
+            cost, fun.lower, fun.upper, method="cmaes", max_evals=2000, rng=np.random.default_rng(0)
         )
         for cost in (fun, lambda X: np.sqrt(fun(X)))
     ]

@@ -36,12 +36,7 @@ def test_de_is_blind_to_the_scale_of_the_cost():
     fun = rastrigin(4)
     runs = [
         minimize(
-            cost,
-            fun.lower,
-            fun.upper,
-            method="de",
-            max_evals=2000,
-            rng=np.random.default_rng(0),
+            cost, fun.lower, fun.upper, method="de", max_evals=2000, rng=np.random.default_rng(0)
         ).x
         for cost in (fun, lambda X: 1024.0 * fun(X))
     ]

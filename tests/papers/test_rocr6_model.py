@@ -14,13 +14,7 @@ from robotid_sim.papers.rocr6.cell import filter_errors, filtered_torques, rows_
 from robotid_sim.papers.rocr6.excitation import OPTIONS, design, trajectory_of
 from robotid_sim.papers.rocr6.measurements import second_moment_determinant
 from robotid_sim.papers.rocr6.model import GAINS, TABLE_2, TABLE_3, FirstThree
-from robotid_sim.papers.rocr6.searches import (
-    METHODS,
-    BoxedSwarm,
-    search,
-    search_run,
-    settled_after,
-)
+from robotid_sim.papers.rocr6.searches import METHODS, BoxedSwarm, search, search_run, settled_after
 
 
 @pytest.fixture(scope="module")

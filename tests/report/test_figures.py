@@ -94,11 +94,7 @@ def test_torque_filters_of_a_log_without_truth_show_none(study) -> None:
 
 def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
     found, before = predictions(
-        study.fit.chosen.beta,
-        study.unseen,
-        study.nominal,
-        study.fit.basis,
-        study.fit.preprocessor,
+        study.fit.chosen.beta, study.unseen, study.nominal, study.fit.basis, study.fit.preprocessor
     )
     chart = prediction(found, before, study.fit.chosen.noise_std, "unseen")
     for j in range(study.plant.dof):

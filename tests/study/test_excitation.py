@@ -7,12 +7,7 @@ import pytest
 from studies import designed, simulated
 
 from robotid_sim.engine.proximity import Proximity
-from robotid_sim.errors import (
-    InfeasibleError,
-    OptionError,
-    RankDeficientError,
-    UnknownNameError,
-)
+from robotid_sim.errors import InfeasibleError, OptionError, RankDeficientError, UnknownNameError
 from robotid_sim.excitation import FAMILIES
 from robotid_sim.excitation.constraints import TorqueLimit
 from robotid_sim.kinematics.forward import tip_position

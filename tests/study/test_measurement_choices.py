@@ -67,8 +67,7 @@ def test_unknown_choices_are_named(overrides, error, words) -> None:
 
 def test_a_cell_without_noise_has_no_bound_to_compare_with(arm) -> None:
     config = load_config(
-        None,
-        {"preset": "ideal", "preprocess": {"name": "rts"}, "control": {"enabled": False}},
+        None, {"preset": "ideal", "preprocess": {"name": "rts"}, "control": {"enabled": False}}
     )
     path = PointToPoint(arm.joint_names, arm.home, arm.home + 0.3, 0.0, 2.0)
     log, setup = simulated(arm, path, config), build_setup(arm, config)

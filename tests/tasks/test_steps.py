@@ -12,14 +12,7 @@ from robotid_sim.tasks import TASKS
 from robotid_sim.tasks.path import tracking_path
 from robotid_sim.tasks.task import RunPlan
 
-AXES = {
-    "irb140": "xyz",
-    "iiwa": "xyz",
-    "scara": "xyz",
-    "ppp": "xyz",
-    "twolink": "xz",
-    "rp": "xy",
-}
+AXES = {"irb140": "xyz", "iiwa": "xyz", "scara": "xyz", "ppp": "xyz", "twolink": "xz", "rp": "xy"}
 
 
 @pytest.mark.parametrize("name", [*AXES, "2r"])

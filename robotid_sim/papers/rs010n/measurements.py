@@ -145,9 +145,7 @@ def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measure
     exactly = float(np.abs(exact.least_squares - model.theoretical()).max())
     return {
         "mean-error": measured_mean(
-            free.mean(axis=1),
-            width=VARIANTS[FREE].half_width,
-            clamped=clamped.mean(axis=1).mean(),
+            free.mean(axis=1), width=VARIANTS[FREE].half_width, clamped=clamped.mean(axis=1).mean()
         ),
         "largest-error": measured_mean(free.max(axis=1), clamped=clamped.max(axis=1).mean()),
         "smallest-errors": measured(

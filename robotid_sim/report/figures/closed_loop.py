@@ -10,12 +10,7 @@ from robotid_sim.palette import HUES, joint_role
 from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun, Trace
-from robotid_sim.validation.summary import (
-    Interval,
-    rms_of_unit,
-    summarize,
-    torque_rate_of_unit,
-)
+from robotid_sim.validation.summary import Interval, rms_of_unit, summarize, torque_rate_of_unit
 
 SYMBOLS: tuple[Symbol, ...] = ("circle", "square", "diamond", "cross")
 """By controller, in the order of the comparison; the last one serves all further ones."""
@@ -168,10 +163,7 @@ def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
 def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
     """Return tracking error against effort of every controller and model, on the task drawn."""
     lap, unit = lap_drawn(loop), units[0]
-    quantities = {
-        "effort": torque_rate_of_unit(units, unit),
-        "error": rms_of_unit(units, unit),
-    }
+    quantities = {"effort": torque_rate_of_unit(units, unit), "error": rms_of_unit(units, unit)}
     rows = summarize((run for run in loop.runs if run.task == lap), quantities)
     controllers = list(dict.fromkeys(row.case.controller for row in rows))
     panels = []
