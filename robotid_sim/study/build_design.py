@@ -1,6 +1,8 @@
 """From a configuration to the excitation that a study designs."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,29 +11,36 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.proximity import CUTOFF
 from robotid_sim.errors import OptionError
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import Prior, planned_information
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.experiment.rollout import GRID_TOLERANCE
+from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.preprocess.misfit import CONSIDERED
 from robotid_sim.preprocess.preprocessor import Rows
+from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.streams import Streams
 from robotid_sim.study.config import DesignConfig, StudyConfig
-from robotid_sim.study.prior import prior_of_files
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import APPROACH_STEP
+from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 GRADIENT, DRAWS = "slsqp", "random"
 """Solvers that are no optimizers of `robotid_sim.optim`."""
 
 WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
+
+TRAJECTORY_SUFFIX = ".json"
 
 MOST_CLEARANCE = 0.8 * CUTOFF
 """Largest clearance [m]: the solver needs some distance beyond it."""
@@ -175,3 +184,31 @@ def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, r
             f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
             "s, or the rows of the fit are too few"
         )
+
+
+def prior_of_files(
+    paths: Sequence[Path], nominal: Robot, basis: BaseParameters, plan: DesignPlan
+) -> Prior | None:
+    """Return the information of trajectories and logs; None if there are none.
+
+    A trajectory counts with the log that it will have; a log with its rows and their residuals.
+    """
+    if not paths:
+        return None
+    prior = Prior.none(basis.rank)
+    for path in paths:
+        prior = prior + _information(path, nominal, basis, plan)
+    return prior
+
+
+def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
+    if path.suffix == TRAJECTORY_SUFFIX:
+        trajectories = [load_trajectory(path, nominal)]
+        return planned_information(
+            nominal, basis, trajectories, noise_std=plan.noise_std, dt=plan.dt
+        )
+    log = load_log(path).require_robot(nominal)
+    preprocessor = RtsSmoother().tuned(log, nominal)
+    problem = build_problem(preprocessor(log, nominal), nominal, basis)
+    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    return Prior.of_rows(problem.W, estimate.noise_std)

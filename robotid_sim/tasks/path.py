@@ -8,7 +8,7 @@ from scipy.interpolate import BSpline
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.kinematics.following import POINTS, phase_spline
+from robotid_sim.kinematics.following import POINTS, phase_spline, resting_spline
 from robotid_sim.kinematics.inverse import singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
@@ -108,6 +108,37 @@ class Lap:
             np.where(late, back_rate, rate),
             np.where(late, -back_change, change),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedPath:
+    """A path whose phase is the time: at rest at both ends, in between as fast as it was given."""
+
+    path: JointPath
+    """Its points are at equal steps of the time."""
+    duration: float
+    """Time [s]."""
+    period: float | None = None
+    start: float = 0.0
+    _spline: BSpline = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.duration > 0.0:
+            raise OptionError(f"a timed path needs a duration above zero, got {self.duration} s")
+        t = np.linspace(0.0, self.duration, len(self.path.points))
+        object.__setattr__(self, "_spline", resting_spline(t, self.path.points))
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, base to tip."""
+        return self.path.joint_names
+
+    def __call__(self, t: Float1D) -> Reference:
+        """Return the reference at times `t`; before and after the motion the robot rests."""
+        times = np.asarray(t, dtype=float)
+        inside = ((times > 0.0) & (times < self.duration))[:, None]
+        q, dq, ddq = (self._spline(np.clip(times, 0.0, self.duration), nu) for nu in (0, 1, 2))
+        return Reference(q=q, dq=np.where(inside, dq, 0.0), ddq=np.where(inside, ddq, 0.0))
 
 
 def joint_space_path(robot: Robot, task: str, points: Float2D) -> JointPath:

@@ -15,10 +15,9 @@ from robotid_sim.kinematics.following import DENSITY, POINTS, Poses, follow_join
 from robotid_sim.kinematics.inverse import Demand, PathSolution, beyond_limits
 from robotid_sim.kinematics.workspace import starts, tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.tasks.path import JointPath
+from robotid_sim.tasks.path import JointPath, TimedPath
 from robotid_sim.tasks.placement import NEAR_SINGULAR, Attempt, best_of
 from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, Task, TaskRun, lap_runs
-from robotid_sim.tasks.timed_path import TimedPath
 from robotid_sim.tasks.waypoints import Waypoints, read_waypoints
 
 
