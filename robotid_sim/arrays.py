@@ -58,12 +58,8 @@ def freeze(
     """Turn fields of a frozen dataclass into arrays as `readonly` makes them, all of one shape.
 
     To be called in ``__post_init__``. In `shape`, None accepts any length along that axis; messages
-    put `what` before a name. With `optional` a field may be None.
-
-    Raises
-    ------
-    ShapeError
-        If a shape differs or an entry is not a finite number.
+    put `what` before a name. With `optional` a field may be None. Raises `ShapeError` if a shape
+    differs or an entry is not a finite number.
     """
     for name in names:
         array = getattr(value, name)

@@ -58,10 +58,7 @@ class Trial:
     def call(self) -> dict[str, Any]:
         """Run the trial and return its result.
 
-        Raises
-        ------
-        UnknownNameError
-            If there is no such function.
+        Raises `UnknownNameError` if there is no such function.
         """
         module, _, name = self.function.partition(":")
         try:

@@ -17,10 +17,7 @@ Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Give a temporary path in the same folder; rename it to `path` when the block succeeds.
 
-    Raises
-    ------
-    FileFormatError
-        If the folder does not exist or cannot be written.
+    Raises `FileFormatError` if the folder does not exist or cannot be written.
     """
     target = Path(path)
     try:
@@ -52,10 +49,7 @@ def _umask() -> int:
 def require_writable(path: str | Path) -> None:
     """Raise unless a file can be written at `path`; to be asked before work that takes long.
 
-    Raises
-    ------
-    FileFormatError
-        If the folder does not exist or cannot be written.
+    Raises `FileFormatError` if the folder does not exist or cannot be written.
     """
     try:
         with tempfile.TemporaryFile(dir=Path(path).parent):
@@ -69,10 +63,7 @@ def require_writable(path: str | Path) -> None:
 def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
     """Raise if an output is the same file as an input or another output; links are followed.
 
-    Raises
-    ------
-    OptionError
-        If one file would destroy another.
+    Raises `OptionError` if one file would destroy another.
     """
     taken = {Path(path).resolve(): "is read by this command" for path in inputs}
     for path in outputs:
@@ -138,10 +129,8 @@ def read_json(
 ) -> dict[str, Any]:
     """Read a JSON object written by `write_json`, upgrading older versions step by step.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is missing, is not JSON, or is of another kind or a newer schema.
+    Raises `FileFormatError` if the file is missing, is not JSON, or is of another kind or a newer
+    schema.
     """
     content = _load_json(Path(path), kind)
     number = check_schema(content.pop("schema", None), kind, version, path)

@@ -54,10 +54,7 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
 def load_installed_plugins() -> None:
     """Import the plugins that installed packages declare by an entry point.
 
-    Raises
-    ------
-    PluginError
-        If one of them cannot be imported; the text names it.
+    Raises `PluginError` if one of them cannot be imported; the text names it.
     """
     for entry in entry_points(group=GROUP):
         load_plugins([entry.value])

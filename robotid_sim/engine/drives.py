@@ -62,12 +62,8 @@ class ModelDrive:
 class LawDrive:
     """Drives with a friction law of their own.
 
-    The law replaces the friction of the robot.
-
-    Raises
-    ------
-    OptionError
-        If a joint has negative friction, which no law is made for.
+    The law replaces the friction of the robot. Raises `OptionError` if a joint has negative
+    friction, which no law is made for.
     """
 
     def __init__(self, robot: Robot, law: FrictionLaw) -> None:

@@ -24,10 +24,8 @@ TRIANGLE_SLACK = 1e-13
 def private_urdf(robot: Robot) -> str:
     """Return the text of the private copy.
 
-    Raises
-    ------
-    InconsistentInertiaError
-        If a body is impossible; Bullet would silently set its inertia to zero.
+    Raises `InconsistentInertiaError` if a body is impossible; Bullet would silently set its inertia
+    to zero.
     """
     parts = [f'<robot name="private"><link name="base">{_inertial(np.zeros(10))}</link>']
     for k, link in enumerate(robot.links):

@@ -22,12 +22,8 @@ def substeps_for(
 
     `q` are positions along the path, shape (N, n), `dt` is the control step [s], and `minimum` the
     smallest number returned. A `friction` law stands for a plant whose friction is not that of the
-    robot; see `steepest_slope`.
-
-    Raises
-    ------
-    OptionError
-        If more than MAX_SUBSTEPS would be needed; names the joint.
+    robot; see `steepest_slope`. Raises `OptionError` if more than MAX_SUBSTEPS would be needed;
+    names the joint.
     """
     law = SmoothCoulomb() if friction is None else friction
     lightest = effective_inertia(robot, q).min(axis=0)

@@ -56,10 +56,7 @@ class CarriedPoint:
     def along(self, targets: Float2D) -> Float2D:
         """Return positions of all joints along targets (N, 3), by steps from `q_start` on.
 
-        Raises
-        ------
-        PathError
-            If a target cannot be reached from the one before; the text names it.
+        Raises `PathError` if a target cannot be reached from the one before; the text names it.
         """
         chain = (self.geometry, self.point, self.moved, self.q_start[: self.bodies].copy())
         Q, count = point_kernels.follow(*chain, self.position, targets, self.held, self.moved.size)
@@ -69,10 +66,7 @@ class CarriedPoint:
     def near(self, seeds: Float2D, targets: Float2D) -> Float2D:
         """Return positions of all joints at targets (N, 3), each found from its seed (N, n).
 
-        Raises
-        ------
-        PathError
-            If a target cannot be reached; the text names it.
+        Raises `PathError` if a target cannot be reached; the text names it.
         """
         Q = np.array(seeds[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)
@@ -83,12 +77,7 @@ class CarriedPoint:
         r"""Return velocities and accelerations of all joints from those of the point, (N, n) each.
 
         By the differentiated kinematics, :math:`\dot q = J^{-1} v` and :math:`\ddot q = J^{-1} (a -
-        \dot J \dot q)`.
-
-        Raises
-        ------
-        PathError
-            If a position is singular.
+        \dot J \dot q)`. Raises `PathError` if a position is singular.
         """
         Q = np.array(q[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)

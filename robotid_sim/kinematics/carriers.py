@@ -89,10 +89,7 @@ def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | No
 def _carriers(robot: Robot, rows: int, point: tuple[float, float, float] | None) -> list[int]:
     """Return the first joints that can carry a point or a tip, with the others at home.
 
-    Raises
-    ------
-    PathError
-        If there are not enough.
+    Raises `PathError` if there are not enough.
     """
     for moved in itertools.combinations(range(robot.dof), rows):
         bare = _bare(robot, list(moved), point)

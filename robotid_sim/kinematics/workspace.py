@@ -57,12 +57,8 @@ def motion_axes(robot: Robot, demand: Demand) -> Float2D:
 
     Those of the root frame where there are three; of a planar arm those of its plane, as near the
     root frame's as can be. The plane is spanned by the left singular vectors of the position
-    Jacobian where that is best conditioned.
-
-    Raises
-    ------
-    PathError
-        If the tip moves along a single curve.
+    Jacobian where that is best conditioned. Raises `PathError` if the tip moves along a single
+    curve.
     """
     if demand.rank >= 3:
         return np.eye(3)

@@ -39,10 +39,7 @@ def catalog() -> dict[str, Path]:
 def find_urdf(robot: str | Path) -> Path:
     """Return the URDF that a catalog name or a path means.
 
-    Raises
-    ------
-    UnknownNameError
-        If it is neither a catalog name nor an existing file.
+    Raises `UnknownNameError` if it is neither a catalog name nor an existing file.
     """
     robots = catalog()
     if str(robot) in robots:
@@ -99,10 +96,7 @@ class PublishedParameters:
 def published_sets(robot: str) -> dict[str, str]:
     """Return the published sets of a catalog robot with their summaries; the default comes first.
 
-    Raises
-    ------
-    UnknownNameError
-        If the robot is unknown or has no published sets.
+    Raises `UnknownNameError` if the robot is unknown or has no published sets.
     """
     content = _read_published(robot)
     rest = [name for name in content["sets"] if name != content["default"]]
@@ -112,12 +106,8 @@ def published_sets(robot: str) -> dict[str, str]:
 def published_parameters(robot: str, name: str | None = None) -> PublishedParameters:
     """Return parameters of a catalog robot as a paper prints them.
 
-    The default of `name` is the paper's reference set.
-
-    Raises
-    ------
-    UnknownNameError
-        If the robot has no such set.
+    The default of `name` is the paper's reference set. Raises `UnknownNameError` if the robot has
+    no such set.
     """
     content = _read_published(robot)
     name = name or content["default"]
@@ -149,12 +139,7 @@ def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, 
     """Return a published set as it is printed, in the paper's frames: link to its values.
 
     Keys and units are those of the ``published.toml`` beside the URDF: ``mass``, ``com`` or
-    ``first_moment``, ``inertia``.
-
-    Raises
-    ------
-    UnknownNameError
-        If the robot has no such set.
+    ``first_moment``, ``inertia``. Raises `UnknownNameError` if the robot has no such set.
     """
     content = _read_published(robot)
     name = published_parameters(robot, name).name
@@ -183,12 +168,8 @@ def published_robot(robot: str, name: str | None = None) -> Robot:
     The result is formal: for dynamics and controllers, never for the engine or a writer. Friction
     and rotors stay the catalog's, for the sets differ in the bodies.
 
-    The default of `name` is the paper's reference set.
-
-    Raises
-    ------
-    UnknownNameError
-        If the robot has no such set.
+    The default of `name` is the paper's reference set. Raises `UnknownNameError` if the robot has
+    no such set.
     """
     published, whole = published_parameters(robot, name), load_robot(robot)
     return with_published(whole, published)

@@ -60,12 +60,8 @@ def units(prismatic: Sequence[bool]) -> tuple[str, ...]:
 def columns(dof: int, joint_parameters: Sequence[str]) -> tuple[int, ...]:
     """Return the indices of all inertial parameters and of the named joint parameters.
 
-    `joint_parameters` are some of ``Fv, Fc, Fo, Ia``: the joint columns that a fit has.
-
-    Raises
-    ------
-    OptionError
-        If a name is unknown.
+    `joint_parameters` are some of ``Fv, Fc, Fo, Ia``: the joint columns that a fit has. Raises
+    `OptionError` if a name is unknown.
     """
     for symbol in joint_parameters:
         if symbol not in JOINT:

@@ -86,11 +86,8 @@ class UrdfDocument:
 def parse_xml(xml: bytes, path: Path) -> etree._Element:
     """Return the ``<robot>`` element; refuse anything but plain XML.
 
-    Raises
-    ------
-    UrdfError
-        If the text is not well-formed, declares a document type (and so could declare entities),
-        or its root is not ``<robot>``.
+    Raises `UrdfError` if the text is not well-formed, declares a document type (and so could
+    declare entities), or its root is not ``<robot>``.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
@@ -115,11 +112,8 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
 def read_urdf(path: str | Path) -> UrdfDocument:
     """Read and validate a URDF file.
 
-    Raises
-    ------
-    UrdfError
-        If the file cannot be read, or its links and joints do not form one tree of bodies with
-        numbers that are finite.
+    Raises `UrdfError` if the file cannot be read, or its links and joints do not form one tree of
+    bodies with numbers that are finite.
     """
     file = Path(path)
     try:

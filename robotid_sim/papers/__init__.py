@@ -21,10 +21,7 @@ PAPERS: dict[str, Paper] = {
 def register_paper(paper: Paper) -> Paper:
     """Add a paper of the user's own, whose ``claims.toml`` stands beside its module.
 
-    Raises
-    ------
-    PluginError
-        If there is a paper of that name.
+    Raises `PluginError` if there is a paper of that name.
     """
     if paper.name in PAPERS:
         raise PluginError(f"paper '{paper.name}' would shadow one that exists; choose another name")
@@ -35,10 +32,7 @@ def register_paper(paper: Paper) -> Paper:
 def find_paper(name: str) -> Paper:
     """Return a paper by its name.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is none.
+    Raises `UnknownNameError` if there is none.
     """
     if name not in PAPERS:
         raise UnknownNameError(f"unknown paper '{name}'; known: {', '.join(PAPERS)}")

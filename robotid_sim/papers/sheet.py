@@ -45,10 +45,7 @@ class PrintedClaim(Printed):
     def judge(self, measured: "Measured", *, judged: bool) -> Claim:
         """Return the claim with what is measured.
 
-        Raises
-        ------
-        OptionError
-            If the reason or a rule names what is not measured.
+        Raises `OptionError` if the reason or a rule names what is not measured.
         """
         names: dict[str, Any] = {**measured.facts, OURS: measured.ours}
         try:
@@ -102,10 +99,7 @@ class PrintedTable(Printed):
     def complete(self, table: Table, facts: Mapping[str, Any]) -> Table:
         """Return a table with its title and headings.
 
-        Raises
-        ------
-        OptionError
-            If rows have other numbers of cells than there are columns.
+        Raises `OptionError` if rows have other numbers of cells than there are columns.
         """
         headed = replace(table, title=filled(self.title, facts))
         if self.columns:
@@ -132,10 +126,7 @@ class ClaimSheet(Printed):
     def tables(self, facts: Mapping[str, Any], tables: Sequence[Table]) -> dict[str, Table]:
         """Return tables by name, with their titles and headings.
 
-        Raises
-        ------
-        OptionError
-            If a table is in the file alone, or not in it.
+        Raises `OptionError` if a table is in the file alone, or not in it.
         """
         printed = {table.name: table for table in self.table}
         if odd := set(printed) ^ {table.name for table in tables}:
@@ -148,10 +139,8 @@ class ClaimSheet(Printed):
     ) -> tuple[Section, ...]:
         """Return the sections of the page, the notes last; facts fill the names in braces.
 
-        Raises
-        ------
-        OptionError
-            If a chart, table or fact that the file names is missing, or a chart is not shown.
+        Raises `OptionError` if a chart, table or fact that the file names is missing, or a chart is
+        not shown.
         """
         printed = {figure.name: figure for figure in self.figure}
         drawn = {chart.name: chart for chart in charts}
@@ -184,10 +173,7 @@ class ClaimSheet(Printed):
 def filled(text: str, facts: Mapping[str, Any]) -> str:
     """Return a text with its names in braces filled.
 
-    Raises
-    ------
-    OptionError
-        If a fact is missing.
+    Raises `OptionError` if a fact is missing.
     """
     try:
         return text.format(**facts)
@@ -248,12 +234,8 @@ def judge(
     """Return the claims of a paper with their verdicts, in the order of the paper.
 
     Measurements are by the name of their claim; satisfied says whether the runs are what a verdict
-    needs.
-
-    Raises
-    ------
-    OptionError
-        If a claim is printed and not measured, measured and not printed, or printed twice.
+    needs. Raises `OptionError` if a claim is printed and not measured, measured and not printed, or
+    printed twice.
     """
     names = [claim.name for claim in printed]
     for name in (*names, *measurements):

@@ -250,10 +250,7 @@ class Drawing:
     def save(self, folder: Path, name: str) -> None:
         """Write ``name.svg``, ``name.png`` and ``name.csv`` into a folder.
 
-        Raises
-        ------
-        FileFormatError
-            If the folder cannot be written.
+        Raises `FileFormatError` if the folder cannot be written.
         """
         write_text(folder / f"{name}.svg", self.svg)
         write_text(folder / f"{name}.csv", self.csv)

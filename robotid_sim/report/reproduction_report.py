@@ -91,10 +91,7 @@ def _paper(reproduction: Reproduction) -> Section:
 def write_tables(reproduction: Reproduction, folder: Path) -> None:
     """Write the tables of a reproduction as CSV.
 
-    Raises
-    ------
-    FileFormatError
-        If a file cannot be written.
+    Raises `FileFormatError` if a file cannot be written.
     """
     make_folder(folder)
     for stem, table in reproduction.tables.items():

@@ -126,10 +126,7 @@ def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False)
 def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
     """Return what is known of the plant before the identification: a file, or the plant perturbed.
 
-    Raises
-    ------
-    OptionError
-        If a nominal file is of another robot.
+    Raises `OptionError` if a nominal file is of another robot.
     """
     settings: NominalConfig = config.nominal
     if settings.file is not None:

@@ -45,10 +45,7 @@ class PayloadConfig(_Section):
     def of(cls, values: Mapping[str, Any], where: str) -> "PayloadConfig":
         """Return the load that values describe.
 
-        Raises
-        ------
-        OptionError
-            If a value is refused; names it after `where`.
+        Raises `OptionError` if a value is refused; names it after `where`.
         """
         try:
             return cls.model_validate(values)

@@ -71,10 +71,7 @@ def torque_mismatch(model: Robot, plant: Robot) -> Float1D:
 def require_same_robot(nominal: Robot, plant: Robot, name: str) -> Robot:
     """Return the nominal model if it has the joints and the geometry of the plant.
 
-    Raises
-    ------
-    OptionError
-        If not; the text says `name`.
+    Raises `OptionError` if not; the text says `name`.
     """
     same = nominal.joint_names == plant.joint_names
     if not same or np.abs(nominal.geometry - plant.geometry).max() > SAME_GEOMETRY:

@@ -166,10 +166,8 @@ class StudyResult(_Model):
     def load(cls, path: str | Path) -> "StudyResult":
         """Read result.json.
 
-        Raises
-        ------
-        FileFormatError
-            If the file is missing, incomplete, of another kind or of a newer schema.
+        Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
+        schema.
         """
         content = read_json(path, "result", VERSION)
         content["schema"] = f"robotid/result/{VERSION}"
@@ -186,10 +184,8 @@ class StudyResult(_Model):
 def robot_of_result(path: str | Path) -> str:
     """Return the name of the robot that a result.json is of, whatever else it holds.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is missing, of another kind or of a newer schema, or names no robot.
+    Raises `FileFormatError` if the file is missing, of another kind or of a newer schema, or names
+    no robot.
     """
     robot = read_json(path, "result", VERSION).get("robot")
     if not isinstance(robot, dict) or "name" not in robot:

@@ -196,12 +196,7 @@ def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
     See `shape_path` for how it is placed.
 
     The `radius` [m] is by default 15, 10 or 5 % of the reach, whichever works; `shape_path` says
-    how the circle is placed.
-
-    Raises
-    ------
-    PathError
-        If a radius is given and no circle of it works.
+    how the circle is placed. Raises `PathError` if a radius is given and no circle of it works.
     """
     return shape_path(robot, CIRCLE, size=radius)
 

@@ -71,12 +71,8 @@ def place(
 
     Without a center, the shape is tried around the home pose and random configurations, the best
     conditioned first; with one, with the orientations of these. Planes are those of the root frame,
-    or the one in which a planar arm moves.
-
-    Raises
-    ------
-    PathError
-        If a center, plane or size is given and no shape of it works.
+    or the one in which a planar arm moves. Raises `PathError` if a center, plane or size is given
+    and no shape of it works.
     """
     demand = tip_demand(robot)
     sizes = [share * reach(robot) for share in SIZES] if size is None else [size]

@@ -63,10 +63,7 @@ class TaskStep(Task):
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
         """Return a run for every axis of the root frame, or of the plane of a planar arm.
 
-        Raises
-        ------
-        PathError
-            If the tip cannot be moved so, along or against an axis.
+        Raises `PathError` if the tip cannot be moved so, along or against an axis.
         """
         demand = tip_demand(robot)
         size = STEP_SHARE * reach(robot) if self.size is None else self.size

@@ -118,10 +118,7 @@ class ShapeTask(Task):
     def joint_path(self, robot: Robot) -> JointPath:
         """Return the path in joint space.
 
-        Raises
-        ------
-        PathError
-            If a center, plane or size is given and no such shape works.
+        Raises `PathError` if a center, plane or size is given and no such shape works.
         """
         return shape_path(robot, self.shape, center=self.center, plane=self.plane, size=self.size)
 

@@ -48,12 +48,7 @@ class Waypoints:
         """Return the phase of every row, 0 to 2 pi: by its time, else by the length of the path.
 
         `scale`, shape (n,), is what the motion of a joint is divided by before it counts for the
-        length.
-
-        Raises
-        ------
-        FileFormatError
-            If a row repeats the one before and has no time.
+        length. Raises `FileFormatError` if a row repeats the one before and has no time.
         """
         if self.t is not None:
             return np.asarray(2.0 * np.pi * self.t / self.t[-1])
@@ -94,12 +89,8 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
 
     Columns are the joints of the robot, in any order, or ``x,y,z`` [m], or ``x,y,z,qx,qy,qz,qw``,
     in the root frame, and optionally ``t`` [s]; where joints are called x, y and z, they are meant.
-    Lines that start with ``#`` are left out.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read, or a row or a column is not usable; the text names it.
+    Lines that start with ``#`` are left out. Raises `FileFormatError` if the file cannot be read,
+    or a row or a column is not usable; the text names it.
     """
     file = Path(path)
     try:

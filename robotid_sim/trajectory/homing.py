@@ -105,10 +105,7 @@ def approached(
 ) -> HomedTrajectory:
     """Return a motion with an approach from home, by default that of the robot.
 
-    Raises
-    ------
-    InfeasibleError
-        If home, or the pose where the motion starts, is outside the limits.
+    Raises `InfeasibleError` if home, or the pose where the motion starts, is outside the limits.
     """
     pose = robot.home if home is None else readonly(home, shape=(robot.dof,), name="home")
     _require_inside(robot, pose, "the pose 'home'", "choose another one")
@@ -121,10 +118,7 @@ def approached(
 def returned(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
     """Return a trajectory that ends where it starts, by a way back after its motion.
 
-    Raises
-    ------
-    InfeasibleError
-        If the motion ends outside the limits.
+    Raises `InfeasibleError` if the motion ends outside the limits.
     """
     ends = trajectory(np.array([trajectory.start, trajectory.duration])).q
     _require_inside(robot, ends[1], "the end of the motion", "choose smaller coordinates")

@@ -36,12 +36,7 @@ def require_few(name: str, count: int) -> None:
     """Raise if a joint would have so many functions of time that a design runs out of memory.
 
     The limits are a matrix that grows with the square of their number: at 50 harmonics of six
-    joints the solver takes gigabytes.
-
-    Raises
-    ------
-    OptionError
-        If there are more than `MOST_FUNCTIONS`.
+    joints the solver takes gigabytes. Raises `OptionError` if there are more than `MOST_FUNCTIONS`.
     """
     if count > MOST_FUNCTIONS:
         raise OptionError(

@@ -56,12 +56,8 @@ class Animation:
     def of_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:
         """Return what a log recorded.
 
-        Velocities are the measured ones, else differences of the thinned positions.
-
-        Raises
-        ------
-        LogError
-            If the log is of another robot.
+        Velocities are the measured ones, else differences of the thinned positions. Raises
+        `LogError` if the log is of another robot.
         """
         log.require_robot(robot)
         t = _thinned(log.t)
@@ -73,10 +69,7 @@ class Animation:
     def of_trajectory(cls, robot: Robot, trajectory: Trajectory, name: str = "trajectory") -> Self:
         """Return a reference motion with the torques that the robot needs for it.
 
-        Raises
-        ------
-        OptionError
-            If the trajectory is of another robot.
+        Raises `OptionError` if the trajectory is of another robot.
         """
         if trajectory.joint_names != robot.joint_names:
             raise OptionError(

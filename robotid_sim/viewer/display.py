@@ -48,10 +48,7 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
 def require_display() -> None:
     """Raise unless there is a display with OpenGL.
 
-    Raises
-    ------
-    OptionError
-        If there is none; names the way around.
+    Raises `OptionError` if there is none; names the way around.
     """
     if not display_works():
         raise OptionError(no_display())

@@ -24,12 +24,7 @@ class PosedRobot:
 
     The user's file is never loaded: a private text is written from the kinematics. With `merged`
     all parts of a body are one link, for Bullet's window gives a link one color only, and every
-    change of a link's color takes it a frame.
-
-    Raises
-    ------
-    RobotIdError
-        If Bullet refuses a mesh.
+    change of a link's color takes it a frame. Raises `RobotIdError` if Bullet refuses a mesh.
     """
 
     def __init__(

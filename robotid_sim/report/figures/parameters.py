@@ -59,10 +59,7 @@ def base_parameters(
 def correlation(estimate: Estimate) -> Chart:
     """Return the correlation of the estimated base parameters.
 
-    Raises
-    ------
-    ValueError
-        If the estimate has no covariance.
+    Raises `ValueError` if the estimate has no covariance.
     """
     if estimate.cov is None:
         raise ValueError(f"the estimate of '{estimate.estimator}' has no covariance")
