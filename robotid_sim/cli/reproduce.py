@@ -12,7 +12,7 @@ from robotid_sim.cli.options import command_line
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import make_folder, read_json
 from robotid_sim.papers import PAPERS, find_paper
-from robotid_sim.papers.claims import NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
+from robotid_sim.papers.claims import CHECK, NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
@@ -46,7 +46,7 @@ def reproduce(
     """Reproduce a published system: tables, figures, and a verdict on every claim.
 
     Finished runs are kept in the folder and not repeated when the command is started again. Exit 1
-    if a number misses the band that an honest implementation reaches.
+    if a number is not where it is expected, or a check fails.
     """
     del verbose, debug
     load_plugins(plugin or ())
@@ -149,13 +149,13 @@ def _print(reproduction: Reproduction) -> None:
     from robotid_sim.report.reproduction_report import claim_cells
 
     rows = []
-    for verdict in (*VERDICTS, NOT_JUDGED):
+    for verdict in (*VERDICTS, NOT_JUDGED, CHECK):
         for claim in reproduction.claims:
             if claim.shown_verdict == verdict:
                 published, ours, _, band, met = claim_cells(claim)
                 row = [claim.name, verdict, published, ours, band, met]
                 rows.append([row[0], *(_short(cell) for cell in row[1:])])
-    columns = ("claim", "verdict", "published", "ours", "band", "met")
+    columns = ("claim", "verdict", "published", "ours", "expected", "met")
     cells = tuple(map(tuple, rows))
     output.print_table(Table(columns, cells, reproduction.paper.title, text_columns=2))
     output.print_line(reproduction.finding)

@@ -3,6 +3,11 @@
 The text of a claim, its printed number and its rules stand in a TOML file; Python measures. A claim
 *holds* where its ranges are met. Held without conditions it is reproduced, held under conditions it
 is conditional, else it is not reproducible. No verdict is written by hand.
+
+A claim compares with what could come out otherwise. Its *nulls* are what guessing, random search or
+the method's own ablation reach; where one of them meets the rule too, that is a condition. A band
+lies where the claim holds, so that band and verdict agree; where we expect a claim to fail, our
+number has an *expected* range instead. What only our own code can break is a check, no claim.
 """
 
 import re
@@ -18,6 +23,9 @@ from robotid_sim.files import write_json
 
 Verdict = Literal["reproduced", "conditional", "not-reproducible"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible")
+Kind = Literal["claim", "check"]
+CHECK = "check"
+"""Stands for the verdict of what the testbench checks of itself."""
 NOT_JUDGED = "not judged"
 """Stands for the verdict of a claim that needs more runs than there were."""
 Outcome = Literal["met", "undecided", "missed"]
@@ -78,6 +86,18 @@ class ClaimRange:
         low, high = interval if self.whole and interval is not None else (float(value),) * 2
         return self._above(low) and self._below(high)
 
+    def implies(self, other: "ClaimRange") -> bool:
+        """Return whether every number of this range lies in another one, by its ends."""
+        below = other.lower is None or (
+            self.lower is not None
+            and (other.holds(self.lower) or (self.strict and self.lower == other.lower))
+        )
+        above = other.upper is None or (
+            self.upper is not None
+            and (other.holds(self.upper) or (self.strict and self.upper == other.upper))
+        )
+        return below and above
+
     def touches(self, interval: tuple[float, float]) -> bool:
         """Return whether a point of an interval lies in the range."""
         return self._above(interval[1]) and self._below(interval[0])
@@ -122,8 +142,13 @@ class Claim:
     """Unit of both numbers; empty for a bare number."""
     interval: tuple[float, float] | None = None
     """95 % interval of `ours` over the runs; None for what has no spread."""
+    kind: Kind = "claim"
     band: ClaimRange | None = None
-    """Where an honest implementation ends."""
+    """Where an honest implementation ends and the claim holds."""
+    expected: ClaimRange | None = None
+    """Where our number ends, for a claim that is expected to fail; in place of a band."""
+    nulls: Mapping[str, float] = field(default_factory=dict)
+    """What others reach in place of `ours`: guessing, random search, an ablation."""
     holds: Rule
     """Where the paper's claim holds."""
     fully: Rule = field(default_factory=dict)
@@ -138,8 +163,18 @@ class Claim:
     """Why."""
 
     def __post_init__(self) -> None:
-        if self.band is not None and isinstance(self.ours, str):
+        if self.expectation is not None and isinstance(self.ours, str):
             raise OptionError(f"claim '{self.name}' has a band but no number")
+        rule = self.holds.get(OURS)
+        if self.band is not None and (rule is None or not self.band.implies(rule)):
+            raise OptionError(
+                f"claim '{self.name}': its band '{self.band.text}' reaches where it does not hold; "
+                "write 'expected' in place of 'band'"
+            )
+        if self.band is not None and self.expected is not None:
+            raise OptionError(f"claim '{self.name}' has a band and is expected to fail")
+        if self.nulls and rule is None:
+            raise OptionError(f"claim '{self.name}': its rule is not about what nulls reach")
         if not self.holds:
             raise OptionError(f"claim '{self.name}' does not say where it holds")
         for name in (*self.holds, *self.fully):
@@ -164,41 +199,60 @@ class Claim:
         """The conditions that are left: none where the claim holds fully and the band is met."""
         free = bool(self.fully) and self._satisfies(self.fully)
         out = self.band is not None and not self.band.holds(self.ours)
-        return (*(() if free else self.conditions), *((OUT_OF_BAND,) if out else ()))
+        return (
+            *(() if free else self.conditions),
+            *((OUT_OF_BAND,) if out else ()),
+            *(f"{name} meets it too, with {self.nulls[name]:.3g}" for name in self.met_by),
+        )
+
+    @property
+    def met_by(self) -> tuple[str, ...]:
+        """The nulls whose number meets the rule too: a claim that they meet shows nothing."""
+        return tuple(name for name, value in self.nulls.items() if self.holds[OURS].holds(value))
+
+    @property
+    def expectation(self) -> ClaimRange | None:
+        """Where our number is expected: the band, or the range of a claim that should fail."""
+        return self.band or self.expected
 
     @property
     def within(self) -> bool | None:
-        """Whether `ours` lies in the band; None if there is none or it is not judged."""
-        return None if self.band is None or not self.judged else self.band.holds(self.ours)
+        """Whether what is expected came out; None if nothing is, or it is not judged."""
+        if not self.judged:
+            return None
+        if self.kind == CHECK:
+            return self._satisfies(self.holds)
+        return None if self.expectation is None else self.expectation.holds(self.ours)
 
     @property
     def outcome(self) -> Outcome | None:
-        """Whether the band is met; None if there is none or it is not judged."""
-        if self.within is None or self.band is None:
-            return None
-        if self.within:
-            return "met"
-        reached = self.interval is not None and self.band.touches(self.interval)
+        """Whether the expectation is met; None if there is none or it is not judged."""
+        if self.within is None or self.within:
+            return None if self.within is None else "met"
+        aim = self.expectation
+        reached = aim is not None and self.interval is not None and aim.touches(self.interval)
         return "undecided" if reached else "missed"
 
     @property
     def shown_verdict(self) -> str:
         """The verdict, or that there is none."""
-        return self.verdict if self.judged else NOT_JUDGED
+        if not self.judged:
+            return NOT_JUDGED
+        return CHECK if self.kind == CHECK else self.verdict
 
     @property
     def missed(self) -> str:
         """By how much the band is missed, in words; empty if it is not."""
-        if self.within is not False or self.band is None:
+        if self.within is not False or self.expectation is None:
             return ""
-        lower, upper = self.band.lower, self.band.upper
+        lower, upper = self.expectation.lower, self.expectation.upper
         value = float(self.ours)
         if lower is not None and value < lower:
             by, side = lower - value, "below"
         else:
             assert upper is not None
             by, side = value - upper, "above"
-        text = f"{by:.3g} {self.unit}".strip() + f" {side} the band"
+        text = f"{by:.3g} {self.unit}".strip() + f" {side} the expected range"
         undecided = self.outcome == "undecided"
         return f"undecided: {text}, which its interval reaches" if undecided else text
 
@@ -210,10 +264,12 @@ def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:
 
 def claim_row(claim: Claim) -> dict[str, Any]:
     """Return a claim as JSON holds it."""
-    plain = ("name", "claim", "published", "ours", "unit", "interval")
+    plain = ("name", "kind", "claim", "published", "ours", "unit", "interval")
+    ranges = {"band": claim.band, "expected": claim.expected}
     return {
         **{name: getattr(claim, name) for name in plain},
-        "band": None if claim.band is None else [claim.band.lower, claim.band.upper],
+        **{name: part and [part.lower, part.upper] for name, part in ranges.items()},
+        "nulls": dict(claim.nulls),
         "judged": claim.judged,
         "verdict": claim.shown_verdict,
         "reason": claim.reason,

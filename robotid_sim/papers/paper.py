@@ -74,7 +74,7 @@ class Reproduction:
 
     @property
     def passed(self) -> bool:
-        """Whether every band that is judged is met; an undecided one is not."""
+        """Whether every number that is judged is where it is expected; undecided is not enough."""
         return all(claim.outcome in (None, "met") for claim in self.claims)
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
-from robotid_sim.papers.claims import OURS, Claim, ClaimRange, rule_of
+from robotid_sim.papers.claims import OURS, Claim, ClaimRange, Kind, rule_of
 from robotid_sim.papers.statistics import interval_of_mean, interval_of_median
 from robotid_sim.section import Section, Table
 
@@ -33,9 +33,14 @@ class PrintedClaim(Printed):
     claim: str
     published: int | float | str | None = None
     unit: str = ""
+    kind: Kind = "claim"
     band: str = ""
+    expected: str = ""
+    """In place of a band where the claim is expected to fail."""
     holds: str | dict[str, str] = ""
     """Ranges in words; empty: those of the band."""
+    nulls: dict[str, str] = {}
+    """The fact that holds what a null reaches, by what the null is."""
     fully: str | dict[str, str] = {}
     conditions: tuple[str, ...] = ()
     judged: RunsNeeded = "any"
@@ -50,8 +55,10 @@ class PrintedClaim(Printed):
         names: dict[str, Any] = {**measured.facts, OURS: measured.ours}
         try:
             reason = self.reason.format(**names)
+            nulls = {null: float(names[fact]) for null, fact in self.nulls.items()}
         except (KeyError, IndexError) as error:
-            raise OptionError(f"claim '{self.name}': its reason needs {error}") from error
+            text = f"claim '{self.name}': its reason or a null needs {error}"
+            raise OptionError(text) from error
         return Claim(
             name=self.name,
             claim=self.claim,
@@ -59,7 +66,10 @@ class PrintedClaim(Printed):
             ours=measured.ours,
             unit=self.unit,
             interval=measured.interval,
+            kind=self.kind,
             band=ClaimRange.parse(self.band) if self.band else None,
+            expected=ClaimRange.parse(self.expected) if self.expected else None,
+            nulls=nulls,
             holds=rule_of(self.holds or self.band or {}),
             fully=rule_of(self.fully),
             conditions=self.conditions,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robotid_sim.files import make_folder, write_text
-from robotid_sim.papers.claims import NOT_JUDGED, VERDICTS, Claim
+from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Reproduction
 from robotid_sim.report.page import Page
 from robotid_sim.section import PageLink, Section, Table, csv_table, number
@@ -14,8 +14,12 @@ HEADINGS = {
     "conditional": "What holds under conditions",
     "not-reproducible": "What does not hold",
     NOT_JUDGED: "What needs more runs",
+    CHECK: "Checks of our own",
 }
 """In the order of the page."""
+
+EXPECTED = "as expected"
+"""How many numbers came out where they should, whether their claim holds or not."""
 
 LEADS = {
     "reproduced": "Claims that come out as printed, or within what the print allows.",
@@ -24,6 +28,7 @@ LEADS = {
     "not-reproducible": "Claims that do not come out, with the evidence.",
     NOT_JUDGED: "Statistics of too few runs for a verdict; the command without --quick and with "
     "the paper's number of runs judges them.",
+    CHECK: "What the testbench checks of itself: no claims of the paper, and not counted as such.",
 }
 
 
@@ -36,7 +41,6 @@ def reproduction_report(
     return Page(
         title=paper.title,
         finding=reproduction.finding + (quick if reproduction.quick else ""),
-        passed=reproduction.passed,
         facts=_counts(reproduction.claims),
         sections=(
             *_by_verdict([("", claim) for claim in reproduction.claims]),
@@ -55,13 +59,13 @@ def overview_report(
     """
     claims = [(each.paper.name, claim) for each in reproductions for claim in each.claims]
     every = [claim for _, claim in claims]
-    held, partly, lost, open_ = (_count(every, verdict) for verdict in HEADINGS)
+    held, partly, lost, open_ = (_count(every, verdict) for verdict in (*VERDICTS, NOT_JUDGED))
     rest = f"; {open_} need more runs than these quick ones" if open_ else ""
     return Page(
         title="Papers reproduced",
-        finding=f"Of {len(claims)} claims of {len(reproductions)} papers, {held} are reproduced, "
+        finding=f"Of {sum(claim.kind != CHECK for claim in every)} claims of "
+        f"{len(reproductions)} papers, {held} are reproduced, "
         f"{partly} hold under conditions and {lost} do not hold{rest}.",
-        passed=all(each.passed for each in reproductions),
         facts=_counts(every),
         sections=(
             _papers(reproductions),
@@ -76,8 +80,8 @@ def _papers(reproductions: Sequence[Reproduction]) -> Section:
     rows = []
     for each in reproductions:
         counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
-        rows.append((each.paper.name, each.paper.citation, *counts, _bands(each.claims)))
-    columns = ("paper", "source", *VERDICTS, NOT_JUDGED, "bands met")
+        rows.append((each.paper.name, each.paper.citation, *counts, _expected(each.claims)))
+    columns = ("paper", "source", *VERDICTS, NOT_JUDGED, EXPECTED)
     table = Table(columns=columns, rows=tuple(rows), text_columns=2)
     return Section(title="The papers", tables=(table,))
 
@@ -99,16 +103,16 @@ def write_tables(reproduction: Reproduction, folder: Path) -> None:
 
 
 def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
-    numbers = {verdict: _count(claims, verdict) for verdict in HEADINGS}
+    numbers = {verdict: _count(claims, verdict) for verdict in (*VERDICTS, NOT_JUDGED)}
     counts = ((name, str(n)) for name, n in numbers.items() if n or name != NOT_JUDGED)
-    return (*counts, ("bands met", _bands(claims)))
+    return (*counts, (EXPECTED, _expected(claims)))
 
 
 def _count(claims: Sequence[Claim], verdict: str) -> int:
     return sum(claim.shown_verdict == verdict for claim in claims)
 
 
-def _bands(claims: Sequence[Claim]) -> str:
+def _expected(claims: Sequence[Claim]) -> str:
     judged = [claim.outcome for claim in claims if claim.outcome is not None]
     undecided = judged.count("undecided")
     rest = f", {undecided} undecided" if undecided else ""
@@ -131,7 +135,7 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
         published, ours, interval, band, met = claim_cells(claim)
         value = ours if interval == "-" else f"{ours} ({interval})"
         rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))
-    columns = ("claim", "why", "published", "ours (95 %)", "band: met")
+    columns = ("claim", "why", "published", "ours (95 %)", "expected")
     return Table(
         columns=("paper", *columns) if several else columns,
         rows=tuple(rows),
@@ -147,7 +151,7 @@ def _why(claim: Claim) -> str:
 
 
 def claim_cells(claim: Claim) -> tuple[str, ...]:
-    """Return published and own value, interval, band and whether that is met, as texts."""
+    """Return published and own value, interval, what is expected and if it is met, as texts."""
     unit = f" {claim.unit}" if claim.unit else ""
 
     def text(value: float | str | None) -> str:
@@ -159,14 +163,14 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
     ends = claim.interval if claim.judged else None
     interval = "-" if ends is None else " … ".join(number(end) for end in ends)
     met = claim.missed or claim.outcome or "-"
-    return text(claim.published), text(claim.ours), interval, band_text(claim), met
+    return text(claim.published), text(claim.ours), interval, expected_text(claim), met
 
 
-def band_text(claim: Claim) -> str:
-    """Return the band of a claim in words."""
-    if claim.band is None:
+def expected_text(claim: Claim) -> str:
+    """Return where the number of a claim is expected, in signs."""
+    if claim.expectation is None:
         return "-"
-    lower, upper = claim.band.lower, claim.band.upper
+    lower, upper = claim.expectation.lower, claim.expectation.upper
     if lower is None:
         return f"≤ {number(upper)}"
     if upper is None:

@@ -133,7 +133,9 @@ def test_a_missed_band_is_exit_1_and_said_by_how_much(robotid, papers) -> None:
     (paper,) = content["papers"]
     assert (content["passed"], paper["passed"]) == (False, False)
     assert paper["claims"][0]["within"] is False
-    assert re.search(r"\.\d+ above the band", (out / "report.html").read_text(encoding="utf-8"))
+    assert re.search(
+        r"\.\d+ above the expected range", (out / "report.html").read_text(encoding="utf-8")
+    )
 
 
 def test_a_quick_run_does_not_judge_statistics(robotid, papers) -> None:

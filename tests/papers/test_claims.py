@@ -74,7 +74,7 @@ def test_a_verdict_follows_from_the_number_and_the_conditions() -> None:
 
 
 def test_a_rule_may_name_other_facts() -> None:
-    rule = {"holds": {"behind": "exactly 0", "ours": "below 8"}}
+    rule = {"band": "6.5 to 7.9", "holds": {"behind": "exactly 0", "ours": "below 8"}}
     assert claim(facts={"behind": 0}, **rule).verdict == "reproduced"
     assert claim(facts={"behind": 1}, **rule).verdict == "not-reproducible"
     assert claim(ours=8.5, facts={"behind": 0}, **rule).verdict == "not-reproducible"
@@ -89,7 +89,7 @@ def test_a_number_that_cannot_be_computed_is_not_reproducible() -> None:
 
 
 def test_no_claim_is_reproduced_with_a_missed_band() -> None:
-    bands = ("6.5 to 9.5", "at most 8.0", "at least 8.0", "exactly 7.0")
+    bands = ("6.5 to 9.5", "2.0 to 8.0", "8.0 to 90.0", "exactly 7.0")
     rules = ("", "above 1", "below 100", "a number", "above 1 with its interval")
     numbers = (float("nan"), -1.0, 1.0, 6.0, 7.0, 7.5, 9.0, 99.0)
     conditions = ((), ("a condition",))
@@ -121,8 +121,8 @@ def test_a_claim_needs_a_rule_and_a_number_for_its_band() -> None:
 
 def test_a_band_is_met_or_missed_by_a_number() -> None:
     assert claim().within is True
-    assert claim(ours=6.0).missed == "0.5 below the band"
-    assert claim(ours=12.0, unit="mm").missed == "2.5 mm above the band"
+    assert claim(ours=6.0).missed == "0.5 below the expected range"
+    assert claim(ours=12.0, unit="mm").missed == "2.5 mm above the expected range"
     assert claim(band="at most 9.5").within is True
     assert claim(band="at least 9.5").within is False
     assert claim(band="", holds="above 1").within is None
@@ -136,10 +136,47 @@ def test_a_band_is_undecided_if_only_the_interval_reaches_it() -> None:
     assert claim(ours=6.0, interval=(5.0, 6.4)).outcome == "missed"
     near = claim(ours=6.0, interval=(5.0, 6.6))
     assert near.outcome == "undecided"
-    assert near.missed == "undecided: 0.5 below the band, which its interval reaches"
+    assert near.missed == "undecided: 0.5 below the expected range, which its interval reaches"
     assert claim(ours=6.0, interval=(5.0, 6.6), judged=False).outcome is None
     assert claim(ours=9.0, interval=(4.0, 12.0)).outcome == "met"
     assert claim(ours=10.0, band="at most 9.5", interval=(9.4, 11.0)).outcome == "undecided"
+
+
+def test_band_and_verdict_agree_in_direction() -> None:
+    with pytest.raises(OptionError, match="reaches where it does not hold; write 'expected'"):
+        claim(band="at most 9.5", holds="above 9.5")
+    with pytest.raises(OptionError, match="reaches where it does not hold"):
+        claim(band="at most 1", holds="below 1")
+    with pytest.raises(OptionError, match="reaches where it does not hold"):  # of another number
+        claim(holds={"behind": "exactly 0"}, facts={"behind": 0})
+    refuted = claim(band="", expected="at most 9.5", holds="above 9.5")
+    assert (refuted.verdict, refuted.outcome) == ("not-reproducible", "met")
+    surprise = claim(ours=10.0, band="", expected="at most 9.5", holds="above 9.5")
+    assert (surprise.verdict, surprise.outcome) == ("reproduced", "missed")
+    with pytest.raises(OptionError, match="has a band and is expected to fail"):
+        claim(expected="6.5 to 9.5")
+
+
+def test_a_claim_that_a_null_meets_too_is_not_reproduced_without_saying_so() -> None:
+    nulls = {"random search": "random"}
+    beaten = claim(nulls=nulls, facts={"random": 11.0})
+    assert (beaten.verdict, beaten.met_by) == ("reproduced", ())
+    equal = claim(nulls=nulls, facts={"random": 7.0})
+    assert (equal.verdict, equal.met_by) == ("conditional", ("random search",))
+    assert equal.standing_conditions == ("random search meets it too, with 7",)
+    free = claim(nulls=nulls, facts={"random": 7.0}, conditions=("c",), fully="below 8")
+    assert free.verdict == "conditional"
+    with pytest.raises(OptionError, match="a null needs 'random'"):
+        claim(nulls=nulls)
+    with pytest.raises(OptionError, match="its rule is not about what nulls reach"):
+        claim(band="", nulls=nulls, holds={"random": "above 1"}, facts={"random": 7.0})
+
+
+def test_a_check_of_our_own_is_no_claim() -> None:
+    rank = claim(ours=15.0, kind="check", band="", holds="exactly 15")
+    assert (rank.shown_verdict, rank.outcome) == ("check", "met")
+    assert claim(ours=14.0, kind="check", band="", holds="exactly 15").outcome == "missed"
+    assert claim_row(rank)["kind"] == "check"
 
 
 def test_what_is_not_judged_has_no_verdict() -> None:
@@ -172,7 +209,7 @@ def test_file_and_measurements_must_name_the_same_claims() -> None:
         judge(printed, {**values, "c": values["a"]}, ALWAYS)
     with pytest.raises(OptionError, match="claim 'a' stands twice"):
         judge([*printed, printed[0]], values, ALWAYS)
-    with pytest.raises(OptionError, match="claim 'a': its reason needs 'why'"):
+    with pytest.raises(OptionError, match="claim 'a': its reason or a null needs 'why'"):
         judge(printed, {name: measured(2.0) for name in "ab"}, ALWAYS)
 
 

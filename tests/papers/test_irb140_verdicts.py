@@ -101,10 +101,10 @@ def search_claims(tried: QuantumResults) -> dict[str, Claim]:
 @pytest.mark.parametrize(
     ("name", "value", "verdict"),
     [
-        # Outside of its band a count does not hold, wherever its interval reaches.
+        # The printed number itself holds; far from it nothing does, wherever its interval reaches.
         ("iterations-pso", measured(44.0, (40.0, 49.0)), "conditional"),
-        ("iterations-pso", measured(46.0, (44.0, 48.0)), "not-reproducible"),
-        ("iterations-pso", measured(52.0, (48.0, 60.0)), "not-reproducible"),
+        ("iterations-pso", measured(47.0, (44.0, 50.0)), "conditional"),
+        ("iterations-pso", measured(75.0, (48.0, 80.0)), "not-reproducible"),
         # Early stagnation is that of a swarm that flies away.
         ("pso-stagnates-early", measured(2.0, nearest=1e9), "conditional"),
         ("pso-stagnates-early", measured(2.0, nearest=0.5), "not-reproducible"),

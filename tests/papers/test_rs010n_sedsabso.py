@@ -135,6 +135,7 @@ def test_a_search_is_worth_its_effort_only_beside_as_many_draws(genetic, verdict
 
 def clamped(**fitness: np.ndarray) -> dict[str, Claim]:
     """Return the claims on the order with clamp, for given fitness of the runs."""
+    fitness |= {f"{name}, literal": fitness[name] for name in ("SEDSABSO", "BSO")}
     rows = [
         ((trials.CLAMPED, name), {"fitness": value, "evaluations": 30_000})
         for name, values in fitness.items()

@@ -12,7 +12,7 @@ from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.model import PublishedMotion
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
-from robotid_sim.papers.statistics import deviation, interval_of_ratio
+from robotid_sim.papers.statistics import above_one, deviation, interval_of_ratio
 
 SIGNIFICANCE = 0.05
 AT_REST = 1e-9
@@ -32,6 +32,9 @@ def measurements(
             de=results.conditions("de").mean(),
         ),
         "mutation": _mutation(results),
+        **_time(results),
+        **_gain(results),
+        **_levels(results),
         "published-optimum": _published_optimum(motions),
         **_identifiability(),
         **_identification(identified),
@@ -39,11 +42,13 @@ def measurements(
 
 
 def _condition_number(results: MupsoResults) -> dict[str, Measured]:
-    runs = results.conditions("mupso")
+    runs, chance = results.conditions("mupso"), results.conditions("random")
     si = results.grid.mean("Cartesian path, SI columns", "condition_si", "reading")
     return {
-        "condition-number-minimum": measured(float(runs.min()), si=si),
-        "condition-number-mean": measured_mean(runs, si=si, choices=_range(results, np.mean)),
+        "condition-number-minimum": measured(float(runs.min()), si=si, random=chance.min()),
+        "condition-number-mean": measured_mean(
+            runs, si=si, choices=_range(results, np.mean), random=chance.mean()
+        ),
         "condition-number-spread": measured(deviation(runs), choices=_range(results, deviation)),
     }
 
@@ -104,6 +109,45 @@ def _best_of_six(results: MupsoResults) -> Measured:
         clearly_first=sum(place.mupso_mean < place.rival_mean for place in clear),
         means=f"{means[0].upper()}{means[1:]}",
     )
+
+
+def _time(results: MupsoResults) -> dict[str, Measured]:
+    seconds = {name: float(results.grid.mean(name, "seconds", "table-3")) for name in model.METHODS}
+    mupso, others = seconds["mupso"], {n: s for n, s in seconds.items() if n != "mupso"}
+    value, interval = results.grid.ratio("mupso", "gwo", "seconds", "table-3")
+    shown = ", ".join(f"{model.METHODS[n]} {s:.3g} s" for n, s in sorted(seconds.items()))
+    return {
+        "second-least-time": measured(
+            float(1 + sum(other < mupso for other in others.values())), times=shown
+        ),
+        "time-against-gwo": measured(100.0 * (value - 1.0), above_one(interval)),
+        "time-reduction": measured(
+            100.0 * min(1.0 - mupso / s for name, s in others.items() if name != "gwo"), times=shown
+        ),
+    }
+
+
+def _gain(results: MupsoResults) -> dict[str, Measured]:
+    best = {name: results.conditions(name).min() for name in model.METHODS}
+    gains = {n: 100.0 * (least / best["mupso"] - 1.0) for n, least in best.items() if n != "mupso"}
+    nearest, farthest = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)
+    return {
+        "gain-in-minimum": measured(
+            float(gains[nearest]),
+            nearest=model.METHODS[nearest],
+            most=gains[farthest],
+            farthest=model.METHODS[farthest],
+        )
+    }
+
+
+def _levels(results: MupsoResults) -> dict[str, Measured]:
+    return {
+        f"level-{name}": measured_mean(
+            results.conditions(name), median=np.median(results.conditions(name))
+        )
+        for name in ("woa", "gwo", "goa")
+    }
 
 
 def _mutation(results: MupsoResults) -> Measured:

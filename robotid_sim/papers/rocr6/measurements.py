@@ -26,6 +26,9 @@ def measurements(results: RwpsoResults) -> dict[str, Measured]:
         "table-2-possible": measured(second_moment_determinant()),
         "generations-rwpso": _generations(results, "RWPSO"),
         "generations-pso": _generations(results, "PSO"),
+        "rwpso-converges-faster": measured(
+            *results.grid.ratio("WLS-RWPSO", "WLS-PSO", "generations", THREE)
+        ),
         "search-range": _first_fitness(results),
         "training-gain": measured_mean(
             results.gains("WLS-PSO", "fitness", THREE), stable=results.above(STABLE, "WLS-RWPSO")
@@ -43,6 +46,7 @@ def measurements(results: RwpsoResults) -> dict[str, Measured]:
             for joint in GAINS
             for method in GAINS[joint]
         },
+        "weights-help-pso": _weights_of_swarms(results),
         "rms-level": _level(results),
         "kalman-better": _kalman(results),
         "equation-15": _printed_weights(results),
@@ -113,6 +117,12 @@ def _gain(results: RwpsoResults, joint: int, method: str) -> Measured:
     positive = mean > 0.0 and statistics.lower_end(mean, interval) > 0.0
     order = "The order holds" if positive else "The order is not significant"
     return measured(mean, interval, order=order, wls=float(over_wls.mean()))
+
+
+def _weights_of_swarms(results: RwpsoResults) -> Measured:
+    ls, wls = (results.six(m, "measured_rms").mean(axis=0) for m in ("LS-PSO", "WLS-PSO"))
+    gains = 100.0 * (1.0 - wls / ls)
+    return measured(int((gains > 0.0).sum()), gains=", ".join(f"{g:.2g}" for g in gains))
 
 
 def _level(results: RwpsoResults) -> Measured:

@@ -28,7 +28,7 @@ TABLE_2: dict[str, float] = PRINTED["table_2"]
 TABLE_3: dict[str, list[float]] = PRINTED["table_3"]
 """RMS of the validation residuals of every joint [N m]."""
 GAINS: dict[int, dict[str, float]] = {int(k): gains for k, gains in PRINTED["gains"].items()}
-"""Gains in RMS of WLS-RWPSO on joints 2 and 3, section 5.1 [%]."""
+"""Gains in RMS of WLS-RWPSO by joint, section 5.1 and Table 3 [%]."""
 
 
 @dataclass(frozen=True, eq=False)

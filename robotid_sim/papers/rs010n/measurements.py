@@ -11,6 +11,8 @@ from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
 from robotid_sim.papers.statistics import upper_end
 
+LEFT, GUESSES = 0.01, 20_000
+"""Share of the gain that is left of a search that has converged; random points of a box."""
 AVERAGES: tuple[Average, Average] = ("mean", "median")
 
 
@@ -36,7 +38,13 @@ def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Me
         **_order_with_clamp(results),
         "fitness-of-table-5": _fitness_of_table_5(exact),
         "time": measured(results.grid.ratio("SEDSABSO", "LDWPSO", "seconds", CLAMPED)[0]),
+        "faster-than-bso": measured(
+            *results.grid.ratio("SEDSABSO", "BSO", "seconds", CLAMPED, paired=True)
+        ),
+        "converges-faster": _convergence(results),
         **_errors(results, exact),
+        "order-of-errors": _order_of_errors(results),
+        "swarm-under-noise": _under_noise(results),
         "engine": measured(error),
     }
 
@@ -120,6 +128,8 @@ def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
             beetles.interval,
             runs=results.runs,
             show="show" if lower else "do not show",
+            literal=results.fitness(CLAMPED, "SEDSABSO, literal").mean(),
+            literal_bso=results.fitness(CLAMPED, "BSO, literal").mean(),
         ),
     }
 
@@ -138,16 +148,63 @@ def _fitness_of_table_5(exact: DirectSolutions) -> Measured:
     )
 
 
+def _convergence(results: BeetleResults) -> Measured:
+    """Measure evaluations until a hundredth of the whole gain is left, medians of the runs."""
+
+    def evaluations(method: str) -> float:
+        needed = []
+        for run in results.grid.runs(method, CLAMPED):
+            costs = np.array(run["costs"])
+            left = costs - costs[-1] <= LEFT * (costs[0] - costs[-1])
+            needed.append(run["at"][int(left.argmax())])
+        return float(np.median(needed))
+
+    needed = {method: evaluations(method) for method in model.PRINTED}
+    others = min(value for method, value in needed.items() if method != "SEDSABSO")
+    shown = ", ".join(f"{method} {value:.0f}" for method, value in needed.items())
+    return measured(needed["SEDSABSO"] / others, needed=shown)
+
+
+def _guess() -> tuple[float, float]:
+    """Return mean and largest parameter error of a random point of the box of a search."""
+    rng, half = np.random.default_rng(0), VARIANTS[FREE].half_width
+    middle = half * rng.uniform(-0.5, 0.5, (GUESSES, len(model.TABLE_5)))
+    errors = np.abs(middle + rng.uniform(-half, half, middle.shape))
+    return float(errors.mean()), float(errors.max(axis=1).mean())
+
+
+def _order_of_errors(results: BeetleResults) -> Measured:
+    means = {m: float(results.errors(CLAMPED, m).mean()) for m in model.PRINTED}
+    free = {m: float(results.errors(FREE, m).mean()) for m in model.PRINTED}
+    others = [value for method, value in means.items() if method != "SEDSABSO"]
+    clamped, unclamped = (
+        ", ".join(f"{m} {value:.2g}" for m, value in part.items()) for part in (means, free)
+    )
+    return measured(means["SEDSABSO"] / min(others), clamped=clamped, free=unclamped)
+
+
+def _under_noise(results: BeetleResults) -> Measured:
+    errors = {m: np.mean(e) for m, e in results.engine["error"].items()}
+    shown = ", ".join(f"{m} {e:.2g}" for m, e in errors.items())
+    return measured(float(errors["SEDSABSO"] / errors["weighted least squares"]), errors=shown)
+
+
 def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
     free, clamped = (results.errors(variant, "SEDSABSO") for variant in (FREE, CLAMPED))
     printed = {column.name: column for column in exact.sets}
     means = (f"{name} {column.mean_error:.3g}" for name, column in printed.items())
+    guessed_mean, guessed_largest = _guess()
     exactly = float(np.abs(exact.least_squares - model.theoretical()).max())
     return {
         "mean-error": measured_mean(
-            free.mean(axis=1), width=VARIANTS[FREE].half_width, clamped=clamped.mean(axis=1).mean()
+            free.mean(axis=1),
+            width=VARIANTS[FREE].half_width,
+            clamped=clamped.mean(axis=1).mean(),
+            guessed=guessed_mean,
         ),
-        "largest-error": measured_mean(free.max(axis=1), clamped=clamped.max(axis=1).mean()),
+        "largest-error": measured_mean(
+            free.max(axis=1), clamped=clamped.max(axis=1).mean(), guessed=guessed_largest
+        ),
         "smallest-errors": measured(
             float(printed["SEDSABSO"].best_rows), means=", ".join(list(means)[1:])
         ),

@@ -36,7 +36,8 @@ def measurements(results: ElpidsoResults) -> dict[str, Measured]:
         "y-identity": measured(right, printed=printed),
         "elpidso-better-than-spso": _against_spso(results),
         "spso-better-than-ga": _against_ga(results),
-        "wilcoxon": _significance(results),
+        "wilcoxon": _significance(results, "GA"),
+        "wilcoxon-spso": _significance(results, "SPSO"),
         "pid-helps": _gain_of_control(results),
         "elpidso-better-than-ls": _below_least_squares(results),
         "ls-error-exact-data": _least_squares_exact(results),
@@ -82,8 +83,8 @@ def _range(values: Float1D) -> str:
     return f"{values.min():.1g} to {values.max():.1g}"
 
 
-def _significance(results: ElpidsoResults) -> Measured:
-    p = np.array([results.exact.rank_sum(rho, "GA") for rho in model.FITTED])
+def _significance(results: ElpidsoResults, method: str) -> Measured:
+    p = np.array([results.exact.rank_sum(rho, method) for rho in model.FITTED])
     return measured(float(p.max()), significant=int((p < 0.05).sum()), runs=results.runs)
 
 
@@ -98,7 +99,13 @@ def _below_least_squares(results: ElpidsoResults) -> Measured:
     ratios = [np.array(cost["searches"]) / cost["least_squares"] for cost in results.costs]
     excess = np.concatenate(ratios) - 1.0
     ties, evaluations = int((np.abs(excess) <= LEAST_GAIN).sum()), results.noisy.evaluations
-    return measured(count_below(excess), ties=ties, least=LEAST_GAIN, evaluations=evaluations)
+    return measured(
+        count_below(excess),
+        searches=excess.size,
+        ties=ties,
+        least=LEAST_GAIN,
+        evaluations=evaluations,
+    )
 
 
 def count_below(excess: Float1D) -> int:
