@@ -1,6 +1,7 @@
 """Claims: ranges, derived verdicts, bands, files."""
 
 from itertools import product
+from string import Formatter
 
 import pytest
 
@@ -282,3 +283,59 @@ def test_what_is_not_both_in_the_file_and_made_is_named() -> None:
         page().sections(FACTS, [], {"t": TABLE})
     with pytest.raises(OptionError, match="the page needs a table named 't'"):
         page().sections(FACTS, [CHART], {})
+
+
+def every(having: str) -> list[tuple[str, str]]:
+    return [
+        (paper, printed.name)
+        for paper in PAPERS
+        for printed in PAPERS[paper].sheet.claim
+        if getattr(printed, having)
+    ]
+
+
+def judged(paper: str, name: str, ours: float, **facts) -> Claim:
+    """Judge a claim of a paper by a number; all other facts are one."""
+    (printed,) = (claim for claim in PAPERS[paper].sheet.claim if claim.name == name)
+    named = {part for _, part, _, _ in Formatter().parse(printed.reason) if part}
+    rules = [rule for rule in (printed.holds, printed.fully) if isinstance(rule, dict)]
+    named |= {key for rule in rules for key in rule} | set(printed.nulls.values())
+    return printed.judge(
+        measured(ours, (ours, ours), **{**dict.fromkeys(named - {"ours"}, 1.0), **facts}),
+        judged=True,
+    )
+
+
+@pytest.mark.parametrize(("paper", "name"), every("nulls"))
+def test_a_method_that_is_as_good_as_its_null_does_not_reproduce_a_claim(paper, name) -> None:
+    printed = next(claim for claim in PAPERS[paper].sheet.claim if claim.name == name)
+    aim = ClaimRange.parse(printed.band or printed.holds)
+    inside = 0.5 * ((aim.lower or 0.0) + aim.upper)
+    for fact in printed.nulls.values():
+        same = judged(paper, name, inside, **{fact: inside})
+        assert same.verdict != "reproduced"
+        assert same.met_by
+        beaten = judged(paper, name, inside, **{fact: 10.0 * aim.upper})
+        assert not beaten.met_by
+        assert len(beaten.standing_conditions) < len(same.standing_conditions)
+        assert judged(paper, name, 10.0 * aim.upper).verdict == "not-reproducible"
+
+
+@pytest.mark.parametrize(("paper", "name"), every("band"))
+def test_every_band_can_be_missed_and_then_nothing_is_reproduced(paper, name) -> None:
+    printed = next(claim for claim in PAPERS[paper].sheet.claim if claim.name == name)
+    band = ClaimRange.parse(printed.band)
+    ends = [end for end in (band.lower, band.upper) if end is not None]
+    assert ends
+    for end in ends:
+        for value in (end - max(1.0, 3.0 * abs(end)), end + max(1.0, 3.0 * abs(end))):
+            if not band.holds(value):
+                missed = judged(paper, name, value)
+                assert missed.outcome == "missed"
+                assert missed.verdict != "reproduced"
+
+
+def test_kinds_of_claims_add_up() -> None:
+    claims = [claim for paper in PAPERS.values() for claim in paper.sheet.claim]
+    assert sum(claim.kind == "claim" for claim in claims) > 110
+    assert {claim.kind for claim in claims} == {"claim", "check"}
