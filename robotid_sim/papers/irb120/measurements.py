@@ -118,7 +118,9 @@ def _time(results: MupsoResults) -> dict[str, Measured]:
     shown = ", ".join(f"{model.METHODS[n]} {s:.3g} s" for n, s in sorted(seconds.items()))
     return {
         "second-least-time": measured(
-            float(1 + sum(other < mupso for other in others.values())), times=shown
+            float(1 + sum(other < mupso for other in others.values())),
+            times=shown,
+            slowest=max(seconds.values()) / min(seconds.values()),
         ),
         "time-against-gwo": measured(100.0 * (value - 1.0), above_one(interval)),
         "time-reduction": measured(
@@ -156,6 +158,7 @@ def _mutation(results: MupsoResults) -> Measured:
     return measured(
         float(max(len(row["mutations"]) for row in rows)),
         mutated=len(mutated),
+        at_ten=sum(10 in row["mutations"] for row in mutated),
         runs=len(rows),
         helped=sum(row["best_at"] > row["mutations"][0] for row in mutated),
     )

@@ -14,9 +14,9 @@ from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
 
 FUNCTIONS = "robotid_sim.papers.rocr6"
-RUNS, QUICK_RUNS = 30, 5
+RUNS, QUICK_RUNS = 60, 5
 """Runs of the searches on joints 1 to 3; the paper shows one."""
-CELL_RUNS, QUICK_CELL_RUNS = 10, 2
+CELL_RUNS, QUICK_CELL_RUNS = 60, 2
 """Runs of the experiment on six joints."""
 ITERATIONS, QUICK_ITERATIONS = 200, 30
 """Of the design for six joints."""
