@@ -110,8 +110,8 @@ def search_claims(tried: QuantumResults) -> dict[str, Claim]:
         ("pso-stagnates-early", measured(2.0, nearest=0.5), "not-reproducible"),
         ("pso-stagnates-early", measured(12.0, nearest=1e9), "not-reproducible"),
         # Smoother means more than alike, and on every joint.
-        ("torque-smoother-nominal", measured(1.3, rougher=0), "conditional"),
-        ("torque-smoother-nominal", measured(1.3, rougher=1), "not-reproducible"),
+        ("torque-smoother-nominal", measured(2.5, rougher=0), "conditional"),
+        ("torque-smoother-nominal", measured(2.5, rougher=1), "not-reproducible"),
         ("torque-smoother-nominal", measured(0.4, rougher=0), "not-reproducible"),
         # Swarms identify from torques near the minimum only.
         ("swarms-on-torque-data", measured(1.0, qubit_end=1.005, best_cost=1.0), "reproduced"),
@@ -132,10 +132,10 @@ def test_equal_clamps_are_judged_apart_from_ours() -> None:
     claims = search_claims(results(errors=errors))
     equal = claims["equal-clamps-mape-com"]
     assert equal.ours == pytest.approx(2.0 / 3.0)
-    assert (equal.outcome, equal.verdict) == ("missed", "not-reproducible")
+    assert (equal.outcome, equal.verdict) == ("met", "not-reproducible")
     fitness = claims["equal-clamps-final-fitness"]
     assert fitness.ours == pytest.approx(2.25)
-    assert (fitness.outcome, fitness.verdict) == ("missed", "not-reproducible")
+    assert (fitness.outcome, fitness.verdict) == ("met", "not-reproducible")
     assert "0.67 to" in claims["qpso-beats-pso-mape-com"].reason
     assert "clamps decide" in claims["qpso-beats-pso-mape-com"].reason
 
@@ -156,14 +156,14 @@ def claims_of(loop: Callable[[str, str, int], dict[str, object]]) -> dict[str, C
 
 def test_torques_are_judged_over_the_lap_and_after_it_has_settled() -> None:
     def loop(scenario: str, model: str, run: int) -> dict[str, object]:
-        whole, settled = {"PSO": (4.0, 2.5), "QPSO": (1.0, 1.0), "reference": (0.0, 0.0)}[model]
+        whole, settled = {"PSO": (4.0, 1.5), "QPSO": (1.0, 1.0), "reference": (0.0, 0.0)}[model]
         return {"torque_difference": whole, "torque_difference_settled": settled}
 
     claims = claims_of(loop)
     for scenario in SCENARIOS:
         whole, settled = (claims[f"torque-{part}-{scenario}"] for part in ("closest", "settled"))
         assert (whole.ours, whole.outcome) == (pytest.approx(4.0), "met")
-        assert (settled.ours, settled.outcome) == (pytest.approx(2.5), "missed")
+        assert (settled.ours, settled.outcome) == (pytest.approx(1.5), "missed")
         assert settled.verdict == "conditional"  # the order holds, not the factor
         assert settled.standing_conditions == (OUT_OF_BAND,)
         assert whole.verdict == "reproduced"
@@ -194,16 +194,19 @@ def test_every_metric_of_table_4_is_ranked_by_itself() -> None:
     assert claims["tracking-error-disturbed"].verdict == "not-reproducible"
 
 
-def test_smoothness_has_a_band_for_every_scenario() -> None:
+@pytest.mark.parametrize(
+    ("rate", "outcome", "verdict"),
+    [(1.013, "met", "not-reproducible"), (1.025, "missed", "conditional")],
+)
+def test_a_torque_is_smoother_from_two_percent_on(rate, outcome, verdict) -> None:
     def loop(scenario: str, model: str, run: int) -> dict[str, object]:
-        return {"torque_rate": 1.013 if model == "PSO" else 1.0}
+        return {"torque_rate": rate if model == "PSO" else 1.0}
 
     claims = claims_of(loop)
-    assert claims["torque-smoother-nominal"].ours == pytest.approx(1.3)
-    assert claims["torque-smoother-nominal"].outcome == "missed"
-    assert claims["torque-smoother-disturbed"].outcome == "met"
-    assert claims["torque-smoother-nominal"].verdict == "conditional"
-    assert claims["torque-smoother-disturbed"].verdict == "not-reproducible"  # alike
+    for scenario in SCENARIOS:
+        claim = claims[f"torque-smoother-{scenario}"]
+        assert claim.ours == pytest.approx(100.0 * (rate - 1.0))
+        assert (claim.outcome, claim.verdict) == (outcome, verdict)
 
 
 def test_energy_must_be_nearer() -> None:

@@ -1,8 +1,10 @@
 """What every reproduced paper has in common."""
 
 import inspect
+import json
 from dataclasses import replace
 
+import papers_table
 import pytest
 
 from robotid_sim.errors import UnknownNameError
@@ -55,3 +57,18 @@ def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome
     assert Reproduction(**shared, claims=(met,)).passed
     assert not Reproduction(**shared, claims=(met, out)).passed
     assert Reproduction(**shared, claims=(met, replace(out, judged=False))).passed
+
+
+def test_readme_has_the_table_of_the_stored_runs() -> None:
+    runs = json.loads(papers_table.STORED.read_text(encoding="utf-8"))
+    readme = (papers_table.STORED.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert papers_table.table(runs) in readme
+    assert papers_table.counts(runs) in readme
+    for paper, claims in next(iter(runs.values())).items():
+        assert [row["name"] for row in claims] == [c.name for c in PAPERS[paper].sheet.claim]
+
+
+def test_the_table_says_where_a_verdict_depends_on_the_seed() -> None:
+    rows = [{"verdict": v, "ours": n, "unit": "%"} for v, n in (("a", 1.0), ("b", 2.0), ("a", 3.0))]
+    assert papers_table.verdict(rows) == "depends on the seed: a 2 of 3, b 1 of 3"
+    assert papers_table.value(rows, "ours") == "1 … 3 %"
