@@ -3,11 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Space
+from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points, Space
 from robotid_sim.palette import joint_role
 
 JOINTS = range(6)
+BAR = 3.0
+"""Thickness of a bar [pt]."""
+HALF_BOX = 0.3
+"""Half height of a box."""
+OUTLYING = 1.5
+"""Quartile distances beyond which a value is an outlier."""
 Drawn = Panel | Matrix | Space
 
 
@@ -19,6 +27,33 @@ def drawing(name: str, *panels: Drawn, height: float = 1.1, **options: Any) -> C
 def plotted(marks: Iterable[Mark], x_label: str, y_label: str = "", **options: Any) -> Panel:
     """Return a panel of marks between labelled axes, with the options of `Panel`."""
     return Panel(marks=tuple(marks), x_label=x_label, y_label=y_label, **options)
+
+
+def bars(values: Float1D, places: Float1D, label: str, role: str) -> Curve:
+    """Return horizontal bars from zero to values, shape (N,), at heights, shape (N,)."""
+    gap = np.full_like(values, np.nan)
+    x = np.column_stack([np.zeros_like(values), values, gap]).ravel()
+    return Curve(x, np.column_stack([places, places, gap]).ravel(), label, role, "solid", BAR)
+
+
+def box(values: Float1D, place: float, labels: tuple[str, str], role: str) -> tuple[Mark, ...]:
+    """Return a horizontal box plot of values, shape (N,), about a height.
+
+    The box spans the quartiles, whiskers reach to the last value within 1.5 of their distance, and
+    what lies beyond is a point. The labels are those of boxes and of outliers.
+    """
+    low, middle, high = np.percentile(values, (25.0, 50.0, 75.0))
+    reach = OUTLYING * (high - low)
+    inside = values[(values >= low - reach) & (values <= high + reach)]
+    outside = np.setdiff1d(values, inside)
+    nan = np.nan
+    left, right = inside.min(), inside.max()
+    x = np.array([left, low, nan, low, high, high, low, low, nan, middle, middle, nan, high, right])
+    y = np.array([0, 0, nan, -1, -1, 1, 1, -1, nan, -1, 1, nan, 0, 0]) * HALF_BOX + place
+    outline = Curve(x, y, labels[0], role, "solid", 1.4)
+    if not outside.size:
+        return (outline,)
+    return outline, Points(outside, np.full(outside.size, place), labels[1], role, size=4.0)
 
 
 def motion_chart(name: str, t: Float1D, motion: Sequence[Float2D], units: Sequence[str]) -> Chart:

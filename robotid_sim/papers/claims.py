@@ -138,6 +138,8 @@ class Claim:
     """The printed number or statement; None where the print is lost."""
     ours: float | str
     """What is measured; a number if the claim has one."""
+    source: str = ""
+    """Where the paper says it; empty for what the testbench adds."""
     unit: str = ""
     """Unit of both numbers; empty for a bare number."""
     interval: tuple[float, float] | None = None
@@ -264,7 +266,7 @@ def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:
 
 def claim_row(claim: Claim) -> dict[str, Any]:
     """Return a claim as JSON holds it."""
-    plain = ("name", "kind", "claim", "published", "ours", "unit", "interval")
+    plain = ("name", "kind", "claim", "source", "published", "ours", "unit", "interval")
     ranges = {"band": claim.band, "expected": claim.expected}
     return {
         **{name: getattr(claim, name) for name in plain},

@@ -4,10 +4,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
@@ -16,6 +16,10 @@ from robotid_sim.papers.claims import OURS, Claim, ClaimRange, Kind, rule_of
 from robotid_sim.papers.statistics import interval_of_mean, interval_of_median
 from robotid_sim.section import Section, Table
 
+Status = Literal["implemented", "corrected", "not"]
+"""What became of an equation, algorithm, table or figure of a paper."""
+ELEMENTS = "The paper, item by item"
+"""Heading of the section that lists them."""
 RunsNeeded = Literal["any", "full", "runs"]
 """What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
 
@@ -31,6 +35,7 @@ class PrintedClaim(Printed):
 
     name: str
     claim: str
+    source: str = ""
     published: int | float | str | None = None
     unit: str = ""
     kind: Kind = "claim"
@@ -62,6 +67,7 @@ class PrintedClaim(Printed):
         return Claim(
             name=self.name,
             claim=self.claim,
+            source=self.source,
             published=self.published,
             ours=measured.ours,
             unit=self.unit,
@@ -119,6 +125,35 @@ class PrintedTable(Printed):
         return headed
 
 
+class PrintedElement(Printed):
+    """An equation, algorithm, table or figure of the paper, and what became of it."""
+
+    number: str
+    """As the paper numbers it: ``Eq. (14)``, ``Table 4``."""
+    what: str
+    status: Status
+    where: tuple[str, ...] = ()
+    """Dotted names of code, and ``claim:``, ``figure:`` or ``table:`` with a name of this file."""
+    note: str = ""
+    """How the print was corrected, or why there is none."""
+
+    @model_validator(mode="after")
+    def _is_explained(self) -> Self:
+        if self.status == "not" and self.where:
+            raise ValueError(f"{self.number} is not implemented, but somewhere")
+        if self.status != "not" and not self.where:
+            raise ValueError(f"{self.number} is {self.status}, but nowhere")
+        if self.status != "implemented" and not self.note:
+            raise ValueError(f"{self.number}: say why it is not implemented as printed")
+        return self
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the page's table."""
+        where = ", ".join(".".join(name.split(".")[-2:]) for name in self.where)
+        return self.number, self.what, self.status, self.note or "-", where or "-"
+
+
 class ClaimSheet(Printed):
     """The TOML file of a paper: what it is and claims, and what its page says."""
 
@@ -132,6 +167,8 @@ class ClaimSheet(Printed):
     figure: tuple[PrintedFigure, ...] = ()
     table: tuple[PrintedTable, ...] = ()
     claim: tuple[PrintedClaim, ...]
+    element: tuple[PrintedElement, ...] = ()
+    """In the order of the paper."""
 
     def tables(self, facts: Mapping[str, Any], tables: Sequence[Table]) -> dict[str, Table]:
         """Return tables by name, with their titles and headings.
@@ -147,7 +184,7 @@ class ClaimSheet(Printed):
     def sections(
         self, facts: Mapping[str, Any], charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
-        """Return the sections of the page, the notes last; facts fill the names in braces.
+        """Return the sections of the page, notes and elements last; facts fill names in braces.
 
         Raises `OptionError` if a chart, table or fact that the file names is missing, or a chart is
         not shown.
@@ -177,7 +214,18 @@ class ClaimSheet(Printed):
             ]
         except KeyError as error:
             raise OptionError(f"the page needs a table named {error}") from error
-        return (*sections, Section(title="What the paper does not say", notes=self.notes))
+        notes = Section(title="What the paper does not say", notes=self.notes)
+        return (*sections, notes, *self._elements())
+
+    def _elements(self) -> tuple[Section, ...]:
+        """Return the section that lists the elements of the paper, if the file has any."""
+        if not self.element:
+            return ()
+        columns = ("number", "what", "status", "note", "where")
+        rows = tuple(element.cells for element in self.element)
+        table = Table(columns, rows, text_columns=len(columns))
+        text = "Every numbered equation, algorithm, table and figure, and what became of it."
+        return (Section(title=ELEMENTS, text=text, tables=(table,)),)
 
 
 def filled(text: str, facts: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Reproduction
+from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
 from robotid_sim.report.page import Page
 from robotid_sim.section import PageLink, Section, Table, csv_table, number
 
@@ -70,6 +71,7 @@ def overview_report(
         sections=(
             _papers(reproductions),
             *(_paper(each) for each in reproductions),
+            _over_seeds(reproductions),
             *_by_verdict(claims),
             _reproduce(command, None, versions, ""),
         ),
@@ -84,6 +86,22 @@ def _papers(reproductions: Sequence[Reproduction]) -> Section:
     columns = ("paper", "source", *VERDICTS, NOT_JUDGED, EXPECTED)
     table = Table(columns=columns, rows=tuple(rows), text_columns=2)
     return Section(title="The papers", tables=(table,))
+
+
+def _over_seeds(reproductions: Sequence[Reproduction]) -> Section:
+    """Return what comes out over the stored seeds, and what came out otherwise here."""
+    stored = [stored_verdicts(each.paper.name) for each in reproductions]
+    verdicts = [verdict for paper in stored for verdict in paper.values() if verdict != CHECK]
+    same = sum(verdict in VERDICTS for verdict in verdicts)
+    rows = [row for each in reproductions for row in otherwise(each.paper.name, each.claims)]
+    here = "claims below came" if rows else "claim that is judged here came"
+    text = (
+        f"Stored full runs with seeds {', '.join(stored_runs())} have the same verdict on {same} "
+        f"of {len(verdicts)} claims. {len(rows) or 'No'} {here} out otherwise than there."
+    )
+    columns = ("paper", "claim", "here", "stored")
+    tables = (Table(columns, tuple(rows), text_columns=len(columns)),) if rows else ()
+    return Section(title="Over seeds", text=text, tables=tables)
 
 
 def _paper(reproduction: Reproduction) -> Section:
@@ -131,7 +149,8 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     several = any(paper for paper, _ in claims)
     rows = []
     for paper, claim in claims:
-        lead = (paper, claim.claim, _why(claim)) if several else (claim.claim, _why(claim))
+        said = f"{claim.claim} ({claim.source})" if claim.source else claim.claim
+        lead = (paper, said, _why(claim)) if several else (said, _why(claim))
         published, ours, interval, band, met = claim_cells(claim)
         value = ours if interval == "-" else f"{ours} ({interval})"
         rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))

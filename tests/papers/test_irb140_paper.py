@@ -1,16 +1,39 @@
 """ABB IRB 140: searches, network, loop, and the quick reproduction."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from judging import verdicts_of
 
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import MissingExtraError
+from robotid_sim.model.catalog import load_robot, published_robot
+from robotid_sim.model.inertia import inconsistency
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.grid import values_of
-from robotid_sim.papers.irb140 import network
-from robotid_sim.papers.irb140.campaign import CLAMPS, EQUAL_SHARES, EQUAL_STEPS
-from robotid_sim.papers.irb140.published import parameter_vector
+from robotid_sim.papers.grid import RunGrid, values_of
+from robotid_sim.papers.irb140 import inverse_network, kinematics, network, plants
+from robotid_sim.papers.irb140.campaign import (
+    BOX,
+    CLAMPS,
+    EQUAL_SHARES,
+    EQUAL_STEPS,
+    QuantumResults,
+    run_campaign,
+)
+from robotid_sim.papers.irb140.control import SCENARIOS
+from robotid_sim.papers.irb140.measurements import measurements
+from robotid_sim.papers.irb140.performance import TorqueMap, _unseen
+from robotid_sim.papers.irb140.published import (
+    ITERATIONS,
+    PARTICLES,
+    ROBOT,
+    SETS,
+    mape,
+    parameter_vector,
+)
 from robotid_sim.papers.irb140.swarms import (
     METHODS,
     QUBIT_CLAMP,
@@ -93,6 +116,54 @@ def test_poses_near_a_singularity_are_left_out() -> None:
     assert network._poses(15.0, 500, np.random.default_rng(0))[2] == 0.0
 
 
+def test_the_jacobian_of_a_batch_and_its_slopes_are_those_of_the_kinematics() -> None:
+    q = np.random.default_rng(0).uniform(-2.0, 2.0, (5, 6))
+    jacobians, positions = inverse_network._jacobian(q)
+    assert np.allclose(jacobians, [kinematics.jacobian(pose) for pose in q], atol=1e-14)
+    assert np.allclose(positions, kinematics.position(q), atol=1e-14)
+    step = 1e-6
+    slopes = inverse_network._jacobian_slopes(jacobians)
+    for k, unit in enumerate(step * np.eye(6)):
+        ends = [inverse_network._jacobian(q + side * unit)[0] for side in (1.0, -1.0)]
+        assert np.allclose(np.subtract(*ends) / (2.0 * step), slopes[:, k], atol=1e-8)
+
+
+def test_the_loss_of_an_inverse_network_has_the_gradient_that_it_says() -> None:
+    rng = np.random.default_rng(1)
+    x, xyz = rng.uniform(-1.0, 1.0, (20, 6)), rng.uniform(0.2, 0.6, (20, 3))
+    net = inverse_network._Network(6, np.zeros(6), np.ones(6))
+    weights = net.start(rng)
+    way = rng.standard_normal(weights.size)
+    for penalized in (False, True):
+        loss = inverse_network._loss(net, x, xyz, penalized=penalized)
+        slope = (loss(weights + 1e-6 * way)[0] - loss(weights - 1e-6 * way)[0]) / 2e-6
+        assert loss(weights)[1] @ way == pytest.approx(slope, rel=1e-6)
+
+
+def test_torques_of_many_candidates_are_those_of_the_formal_robot() -> None:
+    robot = load_robot(ROBOT)
+    states = _unseen(robot, 0)
+    columns = [parameter_vector(column) for column in SETS]
+    torques = TorqueMap(robot, states)(np.array(columns))
+    for tau, name in zip(torques, SETS.values(), strict=True):
+        formal = published_robot(ROBOT, name)
+        expected = joint_torque(formal, states.q, states.dq, states.ddq)[:, :3]
+        assert np.allclose(tau, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("column", SETS)
+def test_an_arm_has_the_torques_of_its_column_and_can_exist(column) -> None:
+    robot = load_robot(ROBOT)
+    arm = plants.equivalent(robot, base_parameters(robot, ()), column)
+    states = _unseen(robot, 0)
+    apart, formal = (
+        joint_torque(model, states.q, states.dq, states.ddq)
+        for model in (arm, published_robot(ROBOT, SETS[column]))
+    )
+    assert np.abs(apart - formal).max() < 1e-6 * np.abs(formal).max()
+    assert all(inconsistency(link.phi) is None for link in arm.links)
+
+
 def test_a_missing_extra_is_named_before_any_work(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'robotid_sim\[papers\]'"):
@@ -107,7 +178,7 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     assert len(claims) == len(found.claims)
     assert found.passed  # nothing statistical is judged
     judged = {name for name, claim in claims.items() if claim.judged}
-    assert judged == {name for name in claims if name.startswith(("table-3", "parameters"))}
+    assert judged == {name for name in claims if name in DETERMINED or name.startswith("table-3")}
     for scenario in ("nominal", "disturbed"):
         for part in ("closest", "settled"):
             assert claims[f"torque-{part}-{scenario}"].ours >= 3.0
@@ -119,3 +190,125 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     again = find_paper("irb140-qpso").reproduce(lab)
     assert again.claims == found.claims
     assert set(found.tables) >= {"table-3-parameters", "table-4-tracking", "clamps"}
+    check_replacements(run_campaign(lab))
+
+
+def check_replacements(results: QuantumResults) -> None:
+    """Assert what the verdicts become if something else stands in the place of a method."""
+    judged = verdicts(results)
+    for name in ("qpso-beats-pso-mape-com", "qpso-beats-pso-mape-inertia", "final-fitness"):
+        assert judged[name] == "conditional"
+    for put, expected in REPLACED:
+        found = verdicts(put(results))
+        assert {name: found[name] for name in expected} == expected, put.__name__
+
+
+def verdicts(results: QuantumResults) -> dict[str, str]:
+    return verdicts_of("irb140-qpso", measurements(results))
+
+
+def with_rows(results: QuantumResults, change) -> QuantumResults:
+    """Return results with other rows, by case, method and rows."""
+    rows = {key: change(*key, old) for key, old in results.grid.rows.items()}
+    return replace(results, grid=RunGrid(rows))
+
+
+def random_search(results: QuantumResults) -> QuantumResults:
+    """Put the best of as many random points in the place of the qubits."""
+    truth = parameter_vector("reference")
+    box = ParameterDistance(truth, 0.5, "relative", ITERATIONS)
+
+    def drawn(run: int) -> dict[str, float]:
+        size = (PARTICLES * ITERATIONS, truth.size)
+        points = np.random.default_rng(run).uniform(box.lower, box.upper, size)
+        best = points[box(points).argmin()]
+        com, inertia = mape(best * truth, truth)
+        return {"cost": float(box(best[None])[0]), "mape_com": com, "mape_inertia": inertia}
+
+    return qubits_with(results, drawn)
+
+
+def truth_found(results: QuantumResults) -> QuantumResults:
+    """Put the truth, up to rounding, in the place of the qubits' results, whatever their clamp."""
+
+    def exact(run: int) -> dict[str, float]:
+        size = 1e-10 * (1 + run)
+        return {"cost": size**2, "mape_com": size, "mape_inertia": size}
+
+    return qubits_with(results, exact)
+
+
+def qubits_with(results: QuantumResults, found) -> QuantumResults:
+    most = max(len(rows) for rows in results.grid.rows.values())
+    values = [found(run) for run in range(most)]
+
+    def change(_, method, old):
+        return [{**row, **values[k]} for k, row in enumerate(old)] if method == "qubit" else old
+
+    return with_rows(results, change)
+
+
+def one_clamp(results: QuantumResults) -> QuantumResults:
+    """Let PSO fly with the qubits' clamp: without what makes the difference."""
+    rows = results.grid.rows
+    return with_rows(
+        results,
+        lambda case, m, old: (
+            rows[("clamp", QUBIT_CLAMP), "pso"] if (case, m) == (("relative", BOX), "pso") else old
+        ),
+    )
+
+
+def same_model(results: QuantumResults) -> QuantumResults:
+    """Put the model of PSO in the place of QPSO's, in controllers and as arms."""
+    rows = results.grid.rows
+    return with_rows(results, lambda case, m, old: rows[case, "PSO"] if m == "QPSO" else old)
+
+
+def no_penalty(results: QuantumResults) -> QuantumResults:
+    """Put networks that end on singular poses in the place of those with the penalty."""
+    return with_rows(
+        results,
+        lambda case, m, old: (
+            [{**row, "singular": 0.17} for row in old]
+            if (case, m) == ("inverse", "penalty")
+            else old
+        ),
+    )
+
+
+def parameters_alone(results: QuantumResults) -> QuantumResults:
+    """Put the searches by eq. (20) in the place of those by torque."""
+    rows = results.grid.rows
+    return with_rows(
+        results,
+        lambda case, m, old: (
+            rows[("performance", "eq-20"), m] if case == ("performance", "control-aware") else old
+        ),
+    )
+
+
+DETERMINED = {"parameters-visible", "cad-error", "cad-masses", "cad-bodies", "fitness-reduction"}
+"""What no run is needed for, beside the sums of Table 3."""
+NO, HELD = "not-reproducible", "conditional"
+SEARCHED = ("qpso-beats-pso-mape-com", "qpso-beats-pso-mape-inertia", "final-fitness")
+LOOPS = ("torque-closest", "torque-settled", "energy-closest")
+ARMS = ("arms-torque-closest", "arms-energy-closest")
+REPLACED = (
+    (random_search, dict.fromkeys(SEARCHED, NO)),
+    (one_clamp, dict.fromkeys(SEARCHED, NO)),
+    (
+        truth_found,
+        dict.fromkeys(
+            (
+                *SEARCHED,
+                *(f"equal-clamps-{n}" for n in ("mape-com", "mape-inertia", "final-fitness")),
+            ),
+            HELD,
+        ),
+    ),
+    (same_model, {f"{n}-{s}": NO for n in (*LOOPS, *ARMS) for s in SCENARIOS}),
+    (no_penalty, {"singularity-penalty": NO}),
+    (parameters_alone, {"control-aware-circle": NO}),
+)
+"""What stands in the place of a method, and the verdicts that follow."""

@@ -1,15 +1,16 @@
 """What every reproduced paper has in common."""
 
 import inspect
-import json
+import pkgutil
 from dataclasses import replace
+from pathlib import Path
 
 import papers_table
 import pytest
 
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.model.catalog import catalog
-from robotid_sim.papers import PAPERS, describe_papers, find_paper
+from robotid_sim.papers import PAPERS, describe_papers, find_paper, stored
 from robotid_sim.papers.claims import Claim, ClaimRange
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 
@@ -60,15 +61,50 @@ def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome
 
 
 def test_readme_has_the_table_of_the_stored_runs() -> None:
-    runs = json.loads(papers_table.STORED.read_text(encoding="utf-8"))
-    readme = (papers_table.STORED.parents[1] / "README.md").read_text(encoding="utf-8")
+    runs = stored.stored_runs()
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert papers_table.table(runs) in readme
     assert papers_table.counts(runs) in readme
-    for paper, claims in next(iter(runs.values())).items():
-        assert [row["name"] for row in claims] == [c.name for c in PAPERS[paper].sheet.claim]
+    for run in runs.values():
+        assert list(run) == list(PAPERS)
+        for paper, claims in run.items():
+            assert list(claims) == [c.name for c in PAPERS[paper].sheet.claim]
 
 
 def test_the_table_says_where_a_verdict_depends_on_the_seed() -> None:
-    rows = [{"verdict": v, "ours": n, "unit": "%"} for v, n in (("a", 1.0), ("b", 2.0), ("a", 3.0))]
-    assert papers_table.verdict(rows) == "depends on the seed: a 2 of 3, b 1 of 3"
-    assert papers_table.value(rows, "ours") == "1 … 3 %"
+    assert stored.over_seeds("aba") == "depends on the seed: a 2 of 3, b 1 of 3"
+    assert stored.over_seeds("aaa") == "a"
+    assert papers_table.value([1.0, 2.0, 3.0], "%") == "1 … 3 %"
+    assert papers_table.value(["lost", "lost"], "") == "lost"
+
+
+def test_what_comes_out_otherwise_than_in_the_stored_runs_is_listed(monkeypatch) -> None:
+    runs = {seed: {"p": {"n": {"verdict": "reproduced"}}} for seed in "012"}
+    monkeypatch.setattr(stored, "stored_runs", lambda: runs)
+    rule = {"ours": ClaimRange.parse("above 1")}
+    same, other, new = (
+        Claim(name=name, claim="c", published=None, ours=ours, holds=rule, reason="r")
+        for name, ours in (("n", 2.0), ("n", 0.0), ("m", 0.0))
+    )
+    assert stored.otherwise("p", [same, new, replace(other, judged=False)]) == []
+    assert stored.otherwise("p", [other]) == [("p", "n", "not-reproducible", "reproduced")]
+    assert stored.otherwise("a-paper-of-mine", [other]) == []
+
+
+def resolved(paper: str, where: str) -> object:
+    """Return what an element's place names: code, or a claim, figure or table of the file."""
+    kind, _, name = where.partition(":")
+    if name:
+        sheet = PAPERS[paper].sheet
+        listed = {"claim": sheet.claim, "figure": sheet.figure, "table": sheet.table}[kind]
+        return next(part for part in listed if part.name == name)
+    return pkgutil.resolve_name(where)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_became_of_every_element_of_a_paper_can_be_found(name) -> None:
+    elements = PAPERS[name].sheet.element
+    assert len({element.number for element in elements}) == len(elements)
+    for element in elements:
+        for where in element.where:
+            assert resolved(name, where) is not None

@@ -1,7 +1,7 @@
 """All searches of the reproduction, and what came out of them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,17 @@ from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.paper import Lab
 
 TRIALS = "robotid_sim.papers.irb120.trials"
+ENGINE = "robotid_sim.papers.irb120.engine"
 STARTS = 3
 """Descents that share the budget of a swarm."""
+SINGLE = "single"
+"""A random motion, not the best of many."""
+DRIVEN = ("mupso", "de", "gradient", "random", SINGLE)
+"""Whose motions are driven in the engine."""
+LOGS, QUICK_LOGS = 6, 4
+"""Noisy logs of a run in the engine."""
+ROUNDS, TIMED_ITERATIONS, QUICK_TIMED_ITERATIONS = 7, 4, 1
+"""Rounds in which swarms of two sizes are timed in turn, and the iterations of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,8 @@ class SearchEffort:
     gradient_draws: int
     """Random motions of which a descent starts at the best."""
     gradient_iterations: int
+    engine_runs: int
+    """Motions of every kind that are driven in the engine."""
 
 
 def effort(lab: Lab) -> SearchEffort:
@@ -40,16 +51,17 @@ def effort(lab: Lab) -> SearchEffort:
     if lab.quick:
         return SearchEffort(
             runs, 8, side_runs=1, study_runs=1, study_iterations=10, gradient_draws=4,
-            gradient_iterations=25,
+            gradient_iterations=25, engine_runs=1,
         )  # fmt: skip
     return SearchEffort(
         runs=runs,
         iterations=model.ITERATIONS,
-        side_runs=min(runs, 10),
+        side_runs=min(runs, 6),
         study_runs=min(runs, 4),
         study_iterations=model.STUDY_ITERATIONS,
         gradient_draws=20,
         gradient_iterations=200,
+        engine_runs=min(runs, 10),
     )
 
 
@@ -61,7 +73,10 @@ class MupsoResults:
     grid: RunGrid
     """By study and row. ``table-3``: methods, with ``random`` and ``gradient`` beside those of the
     paper; ``penalty``: methods with limits by penalty; ``reading`` and ``unprinted``: MuPSO by
-    reading, and by value of what is not printed; ``size``: MuPSO by number of particles."""
+    reading, and by value of what is not printed; ``size``: MuPSO by number of particles;
+    ``engine``: what `engine.identification` returns, by whose motion was driven."""
+    seconds: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """CPU times [s] of swarms in turn, by the number of particles."""
 
     def runs_of(self, method: str) -> Sequence[RunRow]:
         """Return the runs of a row of Table 3; ``gradients`` are the best of three each.
@@ -96,8 +111,34 @@ def run_campaign(lab: Lab) -> MupsoResults:
     budget = effort(lab)
     plan = [((study, row), trial) for study, row, trials in _plan(lab, budget) for trial in trials]
     results = lab.run("search", [trial for _, trial in plan])
-    keys = (key for key, _ in plan)
-    return MupsoResults(budget, RunGrid.of(zip(keys, results, strict=True)))
+    keys = [key for key, _ in plan]
+    searched = RunGrid.of(zip(keys, results, strict=True))
+    iterations = QUICK_TIMED_ITERATIONS if lab.quick else TIMED_ITERATIONS
+    function = "robotid_sim.papers.irb120.timing:swarm_times"
+    timed = lab.trial("swarm-times", function, rounds=ROUNDS, iterations=iterations)
+    driven, seconds = _driven(lab, budget, searched, timed)
+    return MupsoResults(budget, RunGrid({**searched.rows, **driven.rows}), seconds)
+
+
+def _driven(
+    lab: Lab, budget: SearchEffort, searched: RunGrid, timed: Trial
+) -> tuple[RunGrid, Mapping[str, Sequence[float]]]:
+    """Drive motions of several searches, and return what is identified, and the timed swarms."""
+    (drawn,) = lab.run(
+        "single motions",
+        [lab.trial("single-motions", f"{ENGINE}:random_motions", count=budget.engine_runs)],
+    )
+    logs = QUICK_LOGS if lab.quick else LOGS
+    keys, trials = [], []
+    for kind in DRIVEN:
+        of_runs = [] if kind == SINGLE else searched.runs(kind, "table-3")
+        motions = drawn["motions"] if kind == SINGLE else [run["x"] for run in of_runs]
+        for run, x in enumerate(motions[: budget.engine_runs]):
+            given = {"kind": kind, "run": run, "x": x, "logs": logs}
+            trials.append(lab.trial(f"engine-{kind}-{run}", f"{ENGINE}:identification", **given))
+            keys.append(("engine", kind))
+    swarms, *identified = lab.run("engine", [timed, *trials])
+    return RunGrid.of(zip(keys, identified, strict=True)), swarms["seconds"]
 
 
 def _plan(lab: Lab, budget: SearchEffort) -> Iterator[tuple[str, Any, list[Trial]]]:

@@ -1,4 +1,4 @@
-"""Figures 2 to 5 of the paper."""
+"""Figures 2 to 5 of the paper, and errors in the engine."""
 
 import numpy as np
 
@@ -8,7 +8,8 @@ from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_chart, drawing, motion_chart, plotted
 from robotid_sim.papers.irb120 import model
-from robotid_sim.papers.irb120.campaign import MupsoResults
+from robotid_sim.papers.irb120.campaign import DRIVEN, MupsoResults
+from robotid_sim.papers.irb120.engine_claims import LABEL
 from robotid_sim.papers.irb120.tables import LABELS
 
 SAMPLES = 400
@@ -75,6 +76,32 @@ def joint_space(results: MupsoResults) -> Chart:
     return motion_chart("figure-5", t, _motion(results.best), ("rad", "rad/s", "rad/s²"))
 
 
+def driven(results: MupsoResults) -> Chart:
+    """Return errors in the engine over condition numbers, a point a log."""
+
+    def points(kind: str, what: str, role: str) -> Points:
+        errors = results.grid.values(kind, what, "engine")
+        conditions = results.grid.values(kind, "condition", "engine")
+        x = np.repeat(conditions, errors.shape[1])
+        return Points(x, errors.ravel(), LABEL[kind], role, size=3.0)
+
+    roles = {kind: joint_role(k) for k, kind in enumerate(DRIVEN)}
+    panels = (
+        plotted(
+            (points(kind, what, role) for kind, role in roles.items()),
+            "condition number [-]",
+            label,
+            x_scale="log",
+            y_scale="log",
+        )
+        for what, label in (
+            ("relative", "parameter error [%]"),
+            ("unseen", "unseen torque error [%]"),
+        )
+    )
+    return drawing("engine", *panels, columns=2, height=2.2)
+
+
 def _motion(x: Float1D) -> tuple[Float2D, Float2D, Float2D]:
     """Return position, velocity and acceleration of the joints along a motion."""
     return model.problem().space.on_grid(SAMPLES).motion(x)
@@ -93,4 +120,5 @@ def _skeleton(q: Float1D) -> Float2D:
 
 def all_charts(results: MupsoResults) -> tuple[Chart, ...]:
     """Return all figures."""
-    return tuple(chart(results) for chart in (swarm_size, convergence, cartesian_path, joint_space))
+    charts = (swarm_size, convergence, cartesian_path, joint_space, driven)
+    return tuple(chart(results) for chart in charts)

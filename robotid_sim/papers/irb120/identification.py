@@ -1,12 +1,18 @@
 """Which parameters can be identified, and least squares on the excitation of the paper."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.dynamics.base_parameters import BaseParameters, grouped, random_states
+from robotid_sim.dynamics.base_parameters import (
+    BaseParameters,
+    grouped,
+    independent_columns,
+    random_states,
+)
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.wrench import wrench_regressor
 from robotid_sim.estimation.problem import LinearProblem
@@ -22,6 +28,8 @@ NOISE_SHARE = 0.01
 """Standard deviation of the torque noise, share of the RMS of all torques."""
 DRAWS = 30
 """Logs with noise."""
+MILLIMETERS = {"kg m": 1e3, "kg m^2": 1e6}
+"""From SI to the units of Table 4, by unit; masses are in kg."""
 AS_PRINTED = "moments along z of frame i, through frame i"
 """The selector of the paper, if wrenches are taken about the origins of its frames."""
 JOINT_TORQUES, WRENCHES = "torques of the 3 joints", "full wrenches at the 3 joints"
@@ -71,9 +79,30 @@ def _in_paper_frames(W: Float) -> BaseParameters:
     return grouped(rows, np.arange(count), arm.parameter_names, units)
 
 
+def rank_of(symbols: Sequence[str]) -> int:
+    """Return the rank of some parameters, in the paper's frames, in joint torques."""
+    arm, inertial = model.arm(), len(paper_frames())
+    W = torque_regressor(arm, *random_states(arm))[:, :, :inertial].reshape(-1, inertial)
+    names = list(arm.parameter_names)
+    columns = (W @ paper_frames())[:, [names.index(symbol) for symbol in symbols]]
+    return int(independent_columns(columns).size)
+
+
 def counts(base: BaseParameters) -> tuple[int, int, int]:
     """Return how many parameters show alone, in combinations, and not at all."""
     return len(base.identifiable_alone), len(base.in_combination), len(base.no_effect)
+
+
+def ideal_values() -> dict[str, tuple[float, float]]:
+    """Return the ideal values of Table 4 and those of eq. (49) to (53), by symbol, as printed."""
+    basis = rank_analysis()[JOINT_TORQUES]
+    units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
+    phi = np.linalg.solve(paper_frames(), model.arm().parameters()[: len(paper_frames())])
+    truth = dict(zip(basis.symbols, phi, strict=False))
+    return {
+        symbol: (ideal, float(truth[symbol] * MILLIMETERS.get(units[symbol], 1.0)))
+        for symbol, ideal, _ in model.PRINTED["table_4"]
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,20 +1,24 @@
 """What is measured for every claim of the paper."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import ttest_ind
+from scipy.stats import bootstrap
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
+from robotid_sim.papers.irb120.comparison import best_of_six, gains, levels, times
+from robotid_sim.papers.irb120.engine_claims import engine_measurements
 from robotid_sim.papers.irb120.model import PublishedMotion
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
-from robotid_sim.papers.statistics import above_one, deviation, interval_of_ratio
+from robotid_sim.papers.statistics import Ends, deviation, interval_of_ratio
 
-SIGNIFICANCE = 0.05
+MUTATED_AT = 10
+"""Iteration at which the swarm is said to mutate."""
+PRINTED_DIGIT = 1.0
+"""Last digit of the ideal values of Table 4, which may be cut off [kg, kg mm, kg mm^2]."""
 AT_REST = 1e-9
 """Speed at the start that counts as none [m/s]."""
 
@@ -26,15 +30,17 @@ def measurements(
     return {
         **_swarm_size(results),
         **_condition_number(results),
-        "mupso-best-of-six": _best_of_six(results),
+        "mupso-best-of-six": best_of_six(results),
         "mupso-against-de": measured(
             *results.grid.ratio("mupso", "de", "condition", "table-3"),
             de=results.conditions("de").mean(),
         ),
         "mutation": _mutation(results),
-        **_time(results),
-        **_gain(results),
-        **_levels(results),
+        "early-best": _early_best(results),
+        **times(results),
+        **gains(results),
+        **levels(results),
+        **engine_measurements(results),
         "published-optimum": _published_optimum(motions),
         **_identifiability(),
         **_identification(identified),
@@ -47,10 +53,30 @@ def _condition_number(results: MupsoResults) -> dict[str, Measured]:
     return {
         "condition-number-minimum": measured(float(runs.min()), si=si, random=chance.min()),
         "condition-number-mean": measured_mean(
-            runs, si=si, choices=_range(results, np.mean), random=chance.mean()
+            runs,
+            si=si,
+            choices=_range(results, np.mean),
+            random=chance.mean(),
+            penalty=results.conditions("mupso", "penalty").mean(),
+            percent=100.0 * results.grid.values("mupso", "limit_use", "penalty").max(),
         ),
-        "condition-number-spread": measured(deviation(runs), choices=_range(results, deviation)),
+        "condition-number-spread": measured(
+            deviation(runs), _interval_of_deviation(runs), choices=_range(results, deviation)
+        ),
     }
+
+
+def _interval_of_deviation(runs: Float1D) -> Ends:
+    """Return the bootstrap interval of the standard deviation; None for fewer than four runs."""
+    if runs.size < 4:
+        return None
+    low, high = bootstrap(
+        (runs,),
+        lambda x, axis: np.std(x, axis=axis, ddof=1),
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return float(low), float(high)
 
 
 def _range(results: MupsoResults, statistic: Callable[[Float1D], float]) -> str:
@@ -62,96 +88,6 @@ def _range(results: MupsoResults, statistic: Callable[[Float1D], float]) -> str:
     return " to ".join(f"{levels[name]:.3g} ({name})" for name in ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """MuPSO among the methods of the paper."""
-
-    rival: str
-    """Method of the lowest mean beside MuPSO."""
-    rival_mean: float
-    mupso_mean: float
-    p: float
-    """Of Welch's test that both means are alike."""
-
-    @property
-    def tied(self) -> bool:
-        """Whether the runs do not tell MuPSO and its rival apart."""
-        return not self.p < SIGNIFICANCE
-
-    @property
-    def leader(self) -> str:
-        """Method of the lowest mean."""
-        return "mupso" if self.mupso_mean < self.rival_mean else self.rival
-
-
-def standing(results: MupsoResults, study: str = "table-3") -> Standing:
-    """Return where MuPSO stands by the means of the runs."""
-    others = {name: results.conditions(name, study) for name in model.METHODS if name != "mupso"}
-    rival = min(others, key=lambda name: float(others[name].mean()))
-    ours, theirs = results.conditions("mupso", study), others[rival]
-    p = float(ttest_ind(ours, theirs, equal_var=False).pvalue) if ours.size > 1 else 1.0
-    return Standing(rival, float(theirs.mean()), float(ours.mean()), p)
-
-
-def _best_of_six(results: MupsoResults) -> Measured:
-    standings = {"scaling": standing(results, "table-3"), "penalty": standing(results, "penalty")}
-    means = "; ".join(
-        f"with limits by {handling} {model.METHODS[place.rival]} has the lowest mean "
-        f"({place.rival_mean:.3g}), MuPSO {place.mupso_mean:.3g} (Welch: p = {place.p:.1g})"
-        for handling, place in standings.items()
-    )
-    clear = [place for place in standings.values() if not place.tied]
-    value, interval = results.grid.ratio("mupso", "spso", "condition", "table-3")
-    return measured(
-        value,
-        interval,
-        behind=sum(place.mupso_mean > place.rival_mean for place in clear),
-        clearly_first=sum(place.mupso_mean < place.rival_mean for place in clear),
-        means=f"{means[0].upper()}{means[1:]}",
-    )
-
-
-def _time(results: MupsoResults) -> dict[str, Measured]:
-    seconds = {name: float(results.grid.mean(name, "seconds", "table-3")) for name in model.METHODS}
-    mupso, others = seconds["mupso"], {n: s for n, s in seconds.items() if n != "mupso"}
-    value, interval = results.grid.ratio("mupso", "gwo", "seconds", "table-3")
-    shown = ", ".join(f"{model.METHODS[n]} {s:.3g} s" for n, s in sorted(seconds.items()))
-    return {
-        "second-least-time": measured(
-            float(1 + sum(other < mupso for other in others.values())),
-            times=shown,
-            slowest=max(seconds.values()) / min(seconds.values()),
-        ),
-        "time-against-gwo": measured(100.0 * (value - 1.0), above_one(interval)),
-        "time-reduction": measured(
-            100.0 * min(1.0 - mupso / s for name, s in others.items() if name != "gwo"), times=shown
-        ),
-    }
-
-
-def _gain(results: MupsoResults) -> dict[str, Measured]:
-    best = {name: results.conditions(name).min() for name in model.METHODS}
-    gains = {n: 100.0 * (least / best["mupso"] - 1.0) for n, least in best.items() if n != "mupso"}
-    nearest, farthest = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)
-    return {
-        "gain-in-minimum": measured(
-            float(gains[nearest]),
-            nearest=model.METHODS[nearest],
-            most=gains[farthest],
-            farthest=model.METHODS[farthest],
-        )
-    }
-
-
-def _levels(results: MupsoResults) -> dict[str, Measured]:
-    return {
-        f"level-{name}": measured_mean(
-            results.conditions(name), median=np.median(results.conditions(name))
-        )
-        for name in ("woa", "gwo", "goa")
-    }
-
-
 def _mutation(results: MupsoResults) -> Measured:
     rows = results.grid.runs("mupso", "table-3")
     mutated = [row for row in rows if row["mutations"]]
@@ -161,6 +97,17 @@ def _mutation(results: MupsoResults) -> Measured:
         at_ten=sum(10 in row["mutations"] for row in mutated),
         runs=len(rows),
         helped=sum(row["best_at"] > row["mutations"][0] for row in mutated),
+    )
+
+
+def _early_best(results: MupsoResults) -> Measured:
+    """Measure at which iteration MuPSO finds its best point, mean of the runs."""
+    found = results.grid.values("mupso", "best_at", "table-3")
+    return measured_mean(
+        found,
+        early=int((found <= MUTATED_AT).sum()),
+        runs=found.size,
+        last=results.effort.iterations,
     )
 
 
@@ -182,6 +129,10 @@ def _identifiability() -> dict[str, Measured]:
     torques, wrenches = ranks[lls.JOINT_TORQUES], ranks[lls.WRENCHES]
     alone, combined, none = counts[lls.JOINT_TORQUES]
     all_alone, all_combined, all_none = counts[lls.WRENCHES]
+    nearest = ranks[lls.AS_PRINTED]
+    shown, listed = nearest.identifiable_alone, [row[0] for row in model.PRINTED["table_4"]]
+    values = lls.ideal_values()
+    other = [name for name, (ideal, true) in values.items() if abs(ideal - true) >= PRINTED_DIGIT]
     return {
         "identifiability": measured(
             float(torques.rank),
@@ -191,8 +142,14 @@ def _identifiability() -> dict[str, Measured]:
             names=", ".join(torques.identifiable_alone),
             combined=combined,
             none=none,
-            nearest_rank=ranks[lls.AS_PRINTED].rank,
+            nearest_rank=nearest.rank,
             nearest=" + ".join(map(str, counts[lls.AS_PRINTED])),
+            listed=sum(symbol in (*shown, *nearest.in_combination) for symbol in listed),
+            unseen=", ".join(symbol for symbol in listed if symbol in nearest.no_effect),
+        ),
+        "observation-matrix": measured(float(lls.rank_of(listed)), columns=len(listed)),
+        "ideal-values": measured(
+            float(len(values) - len(other)), names=", ".join(other), rows=len(values)
         ),
         "identifiability-by-wrench": measured(
             float(wrenches.rank),
@@ -221,12 +178,12 @@ def _swarm_size(results: MupsoResults) -> dict[str, Measured]:
     left = interval_of_ratio(many, few)
     ends = None if left is None else (100.0 * (1.0 - left[1]), 100.0 * (1.0 - left[0]))
     clear = ends is not None and ends[0] > 0.0
-    fast, slow = (results.grid.values(size, "seconds", "size").min() for size in (50, 70))
+    fast, slow = (sum(results.seconds[size]) for size in ("50", "70"))
+    best = {size: results.conditions(size, "size").min() for size in (50, 70)}
     return {
         "swarm-size-cost": measured(
             float(100.0 * (1.0 - many.mean() / few.mean())),
             ends,
-            least=-np.inf if ends is None else ends[0],
             runs=results.effort.study_runs,
             iterations=results.effort.study_iterations,
             few=few.mean(),
@@ -234,4 +191,5 @@ def _swarm_size(results: MupsoResults) -> dict[str, Measured]:
             change=": a fall, but a small one" if clear else ", which may differ by chance",
         ),
         "swarm-size-time": measured(float(slow / fast)),
+        **{f"swarm-size-{size}": measured(float(least)) for size, least in best.items()},
     }

@@ -4,9 +4,11 @@ from typing import Any, ClassVar
 
 from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb120 import figures, model, tables
-from robotid_sim.papers.irb120.campaign import MupsoResults, run_campaign
+from robotid_sim.papers.irb120.campaign import SINGLE, MupsoResults, run_campaign
+from robotid_sim.papers.irb120.comparison import standing
+from robotid_sim.papers.irb120.engine_claims import geometric_mean, rms_error
 from robotid_sim.papers.irb120.identification import ExactIdentification, identify
-from robotid_sim.papers.irb120.measurements import measurements, standing
+from robotid_sim.papers.irb120.measurements import measurements
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.streams import named_stream
@@ -55,5 +57,11 @@ def _facts(results: MupsoResults, identified: ExactIdentification) -> dict[str, 
         "three": values_of(results.runs_of("gradients"), "condition").mean(),
         "exact_error": identified.exact_error,
         "alone": len(identified.basis.identifiable_alone),
+        **{
+            f"engine_{name}": geometric_mean(rms_error(results, kind, "relative"))
+            for name, kind in (("error", "mupso"), ("random", "random"), ("single", SINGLE))
+        },
+        "driven": results.effort.engine_runs,
+        "logs": len(results.grid.runs("mupso", "engine")[0]["relative"]),
         "rank": identified.basis.rank,
     }

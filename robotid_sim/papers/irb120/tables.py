@@ -8,9 +8,10 @@ import numpy as np
 from robotid_sim.model import parameters
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.grid import values_of
+from robotid_sim.papers.irb120 import engine, model
 from robotid_sim.papers.irb120 import identification as lls
-from robotid_sim.papers.irb120 import model
-from robotid_sim.papers.irb120.campaign import MupsoResults
+from robotid_sim.papers.irb120.campaign import DRIVEN, MupsoResults
+from robotid_sim.papers.irb120.engine_claims import LABEL, geometric_mean, rms_error
 from robotid_sim.papers.irb120.model import PublishedMotion
 from robotid_sim.papers.tables import (
     CellColumns,
@@ -31,8 +32,6 @@ LABELS = {
 
 ROUNDING = 1e-12
 """Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
-MILLIMETERS = {"m": 1.0, "kg m": 1e3, "kg m^2": 1e6}
-"""From SI to the units of Table 4."""
 
 
 def limits() -> Table:
@@ -131,18 +130,19 @@ def table_4_as_printed(identified: lls.ExactIdentification) -> Table:
     """Return the rows of Table 4, with eq. (49) to (53) and what joint torques tell of each."""
     basis = identified.basis
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
-    phi = np.linalg.solve(lls.paper_frames(), model.arm().parameters()[: len(lls.paper_frames())])
-    truth = dict(zip(basis.symbols, phi, strict=False))
+    values = lls.ideal_values()
     rows = []
     for symbol, ideal, estimate in model.PRINTED["table_4"]:
-        scale = MILLIMETERS["m" if units[symbol] == "kg" else units[symbol]]
+        scale = lls.MILLIMETERS.get(units[symbol], 1.0)
         status, ours = "no effect" if symbol in basis.no_effect else "in combinations", "-"
         if symbol in basis.identifiable_alone:
             estimated = identified.beta_exact[basis.names.index(symbol)]
             status, ours = "alone", _value(estimated, 6, scale)
         unit = units[symbol].replace("kg m", "kg mm").replace("^2", "²")
         printed = (number(ideal, 6), number(estimate, 6))
-        rows.append((symbol, unit, status, *printed, _value(truth[symbol], 6, scale), ours))
+        rows.append(
+            (symbol, unit, status, *printed, _value(values[symbol][1] / scale, 6, scale), ours)
+        )
     return Table((), tuple(rows), name="table-4-printed")
 
 
@@ -180,6 +180,39 @@ def published_motion(motions: Sequence[PublishedMotion]) -> Table:
     return table_of("published-optimum", motions, columns)
 
 
+def driven(results: MupsoResults) -> Table:
+    """Return what is identified in the engine along motions of several searches."""
+
+    def share(kind: str, what: str) -> str:
+        return number(geometric_mean(rms_error(results, kind, what)), 3)
+
+    columns: CellColumns = {
+        "motion": LABEL.get,
+        "condition number": lambda k: number(results.grid.mean(k, "condition", "engine"), 3),
+        "with friction": lambda k: number(results.grid.mean(k, "condition_fitted", "engine"), 3),
+        "parameter error [%]": lambda k: share(k, "relative"),
+        "unseen torque error [%]": lambda k: share(k, "unseen"),
+        "within 3 σ": lambda k: percent(results.grid.mean(k, "within", "engine")),
+        "motions": lambda k: len(results.grid.runs(k, "engine")),
+    }
+    return table_of("engine", DRIVEN, columns)
+
+
+def driven_parameters(results: MupsoResults) -> Table:
+    """Return the parameters that one noisy log of MuPSO's best driven motion gives."""
+    best = results.grid.best("mupso", "condition", "engine")
+    inertial = range(engine.base().inertial_rank)
+    columns: CellColumns = {
+        "base parameter": engine.base().groupings.__getitem__,
+        "unit": lambda k: engine.base().units[k].replace("^2", "²"),
+        "true": lambda k: _value(best["true"][k], 5),
+        "identified": lambda k: _value(best["estimate"][k], 5),
+        "3 σ": lambda k: f"± {_value(3.0 * best['std'][k], 2)}",
+        "error / σ": lambda k: number(best["scores"][k], 2),
+    }
+    return table_of("engine-parameters", inertial, columns, text_columns=2)
+
+
 def all_tables(
     results: MupsoResults, identified: lls.ExactIdentification, motions: Sequence[PublishedMotion]
 ) -> tuple[Table, ...]:
@@ -193,4 +226,6 @@ def all_tables(
         identifiability(),
         table_4_of_base(identified),
         table_4_as_printed(identified),
+        driven(results),
+        driven_parameters(results),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign import Trial
 from robotid_sim.papers.grid import RunGrid, RunRow, values_of
-from robotid_sim.papers.irb140.network import NETWORKS, SAMPLES, TASK
+from robotid_sim.papers.irb140.inverse_network import TREATMENTS
+from robotid_sim.papers.irb140.network import CHUNK, NETWORKS, SAMPLES, TASK
+from robotid_sim.papers.irb140.performance import OBJECTIVES, SWARMS
 from robotid_sim.papers.irb140.published import RUNS, parameter_vector
 from robotid_sim.papers.irb140.swarms import METHODS, PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.paper import Lab
@@ -18,10 +21,17 @@ PACKAGE = "robotid_sim.papers.irb140"
 
 LOGS = 12
 """Logs that the swarms on torque data are tried on."""
-TRAININGS = 6
+TRAININGS = 4
 """Trainings of the network that is held against the printed error."""
 MORE = 20
 """Runs of the cases that iterations are counted on, over those of the others."""
+SHAKEN = 4
+"""Disturbed runs of the models as arms."""
+PERFORMANCES = 10
+"""Searches with every objective and swarm."""
+INVERSES = 4
+"""Logged motions that the inverse networks learn from."""
+INVERSE_ITERATIONS = 500
 POSES = 5000
 """Poses that the kinematics are compared in."""
 BOX, SMALL_BOX = 0.5, 0.1
@@ -61,10 +71,11 @@ class QuantumResults:
 
     grid: RunGrid
     """By case and method. ``(scaling, box)``: swarms; ``("clamp", share)``: swarms in the large box
-    with another clamp; ``nominal`` and ``disturbed``: models in the loop; ``network``: networks;
-    ``torque``: estimators on torque data."""
+    with another clamp; ``nominal`` and ``disturbed``: models in the loop; ``("plants", scenario)``:
+    models as arms; ``network``: networks; ``inverse``: treatments of singular poses; ``torque``:
+    estimators on torque data; ``("performance", objective)``: swarms."""
     curves: Mapping[str, Any]
-    """Time series of the loop, by scenario and model."""
+    """Time series of the loop, by scenario and model; of the models as arms with ``plants``."""
     cad: Mapping[str, Any]
     kinematics: Mapping[str, Any]
 
@@ -86,6 +97,18 @@ class QuantumResults:
     def loop(self, scenario: str, model: str, name: str) -> np.ndarray:
         """Return a value of a model in the closed loop, one row a run."""
         return self.grid.values(model, name, scenario)
+
+    def plants(self, scenario: str, model: str, name: str) -> np.ndarray:
+        """Return a value of a model as the arm itself, one row a run."""
+        return self.grid.values(model, name, ("plants", scenario))
+
+    def performance(self, swarm: str, objective: str, name: str) -> Float1D:
+        """Return a value of a swarm with another objective, one a run."""
+        return self.grid.values(swarm, name, ("performance", objective))
+
+    def inverse(self, treatment: str, name: str) -> Float1D:
+        """Return a value of an inverse network, one a logged motion."""
+        return self.grid.values(treatment, name, "inverse")
 
     def step(self, scenario: str, model: str, name: str) -> Float1D:
         """Return a metric of the joint step, one a run; NaN where it is never reached."""
@@ -122,11 +145,13 @@ def run_campaign(lab: Lab) -> QuantumResults:
         (("clamp", clamp), method): _search(lab, method, "relative", BOX, clamp)
         for method, clamp in CLAMPS
     }
+    plants, swarms, inverses = _plants(lab), _performances(lab), _inverses(lab)
     cad = Trial("cad", f"{PACKAGE}.torque:cad_step")
     kinematics = lab.trial("kinematics", f"{PACKAGE}.kinematics:compare_with_urdf", poses=POSES)
     # The longest first, so that no process is left alone with one at the end.
     every = [trial for trials in networks.values() for trial in trials]
-    every += [*loops, *torques, *searches.values(), cad, kinematics]
+    every += [*loops, *plants.values(), *inverses.values(), *torques]
+    every += [*searches.values(), *swarms.values(), cad, kinematics]
     results = dict(zip((t.name for t in every), lab.run("irb140", every), strict=True))
     driven = [results[trial.name] for trial in loops]
     logs = [results[trial.name] for trial in torques]
@@ -138,9 +163,26 @@ def run_campaign(lab: Lab) -> QuantumResults:
         (("network", name), results[t.name]) for name, trials in networks.items() for t in trials
     ]
     rows += [(("torque", name), row) for log in logs for name, row in log["estimates"].items()]
+    rows += [(("inverse", key[0]), results[trial.name]) for key, trial in inverses.items()]
+    rows += [
+        ((("performance", objective), swarm), results[trial.name])
+        for (objective, swarm, _), trial in swarms.items()
+    ]
+    arms = [(scenario, results[trial.name]) for (scenario, _), trial in plants.items()]
+    rows += [
+        ((("plants", scenario), model), row)
+        for scenario, arm in arms
+        for model, row in arm["models"].items()
+    ]
+    curves = {name: curve for run in driven for name, curve in run["curves"].items()}
+    curves |= {
+        f"plants {scenario} {model}": curve
+        for scenario, arm in arms
+        for model, curve in arm["curves"].items()
+    }
     return QuantumResults(
         grid=RunGrid.of(rows),
-        curves={name: curve for run in driven for name, curve in run["curves"].items()},
+        curves=curves,
         cad=results[cad.name],
         kinematics=results[kinematics.name],
     )
@@ -150,11 +192,11 @@ def _networks(lab: Lab, name: str) -> list[Trial]:
     network = NETWORKS[name]
     # More trainings than for an interval of the mean would take longer than all the rest.
     runs = min(TRAININGS, lab.runs_of(TRAININGS, 1)) if name == TASK else 1
-    options = {
-        "network": name,
-        "samples": SAMPLES // 8 if lab.quick else SAMPLES,
-        "iterations": network.quick if lab.quick else network.iterations,
-    }
+    options = {"network": name, "samples": SAMPLES, "iterations": network.iterations}
+    if lab.quick:
+        options |= {"samples": SAMPLES // (8 if name == TASK else 16), "iterations": network.quick}
+    if lab.quick and network.solver == "lbfgs":  # two looks at the error make a line
+        options["iterations"] = 2 * CHUNK
     return lab.repeated(f"network-{name}", f"{PACKAGE}.network:train", runs, **options)
 
 
@@ -165,6 +207,51 @@ def _loops(lab: Lab) -> list[Trial]:
     nominal = lab.repeated("loop-nominal", track, 1, scenario="nominal", **lap)
     runs = lab.runs_of(RUNS, 2)
     return [*nominal, *lab.repeated("loop-disturbed", track, runs, scenario="disturbed", **lap)]
+
+
+def _plants(lab: Lab) -> dict[tuple[str, int], Trial]:
+    """Return the models as arms: one nominal run, and disturbed ones."""
+    lap = {"lap": 5.0} if lab.quick else {}
+    counts = {"nominal": 1, "disturbed": min(SHAKEN, lab.runs_of(SHAKEN, 1))}
+    function = f"{PACKAGE}.plants:drive"
+    return {
+        (scenario, run): lab.trial(
+            f"plants-{scenario}-{run}", function, run=run, scenario=scenario, **lap
+        )
+        for scenario, count in counts.items()
+        for run in range(count)
+    }
+
+
+def _performances(lab: Lab) -> dict[tuple[str, str, int], Trial]:
+    cases = product(OBJECTIVES, SWARMS, range(lab.runs_of(PERFORMANCES, 1)))
+    function = f"{PACKAGE}.performance:search"
+    return {
+        (objective, swarm, run): lab.trial(
+            f"performance-{objective}-{swarm}-{run}",
+            function,
+            run=run,
+            swarm=swarm,
+            objective=objective,
+        )
+        for objective, swarm, run in cases
+    }
+
+
+def _inverses(lab: Lab) -> dict[tuple[str, int], Trial]:
+    iterations = INVERSE_ITERATIONS // (10 if lab.quick else 1)
+    runs = min(INVERSES, lab.runs_of(INVERSES, 1))
+    function = f"{PACKAGE}.inverse_network:train_inverse"
+    return {
+        (treatment, run): lab.trial(
+            f"inverse-{treatment}-{run}",
+            function,
+            run=run,
+            treatment=treatment,
+            iterations=iterations,
+        )
+        for treatment, run in product(TREATMENTS, range(runs))
+    }
 
 
 def _search(lab: Lab, method: str, scaling: str, box: float, clamp: float | None = None) -> Trial:

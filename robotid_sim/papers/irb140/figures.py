@@ -8,10 +8,11 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Curve, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_chart, drawing, plotted
+from robotid_sim.papers.charts import bars, box, convergence_chart, drawing, plotted
 from robotid_sim.papers.irb140.campaign import AS_SET, EQUAL_SHARES, EQUAL_STEPS, QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED
 from robotid_sim.papers.irb140.network import NETWORKS
+from robotid_sim.papers.irb140.plants import JOINTS
 from robotid_sim.papers.irb140.published import IS_COM, ITERATIONS, NAMES, NETWORK, parameter_vector
 from robotid_sim.papers.irb140.swarms import METHODS
 
@@ -39,8 +40,15 @@ def estimates(results: QuantumResults, *, com: bool) -> Chart:
     for label, values, role, symbol in columns:
         error = 100.0 * (values / results.reference - 1.0)[chosen]
         marks.append(Points(error, y, label, role, size=5.0, symbol=symbol))
-    panel = plotted(marks, "deviation [%]", y_ticks=names, verticals=(0.0,))
-    return drawing(f"figure-{7 if com else 6}-estimates", panel, height=0.21 * len(names) + 0.5)
+    bar_marks = [
+        bars(parameter_vector(column)[chosen], y + shift, column, ROLES[column])
+        for column, shift in zip(MODELS, (-0.27, 0.0, 0.27), strict=True)
+    ]
+    unit = "m" if com else "kg m²"
+    drawn = plotted(bar_marks, f"printed value [{unit}]", y_ticks=names)
+    errors = plotted(marks, "deviation [%]", y_ticks=names, verticals=(0.0,))
+    name, height = f"figure-{7 if com else 6}-estimates", 0.21 * len(names) + 0.5
+    return drawing(name, drawn, errors, columns=2, height=height)
 
 
 def convergence(results: QuantumResults) -> Chart:
@@ -56,13 +64,12 @@ def convergence(results: QuantumResults) -> Chart:
 
 
 def final_costs(results: QuantumResults) -> Chart:
-    """Return figure 9: the final costs of all runs."""
+    """Return figure 9: the final costs of all runs, as boxes."""
     marks: list[Mark] = []
     for k, name in enumerate(SHOWN):
-        costs, place = results.search(name, "cost"), np.array([float(k)])
-        median = np.array([np.median(costs)])
-        marks.append(Points(costs, place.repeat(costs.size), "runs", "identified", size=3.5))
-        marks.append(Points(median, place, "median", "nominal", size=7.0, symbol="diamond"))
+        labels = ("quartiles, last value within 1.5 of their distance", "outlier")
+        role = "nominal" if name.startswith("pso") else "identified"
+        marks += box(results.search(name, "cost"), float(k), labels, role)
     names = tuple(METHODS[name].label for name in SHOWN)
     panel = plotted(marks, "final cost [-]", x_scale="log", y_ticks=names)
     return drawing("figure-9-final-costs", panel, height=0.28 * len(names) + 0.6)
@@ -139,6 +146,27 @@ def energy(results: QuantumResults) -> Chart:
     return drawing("figure-17-energy", *panels, columns=2, height=1.5)
 
 
+def arms(results: QuantumResults) -> Chart:
+    """Return figures 15 to 17 with the models as arms: differences of torque and energy."""
+    panels = []
+    for label, quantity, j in (
+        *((f"joint {j + 1} [N m]", "tau", j) for j in range(JOINTS)),
+        ("energy of joint 2 [J]", "energy", 1),
+    ):
+        for scenario in SCENARIOS:
+            curves = {m: results.curves[f"plants {scenario} {m}"] for m in MODELS}
+            t, true = (np.array(curves["reference"][name]) for name in ("t", quantity))
+            later = t >= (SETTLED if quantity == "tau" else 0.0)
+            lines = [
+                Curve(t[later], (np.array(curve[quantity]) - true)[later, j], model, ROLES[model])
+                for model, curve in curves.items()
+                if model != "reference"
+            ]
+            title = scenario if not j and quantity == "tau" else ""
+            panels.append(plotted(lines, "time [s]", label, title=title))
+    return drawing("arms", *panels, columns=2, height=1.2, share_x=True)
+
+
 def _beside_reference(
     results: QuantumResults,
     scenario: str,
@@ -181,4 +209,5 @@ def all_charts(results: QuantumResults) -> Sequence[Chart]:
         torques(results, "nominal"),
         torques(results, "disturbed"),
         energy(results),
+        arms(results),
     )

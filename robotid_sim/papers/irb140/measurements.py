@@ -1,19 +1,32 @@
-"""What is measured for the claims: search, identified parameters, network, sliding-mode control."""
+"""What is measured for the claims: CAD, search, identified parameters, networks."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.stats import bootstrap, iqr
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.model.catalog import load_robot
+from robotid_sim.model import inertia
+from robotid_sim.model.catalog import load_robot, published_parameters
+from robotid_sim.model.parameters import N_INERTIAL, inertial_slice
 from robotid_sim.papers import statistics
 from robotid_sim.papers.irb140 import campaign
 from robotid_sim.papers.irb140.campaign import BOX, SMALL_BOX, QuantumResults
-from robotid_sim.papers.irb140.control import SCENARIOS, SETTLED, STEP_KEYS
+from robotid_sim.papers.irb140.inverse_network import TREATMENTS
+from robotid_sim.papers.irb140.loop_measurements import control_measurements, plant_measurements
 from robotid_sim.papers.irb140.network import NETWORKS, TASK, WIDE_SHARE, region_of
-from robotid_sim.papers.irb140.published import ITERATIONS, MAPE, ROBOT, mape, parameter_vector
+from robotid_sim.papers.irb140.performance import OBJECTIVES
+from robotid_sim.papers.irb140.published import (
+    FITNESS,
+    ITERATIONS,
+    LINKS,
+    MAPE,
+    NAMES,
+    ROBOT,
+    mape,
+    parameter_vector,
+)
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.irb140.torque import SEARCHES, visible_directions
 from robotid_sim.papers.sheet import Measured, measured, measured_mean, measured_median
@@ -25,15 +38,15 @@ SWARMS = ("pso", "pso-decreasing", "pso-constricted")
 """Particle swarms that converge."""
 EQUAL = (QUBIT_CLAMP, QUBIT_CLAMP)
 """The qubits' clamp for both swarms."""
-
-METRICS = (("rise", "s"), ("settling", "s"), ("overshoot", "%"), ("error", "%"))
-"""Of Table 4: name and unit."""
-COMPARED = ("PSO", "QPSO")
-"""Models that are compared with the reference."""
-RANKED = ("PSO", "QPSO", "reference")
-"""Models from best to worst, by Table 4."""
-SHOWN = ("reference", "QPSO", "PSO")
-"""Models in the order in which reasons list them."""
+PRODUCTS, MOMENTS = ("Ixy", "Ixz", "Iyz"), ("Ixx", "Iyy", "Izz")
+FEWEST = 12
+"""Runs below which a measure of spread has no interval: draws of one run alone would decide it."""
+GRADIENT = "sgd-15"
+"""The network that is trained as the paper says."""
+CONVERGED = {"qpso": 32.0, "pso": 47.0}
+"""Printed iterations until convergence."""
+TIME, REDUCTION = -7.9, 51.35
+"""Printed change of the time an iteration, and reduction of the mean fitness [%]."""
 
 
 def measurements(results: QuantumResults) -> dict[str, Measured]:
@@ -42,12 +55,19 @@ def measurements(results: QuantumResults) -> dict[str, Measured]:
         **_accuracy(results),
         **_recomputed(results),
         **_fitness(results),
+        **_spread(results),
+        "off-diagonals": _off_diagonals(results),
         **_iterations(results),
         **_stagnation(results),
         "time-per-iteration": _time(results),
+        "total-time": _total_time(results),
         **_information(results),
         **_network(results),
+        **_inverse(results),
+        **_performance(results),
+        **_cad(results),
         **control_measurements(results),
+        **plant_measurements(results),
     }
 
 
@@ -127,6 +147,103 @@ def _fitness(results: QuantumResults) -> dict[str, Measured]:
     }
 
 
+def _spread(results: QuantumResults) -> dict[str, Measured]:
+    """Return what figure 9 is about: quartiles, standard deviations and outliers of 30 runs."""
+    wide, equal = (
+        {
+            "pso": results.clamped("pso", pair[0], "cost"),
+            "qubit": results.clamped("qubit", pair[1], "cost"),
+        }
+        for pair in (campaign.AS_SET, EQUAL)
+    )
+    many = {swarm: _outliers(results.search(swarm, "cost", box=SMALL_BOX)) for swarm in wide}
+    more = 100.0 * float(many["pso"].mean() - many["qubit"].mean())
+    half = 196.0 * float(np.sqrt(sum(share.var() / share.size for share in many.values())))
+    printed = [cost[0] for cost in FITNESS.values()]
+    better = 100.0 * (1.0 - min(printed) / max(printed))
+    return {
+        "fitness-quartiles": _ratio_of(
+            wide["pso"], wide["qubit"], iqr, equal=iqr(equal["pso"]) / iqr(equal["qubit"])
+        ),
+        "fitness-deviation": _ratio_of(wide["qubit"], wide["pso"], np.std),
+        "fitness-outliers": measured(
+            more,
+            (more - half, more + half),
+            runs=many["pso"].size,
+            **{swarm: 100.0 * share.mean() for swarm, share in many.items()},
+        ),
+        "fitness-reduction": measured(better, off=abs(better - REDUCTION)),
+    }
+
+
+def _ratio_of(values: Float1D, others: Float1D, statistic: Any, **facts: Any) -> Measured:
+    """Return the ratio of a measure of spread of two samples, with its bootstrap interval."""
+
+    def ratio(above: Float1D, below: Float1D, axis: int = 0) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):  # draws of one run alone
+            return statistic(above, axis=axis) / statistic(below, axis=axis)
+
+    interval = None
+    if values.size >= FEWEST:
+        drawn = bootstrap(
+            (values, others), ratio, method="percentile", rng=np.random.default_rng(0)
+        )
+        interval = float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
+    return measured(float(ratio(values, others)), interval, **facts)
+
+
+def _outliers(values: Float1D) -> Float1D:
+    """Return 1 for what lies more than 1.5 quartile distances outside of the quartiles, else 0."""
+    low, high = np.percentile(values, (25.0, 75.0))
+    reach = 1.5 * (high - low)
+    return np.where((values < low - reach) | (values > high + reach), 1.0, 0.0)
+
+
+def _off_diagonals(results: QuantumResults) -> Measured:
+    """Return QPSO's gain on products of inertia over that on moments of inertia."""
+    names = np.array([name[:-1] for name in NAMES])
+    products, moments = (np.isin(names, part) for part in (PRODUCTS, MOMENTS))
+
+    def errors(estimates: Any, chosen: Any) -> Any:
+        return np.abs(np.asarray(estimates) / results.reference - 1.0)[..., chosen].mean(axis=-1)
+
+    def gains(pso: Any, qpso: Any) -> list[Any]:
+        return [errors(pso, chosen) / errors(qpso, chosen) for chosen in (products, moments)]
+
+    printed = gains(*(parameter_vector(column) for column in ("PSO", "QPSO")))
+    ours = gains(*(results.search(swarm, "estimate") for swarm in ("pso", "qubit")))
+    return measured(
+        *statistics.geometric_ratio(*ours),
+        products=float(np.mean(ours[0])),
+        moments=float(np.mean(ours[1])),
+        printed=float(printed[0] / printed[1]),
+    )
+
+
+def _cad(results: QuantumResults) -> dict[str, Measured]:
+    """Return how far mass properties of our meshes are from Table 2."""
+    links = [results.cad["links"][link] for link in LINKS]
+    printed = published_parameters(ROBOT).phi[: len(LINKS) * N_INERTIAL : N_INERTIAL]
+    ours = np.concatenate([[*link["com"], *link["inertia"]] for link in links])
+    share = 100.0 * np.abs(ours / results.reference - 1.0)
+    masses = 100.0 * np.abs(np.array([link["mass"] for link in links]) / printed - 1.0)
+    first = NAMES.index("Ixx1")
+    return {
+        "cad-error": measured(
+            float(np.median(share)), ixx=ours[first], printed=results.reference[first]
+        ),
+        "cad-masses": measured(float(masses.max())),
+        "cad-bodies": measured(float(possible_bodies())),
+    }
+
+
+def possible_bodies() -> int:
+    """Return how many links of Table 2 a rigid body can have."""
+    phi = published_parameters(ROBOT).phi
+    bodies = (phi[inertial_slice(k)] for k in range(len(LINKS)))
+    return sum(inertia.inconsistency(body) is None for body in bodies)
+
+
 def _iterations(results: QuantumResults) -> dict[str, Measured]:
     counts = {m: results.search(m, "converged", box=SMALL_BOX) for m in ("qubit", "pso")}
     at_equal_clamps = np.median(results.clamped("pso", QUBIT_CLAMP, "converged"))
@@ -136,6 +253,8 @@ def _iterations(results: QuantumResults) -> dict[str, Measured]:
         )
         for m, label in (("qubit", "qpso"), ("pso", "pso"))
     }
+    for m, label in (("qubit", "qpso"), ("pso", "pso")):
+        values[f"iterations-{label}-spread"] = measured(float(np.std(counts[m])))
     clamps = _clamp_facts(results, "converged", inverse=True)
     values["iterations-ratio"] = measured(
         *statistics.geometric_ratio(counts["qubit"], counts["pso"]), **clamps
@@ -157,6 +276,24 @@ def _time(results: QuantumResults) -> Measured:
     each = {name: 1e6 * float(np.median(t)) / ITERATIONS for name, t in times.items()}
     more = 100.0 * (ratio - 1.0)
     return measured(more, statistics.above_one(interval), pso=each["pso"], qpso=each["qubit"])
+
+
+def _total_time(results: QuantumResults) -> Measured:
+    """Return by how much more time QPSO takes until it has converged [%]."""
+    ratios = []
+    for name, box in (("seconds", BOX), ("converged", SMALL_BOX)):
+        qubit, pso = (results.search(swarm, name, box=box) for swarm in ("qubit", "pso"))
+        ratios.append(np.log(qubit) - np.log(pso))
+    middle = sum(float(ratio.mean()) for ratio in ratios)
+    half = 1.96 * np.sqrt(sum(float(ratio.var() / ratio.size) for ratio in ratios))
+    low, high = (100.0 * (np.exp(middle + side * half) - 1.0) for side in (-1.0, 1.0))
+    by_iterations = CONVERGED["qpso"] / CONVERGED["pso"]
+    return measured(
+        100.0 * (np.exp(middle) - 1.0),
+        (low, high),
+        alone=100.0 * (by_iterations - 1.0),
+        both=100.0 * (by_iterations * (1.0 + 0.01 * TIME) - 1.0),
+    )
 
 
 def _information(results: QuantumResults) -> dict[str, Measured]:
@@ -201,114 +338,48 @@ def _network(results: QuantumResults) -> dict[str, Measured]:
     return values
 
 
-def control_measurements(results: QuantumResults) -> dict[str, Measured]:
-    """Return what is measured in the loop, by claim."""
-    values = {}
-    for scenario in SCENARIOS:
-        values[f"torque-closest-{scenario}"] = _torque(results, scenario, "torque_difference")
-        settled = _torque(results, scenario, "torque_difference_settled")
-        values[f"torque-settled-{scenario}"] = settled
-        values[f"torque-smoother-{scenario}"] = _smoothness(results, scenario)
-        for k, (name, _) in enumerate(METRICS):
-            values[f"table-4-{name}-{scenario}"] = _table_4(results, scenario, k)
-        values[f"tracking-error-{scenario}"] = _tracking(results, scenario)
-        values[f"energy-closest-{scenario}"] = _energy(results, scenario)
-    return {**values, "energy-rises": _rising(results)}
+def _inverse(results: QuantumResults) -> dict[str, Measured]:
+    singular = {name: 100.0 * results.inverse(name, "singular") for name in TREATMENTS}
+    errors = {name: results.inverse(name, "validation").mean() for name in TREATMENTS}
+    listed = ", ".join(f"{name} {error:.2g} mm" for name, error in errors.items())
+    plain = float(singular["none"].mean())
+    return {
+        "network-inverse": measured_mean(
+            results.inverse("penalty", "validation"),
+            logs=singular["none"].size,
+            train=results.inverse("penalty", "train").mean(),
+        ),
+        "singularity-penalty": measured(
+            float(singular["penalty"].max()),
+            plain=plain,
+            errors=listed,
+            logged=100.0 * results.inverse("none", "logged").mean(),
+        ),
+        "network-gradient": measured(
+            float(results.network("validation", GRADIENT)[0]),
+            lbfgs=results.network("validation").mean(),
+        ),
+    }
 
 
-def _torque(results: QuantumResults, scenario: str, name: str) -> Measured:
-    pso, qpso = (results.loop(scenario, model, name)[:, :3] for model in COMPARED)
-    joints = [statistics.geometric_ratio(pso[:, j], qpso[:, j]) for j in range(3)]
-    value, interval = min(joints, key=lambda joint: joint[0])
-    listed = ", ".join(f"{joint[0]:.2f}" for joint in joints)
-    start = _start_share(results, scenario)
-    return measured(value, interval, settled=SETTLED, joints=listed, start=start)
-
-
-def _start_share(results: QuantumResults, scenario: str) -> str:
-    """Return how much of the squared torque differences arises at the start [%], in words."""
-    whole, later = (
-        np.vstack([results.loop(scenario, model, name)[:, :3].mean(axis=0) for model in COMPARED])
-        for name in ("torque_difference", "torque_difference_settled")
+def _performance(results: QuantumResults) -> dict[str, Measured]:
+    ratios = {
+        where: statistics.geometric_ratio(
+            *(results.performance("qubit", objective, where) for objective in OBJECTIVES)
+        )
+        for where in ("circle", "unseen")
+    }
+    pso, _ = statistics.geometric_ratio(
+        *(results.performance("pso", objective, "circle") for objective in OBJECTIVES)
     )
-    shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
-    return f"{shares.min():.0f} to {shares.max():.0f}"
-
-
-def spread_of_rates(results: QuantumResults, scenario: str, name: str) -> tuple[float, Ends, int]:
-    """Return the largest difference of torque rates between the models [%], interval and joint."""
-    rates = [results.loop(scenario, model, name)[:, :3] for model in SHOWN]
-    means = np.array([rate.mean(axis=0) for rate in rates])
-    spread = 100.0 * (means.max(axis=0) / means.min(axis=0) - 1.0)
-    joint = int(spread.argmax())
-    of_joint = means[:, joint]
-    most, least = (rates[int(k)][:, joint] for k in (of_joint.argmax(), of_joint.argmin()))
-    interval = statistics.interval_of_ratio(most, least, paired=True)
-    return float(spread[joint]), statistics.above_one(interval), joint
-
-
-def _smoothness(results: QuantumResults, scenario: str) -> Measured:
-    value, interval, joint = spread_of_rates(results, scenario, "torque_rate")
-    pso, qpso = (results.loop(scenario, m, "torque_rate")[:, :3].mean(axis=0) for m in COMPARED)
-    after = spread_of_rates(results, scenario, "torque_rate_settled")[0]
-    rougher = int((qpso >= pso).sum())
-    return measured(value, interval, rougher=rougher, joint=joint + 1, after=after, settled=SETTLED)
-
-
-def _steps(values: dict[str, Float1D]) -> list[tuple[float, Ends]]:
-    """Return the paired differences PSO - QPSO and QPSO - reference, means with intervals."""
-    apart = [values[a] - values[b] for a, b in pairwise(RANKED)]
-    return [(float(step.mean()), statistics.interval_of_mean(step)) for step in apart]
-
-
-def _table_4(results: QuantumResults, scenario: str, k: int) -> Measured:
-    unit = METRICS[k][1]
-    factor = 100.0 if unit == "%" else 1.0
-    values = {m: factor * results.step(scenario, m, STEP_KEYS[k]) for m in SHOWN}
-    if not all(np.isfinite(value).all() for value in values.values()):
-        means = "the disturbance does not end"
-        return measured("some runs never do", worst_step=np.nan, means=means)
-    return measured_mean(
-        values["PSO"] - values["reference"],
-        worst_step=max(statistics.upper_end(*step) for step in _steps(values)),
-        means=", ".join(f"{m} {value.mean():.4g} {unit}" for m, value in values.items()),
-    )
-
-
-def _tracking(results: QuantumResults, scenario: str) -> Measured:
-    errors = {m: results.loop(scenario, m, "rms_error") for m in SHOWN}
-    values = {m: 1e3 * np.linalg.norm(error, axis=1) for m, error in errors.items()}
-    steps = _steps(values)
-    turned = all(statistics.lower_end(*step) > 0.0 for step in steps)
-    return measured_mean(
-        values["PSO"] - values["reference"],
-        worst_step=max(statistics.upper_end(*step) for step in steps),
-        means=", ".join(f"{name} {value.mean():.4g} mrad" for name, value in values.items()),
-        order="The order is the opposite one: a better model tracks better."
-        if turned
-        else "Paired differences show no such order.",
-    )
-
-
-def _energy(results: QuantumResults, scenario: str) -> Measured:
-    def apart(model: str, name: str) -> Float1D:
-        energies = (results.loop(scenario, m, name)[:, 1] for m in (model, "reference"))
-        return np.asarray(np.abs(np.subtract(*energies)))
-
-    true = results.loop(scenario, "reference", "energy")[:, 1]
-    qpso, pso = (apart(model, "energy") for model in ("QPSO", "PSO"))
-    after = statistics.geometric_ratio(*(apart(model, "energy_settled") for model in COMPARED))[0]
-    value, interval = statistics.geometric_ratio(pso, qpso)
-    shares = {"qpso_share": 100 * (qpso / true).mean(), "pso_share": 100 * (pso / true).mean()}
-    return measured(value, interval, **shares, settled=SETTLED, after=after)
-
-
-def _rising(results: QuantumResults) -> Measured:
-    absolute = np.array(results.curves["nominal reference"]["energy"])[:, 1]
-    signed, total = (
-        float(results.loop("nominal", "reference", name)[:, 1].mean())
-        for name in ("energy_signed", "energy")
-    )
-    falls = int((np.diff(absolute) < 0.0).sum())
-    ours = f"{total:.4g} J absolute, {signed:.3g} J signed"
-    return measured(ours, falls=falls, signed_share=signed / total)
+    values: dict[str, Any] = {
+        key: float(np.median(results.performance("qubit", objective, "mape_inertia")))
+        for key, objective in zip(("by_parameters", "by_torque"), OBJECTIVES, strict=True)
+    }
+    unseen = ratios["unseen"]
+    return {
+        "control-aware-circle": measured(
+            *ratios["circle"], unseen_end=statistics.lower_end(*unseen), pso=pso, **values
+        ),
+        "control-aware-unseen": measured(*unseen, **values),
+    }

@@ -6,6 +6,7 @@ import numpy as np
 
 from robotid_sim.papers.irb140 import figures, tables
 from robotid_sim.papers.irb140.campaign import EQUAL_STEPS, QuantumResults, run_campaign
+from robotid_sim.papers.irb140.loop_measurements import tip_error
 from robotid_sim.papers.irb140.measurements import EQUAL, measurements, pair_ratio
 from robotid_sim.papers.irb140.network import require_sklearn
 from robotid_sim.papers.irb140.published import ROOT
@@ -27,7 +28,10 @@ class QuantumSwarms(Paper):
         """Run what is not finished; see `Paper.reproduce`."""
         results = run_campaign(lab)
         shown = figures.all_charts(results), tables.all_tables(results)
-        return self.reproduction(lab, measurements(results), _facts(results), *shown)
+        values = measurements(results)
+        ordered = values["arms-table-4-nominal"].ours
+        facts = {**_facts(results), "arm_ordered": ordered}
+        return self.reproduction(lab, values, facts, *shown)
 
 
 def _facts(results: QuantumResults) -> dict[str, Any]:
@@ -37,7 +41,12 @@ def _facts(results: QuantumResults) -> dict[str, Any]:
         results.loop("nominal", model, "torque_difference_settled")[0, :3]
         for model in ("PSO", "QPSO")
     )
+    arm_pso, arm_qpso = (results.plants("nominal", model, "tau")[0, 1] for model in ("PSO", "QPSO"))
+    own, true = (results.plants("nominal", m, "energy")[0, 1] for m in ("PSO", "reference"))
     return {
+        "arm_pso": arm_pso,
+        "arm_energy": 100.0 * (own / true - 1.0),
+        "arm_qpso": arm_qpso,
         "pso_clamp": PSO_CLAMP,
         "qubit_clamp": QUBIT_CLAMP,
         "ratio": geometric_ratio(pso, qubit)[0],
@@ -49,4 +58,5 @@ def _facts(results: QuantumResults) -> dict[str, Any]:
         "network": results.network("validation").mean(),
         "wide": results.network("validation", "single-wide")[0],
         "lap": results.lap,
+        "tip_error": tip_error(results),
     }

@@ -9,8 +9,10 @@ import numpy as np
 from robotid_sim.papers.irb140 import campaign, published
 from robotid_sim.papers.irb140.campaign import QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, STEP_KEYS
+from robotid_sim.papers.irb140.inverse_network import TREATMENTS
 from robotid_sim.papers.irb140.measurements import pair_ratio
 from robotid_sim.papers.irb140.network import NETWORKS
+from robotid_sim.papers.irb140.performance import OBJECTIVES, SWARMS
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.irb140.torque import CLASSICAL, SEARCHES
 from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
@@ -220,8 +222,64 @@ def torque_table(results: QuantumResults) -> Table:
     return table_of("torque-data", (*CLASSICAL, *SEARCHES), columns)
 
 
+def arm_table(results: QuantumResults) -> Table:
+    """Return torques, energy and steps of the models as arms, means over the runs."""
+
+    def mean(case: tuple[str, str], name: str) -> Any:
+        return results.plants(*case, name).mean(axis=0)
+
+    def step(case: tuple[str, str], name: str) -> str:
+        scenario, model = case
+        values = [row["step"][name] for row in results.grid.runs(model, ("plants", scenario))]
+        return number(float(np.mean(values)), 4) if None not in values else "never"
+
+    rows = [
+        (
+            *case,
+            *(number(value, 3) for value in mean(case, "tau")),
+            number(mean(case, "energy")[1], 5),
+            number(mean(case, "torque_rate")[1], 5),
+            *(step(case, name) for name in STEP_KEYS),
+        )
+        for case in LOOPS
+    ]
+    return Table((), tuple(rows), name="arms")
+
+
+def performance_table(results: QuantumResults) -> Table:
+    """Return both swarms by what they minimize, medians over the runs."""
+    keys = (("mape_com", 1.0), ("mape_inertia", 1.0), ("circle", 100.0), ("unseen", 100.0))
+    rows = [
+        (
+            label,
+            METHODS[swarm].label,
+            *(
+                number(f * float(np.median(results.performance(swarm, name, key))), 3)
+                for key, f in keys
+            ),
+        )
+        for name, label in OBJECTIVES.items()
+        for swarm in SWARMS
+    ]
+    return Table((), tuple(rows), name="performance")
+
+
+def inverse_table(results: QuantumResults) -> Table:
+    """Return the inverse networks by what is done about singular poses, means over the logs."""
+    rows = []
+    for name, label in TREATMENTS.items():
+        train, tried, singular, logged = (
+            float(results.inverse(name, key).mean())
+            for key in ("train", "validation", "singular", "logged")
+        )
+        median, high = results.inverse(name, "kappa").mean(axis=0)
+        cells = (train, tried, 100.0 * logged, 100.0 * singular, median, high)
+        rows.append((label, *(number(cell, 3) for cell in cells)))
+    return Table((), tuple(rows), name="inverse-network")
+
+
 def all_tables(results: QuantumResults) -> tuple[Table, ...]:
     """Return all tables of the page."""
     identification = (table_2, table_3, search_table, clamp_table, torque_table)
-    control = (kinematics_table, table_4, loop_table, network_table)
-    return tuple(table(results) for table in (*identification, *control))
+    control = (kinematics_table, table_4, loop_table, arm_table, network_table, inverse_table)
+    return tuple(table(results) for table in (*identification, performance_table, *control))

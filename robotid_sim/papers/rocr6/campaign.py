@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers.grid import RunGrid
@@ -18,6 +18,16 @@ RUNS, QUICK_RUNS = 60, 5
 """Runs of the searches on joints 1 to 3; the paper shows one."""
 CELL_RUNS, QUICK_CELL_RUNS = 60, 2
 """Runs of the experiment on six joints."""
+DRAWS, QUICK_DRAWS = 4000, 100
+"""Draws of the noise for the weights, which need no search."""
+WEIGHTED_RUNS, QUICK_WEIGHTED_RUNS = 60, 3
+"""Runs of the searches on joints 1 to 3 with weighted residuals."""
+FILTER_RUNS, QUICK_FILTER_RUNS = 100, 3
+"""Draws of the sensors for the estimates from filtered torques."""
+CONTROL_RUNS, QUICK_CONTROL_RUNS = 8, 1
+"""Runs whose estimates are tried in a controller."""
+CONTROLLED = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
+"""Estimates that are tried."""
 ITERATIONS, QUICK_ITERATIONS = 200, 30
 """Of the design for six joints."""
 THREE, SIX = "joints 1-3", "six joints"
@@ -40,6 +50,14 @@ class RwpsoResults:
     """What `cell.experiment` returns, run by run; curves with the first."""
     ranks: Mapping[str, int]
     """Numbers of base parameters."""
+    weights: Mapping[str, Any]
+    """What `weighting.readings` returns."""
+    weighted: RunGrid
+    """What `weighting.weighted_searches` returns, by search."""
+    filtered: Mapping[str, Any]
+    """What `filtering.estimates` returns."""
+    tracking: RunGrid
+    """What `control.tracked` returns, by model; one run of the true and the nominal model."""
 
     def three(self, method: str, name: str) -> Float2D:
         """Return a result of a search on joints 1 to 3 for all runs, shape (R, ...)."""
@@ -62,6 +80,19 @@ class RwpsoResults:
         """Return the gain of WLS-RWPSO in RMS over a method on unseen motion, (R, joints) [%]."""
         ours, other = (self.grid.values(m, name, case) for m in ("WLS-RWPSO", method))
         return np.asarray(100.0 * (1.0 - ours / other))
+
+    def weight_errors(self, name: str) -> Float2D:
+        """Return squared errors by reading of the weights, mean of every joint, (R, 3)."""
+        return np.array(self.weights["errors"][name])
+
+    def filtered_errors(self, name: str) -> Float2D:
+        """Return the torque errors on unseen motion by filter of the fitted torque, (R, 6)."""
+        return np.array(self.filtered["errors"][name])
+
+    def tracking_errors(self, model: str) -> Float1D:
+        """Return the RMS tracking error of all joints for the runs of a model, (R,) [rad]."""
+        squares = self.tracking.values(model, "rms") ** 2
+        return np.asarray(np.sqrt(squares.mean(axis=1)))
 
     def above(self, method: str, reference: str) -> float:
         """Return the mean training RMS of a method over that of another, less one [%]."""
@@ -100,7 +131,60 @@ def run_campaign(lab: Lab) -> RwpsoResults:
         deviations=np.array([run["std"] for run in searched]),
         cell=cell,
         ranks=base_ranks(),
+        **_comparisons(lab, paths, cell),
     )
+
+
+def _comparisons(
+    lab: Lab, paths: Mapping[int, Mapping[str, Any]], cell: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return weights, weighted searches, filters and controllers."""
+    weights, filtered = lab.run(
+        "weights and filters",
+        [
+            lab.trial(
+                "weights",
+                f"{FUNCTIONS}.weighting:readings",
+                runs=lab.runs_of(DRAWS, QUICK_DRAWS),
+                **paths[3],
+            ),
+            lab.trial(
+                "filters",
+                f"{FUNCTIONS}.filtering:estimates",
+                runs=lab.runs_of(FILTER_RUNS, QUICK_FILTER_RUNS),
+                **paths[6],
+            ),
+        ],
+    )
+    runs = lab.runs_of(WEIGHTED_RUNS, QUICK_WEIGHTED_RUNS)
+    function = f"{FUNCTIONS}.weighting:weighted_searches"
+    searched = lab.run("weighted cost", lab.repeated("weighted", function, runs, **paths[3]))
+    return {
+        "weights": weights,
+        "filtered": filtered,
+        "weighted": RunGrid.of([(("", m), row) for run in searched for m, row in run.items()]),
+        "tracking": _tracking(lab, paths[6]["verification"], cell),
+    }
+
+
+def _tracking(
+    lab: Lab, verification: Mapping[str, Any], cell: Sequence[Mapping[str, Any]]
+) -> RunGrid:
+    runs = min(lab.runs_of(CONTROL_RUNS, QUICK_CONTROL_RUNS), len(cell))
+    tried: list[dict[str, list[float]]] = [{"true": [], "nominal": []}]
+    tried += [{m: run["estimates"][m]["parameters"] for m in CONTROLLED} for run in cell[:runs]]
+    trials = [
+        lab.trial(
+            f"control-{k}",
+            f"{FUNCTIONS}.control:track",
+            estimates=estimates,
+            verification=verification,
+            run=max(k - 1, 0),
+        )
+        for k, estimates in enumerate(tried)
+    ]
+    results = lab.run("track with the models", trials)
+    return RunGrid.of([(("", m), row) for run in results for m, row in run.items()])
 
 
 def _designs(lab: Lab) -> dict[int, dict[str, Any]]:

@@ -101,10 +101,19 @@ def measured(
     plant: Robot, nominal: Robot, trajectory: FourierTrajectory, seed: int, stream: str
 ) -> Log:
     """Drive the plant along a trajectory and return what encoders and motor currents tell."""
+    return with_noise(driven(plant, nominal, trajectory), plant, seed, stream)
+
+
+def driven(plant: Robot, nominal: Robot, trajectory: FourierTrajectory) -> Log:
+    """Return the log of the plant along a trajectory, without sensors."""
     poses = trajectory(np.linspace(0.0, trajectory.duration, 500)).q
     substeps = substeps_for(plant, poses, 1e-3, 4)
     with Plant(plant, dt=1.0 / RATE, substeps=substeps) as engine:
-        log = rollout(engine, ComputedTorque(nominal), trajectory)
+        return rollout(engine, ComputedTorque(nominal), trajectory)
+
+
+def with_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
+    """Return a log as encoders and motor currents have it."""
     constant = plant.limits.effort / PEAK_CURRENT
     current = {
         "torque_constant": tuple(constant.tolist()),
@@ -114,7 +123,7 @@ def measured(
         SENSORS.build("motor-current", error_std=0.0, **current),
         SENSORS.build("encoder-noise", revolute=ENCODER_NOISE),
     )
-    return measure(log, sensors, named_stream(seed, ROBOT, "sensors", stream))
+    return measure(clean, sensors, named_stream(seed, ROBOT, "sensors", stream))
 
 
 def filtered_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2D]:

@@ -6,6 +6,7 @@ from robotid_sim.chart import Chart, Curve, Style
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import drawing, joint_chart, plotted
 from robotid_sim.papers.rocr6.campaign import THREE, RwpsoResults
+from robotid_sim.papers.rocr6.control import TRACKED
 from robotid_sim.papers.rocr6.excitation import OPTIONS, trajectory_of
 
 COLORS = {"LS-PSO": "joint-2", "WLS-PSO": "joint-1", "WLS-RWPSO": "joint-0"}
@@ -17,11 +18,26 @@ CURVES: tuple[tuple[str, str, Style], ...] = (
     ("WLS-PSO without clamp and walls", "muted", "dotted"),
 )
 FILTERED = (
-    ("raw", "raw", 0.7, "measured"),
+    ("raw", "joint-5", 0.6, "measured"),
     ("five-point", "filter-2", 0.8, "five-point smoothing"),
     ("Kalman", "warning", 1.4, "Kalman filter"),
 )
-"""Filtered torques: key, color, width, label."""
+"""Filtered torques: key, color, width, label; blue, green and red as in the paper."""
+TRACKING: tuple[tuple[str, str, Style], ...] = (
+    ("nominal", "muted", "solid"),
+    ("WLS-PSO", "joint-1", "solid"),
+    ("WLS-RWPSO", "joint-0", "solid"),
+    ("WLS", "true", "dashed"),
+)
+"""Models whose tracking errors are drawn."""
+PREDICTED: tuple[tuple[str, Style, float], ...] = (
+    ("LS-PSO", "solid", 1.8),
+    ("WLS-PSO", "dashed", 1.4),
+    ("WLS-RWPSO", "dotted", 1.2),
+)
+"""Predicted torques, which lie on each other: style and width."""
+LEAST = 1e-4
+"""Tracking errors below are drawn here [mrad]."""
 
 
 def filtered_torque(results: RwpsoResults) -> Chart:
@@ -31,7 +47,7 @@ def filtered_torque(results: RwpsoResults) -> Chart:
     def lines(j: int) -> list[Curve]:
         return [
             Curve(curves["t"], curves[key][j], label, color, width=width)
-            for key, color, width, label in (*FILTERED, ("true", "true", 1.0, "true"))
+            for key, color, width, label in FILTERED
         ]
 
     return joint_chart("figure-2", lines, "torque [N m]", 1.5, lettered=True)
@@ -103,13 +119,38 @@ def torques(results: RwpsoResults, what: str, place: int) -> Chart:
     curves = _series(results, what)
 
     def lines(j: int) -> list[Curve]:
-        measured = Curve(curves["t"], curves["measured"][j], "measured", "raw", width=1.6)
+        measured = Curve(curves["t"], curves["measured"][j], "measured", "raw", width=3.5)
         predicted = (
-            Curve(curves["t"], curves[m][j], m, color, width=0.8) for m, color in COLORS.items()
+            Curve(curves["t"], curves[m][j], m, COLORS[m], style, width=width)
+            for m, style, width in PREDICTED
         )
         return [measured, *predicted]
 
     return joint_chart(f"figure-{place}", lines, "torque [N m]", 1.5, lettered=True)
+
+
+def tracking(results: RwpsoResults) -> Chart:
+    """Return the tracking errors with the nominal and identified models in the controller."""
+    curves = {m: np.array(results.tracking.runs(m)[0]["curve"]) for m, _, _ in TRACKING}
+    t = np.linspace(0.0, TRACKED, curves["WLS"].shape[1])
+
+    def lines(j: int) -> list[Curve]:
+        return [
+            Curve(t, np.maximum(np.abs(curves[m][j]), LEAST), m, color, style, width=1.2)
+            for m, color, style in TRACKING
+        ]
+
+    panels = (
+        plotted(
+            lines(j),
+            "time [s]",
+            "|error| [mrad]" if j % 2 == 0 else "",
+            title=f"joint {j + 1}",
+            y_scale="log",
+        )
+        for j in range(6)
+    )
+    return drawing("tracking", *panels, columns=2, height=1.5, share_x=True)
 
 
 def _series(results: RwpsoResults, what: str) -> dict[str, np.ndarray]:
@@ -131,4 +172,5 @@ def all_charts(results: RwpsoResults) -> tuple[Chart, ...]:
         torques(results, "excitation", 6),
         torques(results, "verification", 8),
         residuals(results),
+        tracking(results),
     )

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.rocr6 import figures, tables
 from robotid_sim.papers.rocr6.campaign import THREE, RwpsoResults, run_campaign
+from robotid_sim.papers.rocr6.control import TRACKED
 from robotid_sim.papers.rocr6.measurements import STABLE, measurements
 
 
@@ -23,7 +24,10 @@ class Rocr6WlsRwpso(Paper):
 def _facts(results: RwpsoResults) -> dict[str, Any]:
     """Return what fills the texts of the page."""
     designs = results.designs
+    nominal = results.tracking_errors("nominal").mean()
     return {
+        "tracking": results.tracking_errors("WLS-RWPSO").mean() / nominal,
+        "tracking_wls": results.tracking_errors("WLS").mean() / nominal,
         "fast": results.grid.median("WLS-RWPSO", "generations", THREE),
         "slow": results.grid.median("WLS-PSO", "generations", THREE),
         "gain": results.gains("WLS-PSO", "unseen_rms", THREE).mean(),
@@ -35,4 +39,6 @@ def _facts(results: RwpsoResults) -> dict[str, Any]:
         "best_draw": designs[6]["condition_of_best_draw"],
         "runs": len(results.cell),
         "search_runs": len(results.deviations),
+        "draws": len(results.weight_errors("WLS")),
+        "tracked": TRACKED,
     }

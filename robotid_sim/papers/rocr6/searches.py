@@ -25,8 +25,9 @@ BOX = 0.1
 CLAMP = {"velocity_limit": 0.1, "bounds": "clip"}
 """Limit of velocity [share of the box's width] and walls, which the paper does not mention.
 
-Without them w = 1.3 diverges. The limit is a fifth of the box's half width: of 0.05, 0.1 and 0.2 it
-gives the generations that are nearest to the printed ones, and the page shows the others.
+Without them w = 1.3 diverges. The limit is a fifth of the box's half width. With 0.05 RWPSO comes
+nearest to its printed generations, with 0.2 the PSO does; no limit gives both, and the page shows
+all three.
 """
 FREE = {"velocity_limit": float("inf"), "bounds": "none"}
 SETTLED = 0.99

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.papers.rocr6.campaign import SIX, THREE, RwpsoResults
+from robotid_sim.papers.rocr6.campaign import CONTROLLED, SIX, THREE, RwpsoResults
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
 from robotid_sim.papers.rocr6.cell import TORQUE_NOISE
 from robotid_sim.papers.rocr6.model import PRINTED, TABLE_2, TABLE_3
 from robotid_sim.papers.rocr6.searches import METHODS
+from robotid_sim.papers.rocr6.weighting import WEIGHTED
 from robotid_sim.papers.statistics import deviation
 from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import Table, number
@@ -29,7 +30,7 @@ def geometry() -> Table:
 
 def parameters(results: RwpsoResults) -> Table:
     """Return Table 2: base parameters of joints 1 to 3; the printed values are the truth here."""
-    methods = ("LS", "WLS", *PAPER_METHODS)
+    methods = (*reversed(PAPER_METHODS), "LS", "WLS")
     estimates = {m: results.three(m, "parameters") for m in methods}
     basis = results.arm.basis
     rows = []
@@ -125,6 +126,46 @@ def ranks(results: RwpsoResults) -> Table:
     return Table((), tuple(rows), name="base-parameters")
 
 
+def weights(results: RwpsoResults) -> Table:
+    """Return the errors of joints 1 to 3 by reading of eq. (9)-(12), and one cost for all."""
+    rows = []
+    for name in results.weights["errors"]:
+        errors = np.sqrt(results.weight_errors(name).mean(axis=0))
+        torques = 1e3 * np.array(results.weights["torques"][name]).mean(axis=0)
+        rows.append((name, *(f"{v:.3f}" for v in errors), *(f"{v:.3g}" for v in torques)))
+    for name in WEIGHTED:
+        torques = 1e3 * results.weighted.mean(name, "unseen_rms")
+        rows.append((name, "-", "-", "-", *(f"{v:.3g}" for v in torques)))
+    for name in ("WLS-PSO", "WLS-RWPSO"):
+        torques = 1e3 * results.three(name, "unseen_rms").mean(axis=0)
+        rows.append((f"{name}, plain", "-", "-", "-", *(f"{v:.3g}" for v in torques)))
+    return Table((), tuple(rows), name="weights")
+
+
+def filtered_estimates(results: RwpsoResults) -> Table:
+    """Return the torque errors on unseen motion by filter of the torque that was fitted."""
+    rows = []
+    for name in results.filtered["errors"]:
+        errors = results.filtered_errors(name)
+        means = (f"{1e3 * v:.3g}" for v in errors.mean(axis=0))
+        rows.append((name, str(len(errors)), *means))
+    nominal = (f"{1e3 * v:.3g}" for v in results.filtered["nominal"])
+    rows.append(("nominal model, not identified", "1", *nominal))
+    return Table((), tuple(rows), name="filtered-estimates")
+
+
+def tracking(results: RwpsoResults) -> Table:
+    """Return the tracking errors with the models in the controller."""
+    rows = []
+    for name in ("nominal", *CONTROLLED, "true"):
+        errors = 1e3 * results.tracking.mean(name, "rms")
+        total, runs = results.tracking_errors(name), len(results.tracking.runs(name))
+        largest = 1e3 * results.tracking.values(name, "largest").max()
+        cells = (*(f"{v:.3g}" for v in errors), f"{1e3 * total.mean():.3g}", f"{largest:.3g}")
+        rows.append((name, str(runs), *cells))
+    return Table((), tuple(rows), name="tracking")
+
+
 def all_runs(results: RwpsoResults) -> Table:
     """Return every search and every estimate, with full precision, for a file."""
     rows = []
@@ -140,5 +181,17 @@ def all_runs(results: RwpsoResults) -> Table:
 
 def all_tables(results: RwpsoResults) -> tuple[Table, ...]:
     """Return all tables: those of the page, and every run."""
-    of_page = (ranks, filters, searches, parameters, residuals, gains, true_residuals, six_joints)
+    of_page = (
+        ranks,
+        filters,
+        filtered_estimates,
+        weights,
+        searches,
+        parameters,
+        residuals,
+        gains,
+        true_residuals,
+        six_joints,
+        tracking,
+    )
     return geometry(), *(table(results) for table in (*of_page, all_runs))

@@ -1,4 +1,4 @@
-"""Figures 3, 5 and 6 of the paper."""
+"""Figures 3, 5 and 6 of the paper, and compensated torques."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Curve, Style
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_chart, drawing, motion_chart, plotted
-from robotid_sim.papers.rs010n import excitation, model
+from robotid_sim.papers.rs010n import compensation, excitation, model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
 from robotid_sim.papers.rs010n.trials import METHODS, VARIANTS
 
@@ -45,14 +45,40 @@ def fitness(results: BeetleResults) -> Chart:
         lines = panels.setdefault(f"{variant}, ± {setup.half_width:g}", [])
         for k, method in enumerate(METHODS):
             style: Style = "solid" if method in model.PRINTED else "dashed"
-            evaluations = results.grid.values(method, "at", variant)[0]
+            evaluations = results.grid.values(method, "at", variant)[0] / 1000.0
             curve = np.maximum(results.grid.mean(method, "costs", variant), FLOOR)
             lines.append(Curve(evaluations, curve, method, joint_role(k), style, 1.3))
     return convergence_chart(
-        "figure-6", panels, ("evaluations [-]", "fitness [N m]"), 2.4, columns=3, y_scale="log"
+        "figure-6",
+        panels,
+        ("evaluations / 1000 [-]", "fitness [N m]"),
+        2.4,
+        columns=3,
+        y_scale="log",
     )
+
+
+def compensated(results: BeetleResults) -> Chart:
+    """Return what is left of the torques of an unseen motion, without noise."""
+    curves = results.batches[0]["curves"]
+    t = np.array(curves["t"])
+    roles = {
+        compensation.NOMINAL: "nominal",
+        compensation.MIDDLE: "muted",
+        "SEDSABSO": "identified",
+    }
+    panels = (
+        plotted(
+            (Curve(t, np.array(curves[name][j]), name, role) for name, role in roles.items()),
+            "time [s]",
+            "torque left [N m]",
+            title=f"joint {j + 1}",
+        )
+        for j in range(model.arm().dof)
+    )
+    return drawing("compensation", *panels, height=1.3, share_x=True)
 
 
 def all_charts(results: BeetleResults, sizes: Mapping[str, Float1D]) -> tuple[Chart, ...]:
     """Return all figures."""
-    return trajectories(results), population(sizes), fitness(results)
+    return trajectories(results), population(sizes), fitness(results), compensated(results)

@@ -6,10 +6,11 @@ from robotid_sim.papers.grid import Average
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
 from robotid_sim.papers.rs010n.direct import DirectSolutions
+from robotid_sim.papers.rs010n.engine_claims import engine_measurements, fitness_levels
 from robotid_sim.papers.rs010n.excitation import SAMPLES
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
-from robotid_sim.papers.statistics import upper_end
+from robotid_sim.papers.statistics import ratio_of_means
 
 LEFT, GUESSES = 0.01, 20_000
 """Share of the gain that is left of a search that has converged; random points of a box."""
@@ -35,7 +36,7 @@ def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Me
         **_excitation(results),
         "population": _population(exact),
         "order-without-clamp": _order_without_clamp(results),
-        **_order_with_clamp(results),
+        "order-with-clamp": _order_with_clamp(results),
         "fitness-of-table-5": _fitness_of_table_5(exact),
         "time": measured(results.grid.ratio("SEDSABSO", "LDWPSO", "seconds", CLAMPED)[0]),
         "faster-than-bso": measured(
@@ -44,7 +45,8 @@ def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Me
         "converges-faster": _convergence(results),
         **_errors(results, exact),
         "order-of-errors": _order_of_errors(results),
-        "swarm-under-noise": _under_noise(results),
+        **fitness_levels(results),
+        **engine_measurements(results),
         "engine": measured(error),
     }
 
@@ -105,33 +107,25 @@ def averages_of_swarms(results: BeetleResults, variant: str, how: Average, digit
 
 def _order_without_clamp(results: BeetleResults) -> Measured:
     means = {method: results.fitness(FREE, method).mean() for method in model.PRINTED}
+    other = min((m for m in means if m != "SEDSABSO"), key=means.__getitem__)
+    literal = results.fitness(FREE, "SEDSABSO, literal").mean()
     return _ratio(
         results,
         FREE,
         "SEDSABSO",
-        "BSO",
-        over_best=means["SEDSABSO"] / min(means.values()),
+        other,
         means=averages_of_swarms(results, FREE, "mean", 3),
+        clamped=results.fitness(CLAMPED, "SEDSABSO").mean(),
+        literal=literal,
+        literal_bso=results.fitness(FREE, "BSO, literal").mean(),
     )
 
 
-def _order_with_clamp(results: BeetleResults) -> dict[str, Measured]:
+def _order_with_clamp(results: BeetleResults) -> Measured:
     averages = {how: averages_of_swarms(results, CLAMPED, how, 3) for how in AVERAGES}
     swarms = {"swarm": "LDWPSO", "beetles": "SEDSABSO"}
     budgets = {name: results.evaluations(CLAMPED, method) for name, method in swarms.items()}
-    beetles = _ratio(results, CLAMPED, "SEDSABSO", "BSO")
-    lower = upper_end(float(beetles.ours), beetles.interval) < 1.0
-    return {
-        "order-with-clamp": _ratio(results, CLAMPED, "LDWPSO", "SEDSABSO", **averages, **budgets),
-        "beetles-with-clamp": measured(
-            beetles.ours,
-            beetles.interval,
-            runs=results.runs,
-            show="show" if lower else "do not show",
-            literal=results.fitness(CLAMPED, "SEDSABSO, literal").mean(),
-            literal_bso=results.fitness(CLAMPED, "BSO, literal").mean(),
-        ),
-    }
+    return _ratio(results, CLAMPED, "LDWPSO", "SEDSABSO", **averages, **budgets)
 
 
 def _fitness_of_table_5(exact: DirectSolutions) -> Measured:
@@ -183,17 +177,13 @@ def _order_of_errors(results: BeetleResults) -> Measured:
     return measured(means["SEDSABSO"] / min(others), clamped=clamped, free=unclamped)
 
 
-def _under_noise(results: BeetleResults) -> Measured:
-    errors = {m: np.mean(e) for m, e in results.engine["error"].items()}
-    shown = ", ".join(f"{m} {e:.2g}" for m, e in errors.items())
-    return measured(float(errors["SEDSABSO"] / errors["weighted least squares"]), errors=shown)
-
-
 def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measured]:
     free, clamped = (results.errors(variant, "SEDSABSO") for variant in (FREE, CLAMPED))
     printed = {column.name: column for column in exact.sets}
     means = (f"{name} {column.mean_error:.3g}" for name, column in printed.items())
     guessed_mean, guessed_largest = _guess()
+    others = {m: results.errors(FREE, m) for m in ("BSO", "LDWPSO")}
+    largest = {m: error.max(axis=1) for m, error in others.items()}
     exactly = float(np.abs(exact.least_squares - model.theoretical()).max())
     return {
         "mean-error": measured_mean(
@@ -204,6 +194,14 @@ def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measure
         ),
         "largest-error": measured_mean(
             free.max(axis=1), clamped=clamped.max(axis=1).mean(), guessed=guessed_largest
+        ),
+        **{
+            f"mean-error-{m.lower()}": measured_mean(error.mean(axis=1), guessed=guessed_mean)
+            for m, error in others.items()
+        },
+        "largest-errors": measured(
+            *ratio_of_means(largest["LDWPSO"], free.max(axis=1), paired=True),
+            bso=largest["BSO"].mean() / free.max(axis=1).mean(),
         ),
         "smallest-errors": measured(
             float(printed["SEDSABSO"].best_rows), means=", ".join(list(means)[1:])

@@ -7,12 +7,21 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.rs010n import model
-from robotid_sim.papers.rs010n.campaign import BeetleResults
+from robotid_sim.papers.rs010n import compensation, model
+from robotid_sim.papers.rs010n.ablations import ABLATIONS
+from robotid_sim.papers.rs010n.campaign import MORE, MORE_METHODS, PENALTY, BeetleResults
 from robotid_sim.papers.rs010n.direct import DirectSolutions, PublishedSet
+from robotid_sim.papers.rs010n.engine_claims import of_batches, set_names, tracking_error
 from robotid_sim.papers.rs010n.trials import FREE, METHODS, VARIANTS
 from robotid_sim.papers.statistics import interval_text
-from robotid_sim.papers.tables import CellColumns, printed_columns, settings_columns, table_of
+from robotid_sim.papers.tables import (
+    CellColumns,
+    indexed_columns,
+    printed_columns,
+    settings_columns,
+    summary_columns,
+    table_of,
+)
 from robotid_sim.section import Table, number, percent
 
 ROUNDING = 1e-10
@@ -166,6 +175,55 @@ def engine(results: BeetleResults) -> Table:
     return table_of("engine", costs, columns)
 
 
+def penalized(results: BeetleResults) -> Table:
+    """Return what the genetic algorithm finds with the printed penalty, by its box."""
+    runs = {width: rows[0] for width, rows in results.grid.case(PENALTY).items()}
+    columns: CellColumns = {
+        "box, in units of the limits": lambda width: f"± {width:g}",
+        "cond(W), unit columns": lambda width: number(runs[width]["unit"], 3),
+        "largest use of a limit": lambda width: percent(runs[width]["limit_use"]),
+        "within Table 3": lambda width: "yes" if runs[width]["feasible"] else "no",
+        "random points within Table 3": lambda width: percent(runs[width]["feasible_draws"]),
+        "evaluations": lambda width: runs[width]["evaluations"],
+    }
+    return table_of("excitation-with-penalty", runs, columns)
+
+
+def beetles(results: BeetleResults) -> Table:
+    """Return the fitness of beetles with clamp: more runs, and SEDSABSO without its parts."""
+    fitness = {name: results.fitness(MORE, name) for name in MORE_METHODS}
+    fitness |= {f"SEDSABSO {name}": results.fitness(MORE, name) for name in ABLATIONS}
+    columns: CellColumns = {
+        "method": str,
+        **summary_columns(fitness.__getitem__),
+        "median": lambda name: number(float(np.median(fitness[name])), 3),
+        "runs": lambda name: fitness[name].size,
+    }
+    return table_of("beetles", fitness, columns)
+
+
+def compensated(results: BeetleResults) -> Table:
+    """Return what is left of the torque of an unseen motion, by the set that compensates it."""
+
+    def left(name: str) -> list[str]:
+        runs = [run["true"][name] for batch in results.batches for run in batch["runs"]]
+        return [number(share, 3) for share in np.mean(runs, axis=0)]
+
+    def tracked(name: str) -> str:
+        return percent(tracking_error(results, name)) if name in compensation.TRACKED else "-"
+
+    columns: CellColumns = {
+        "parameters": str,
+        "measured [%]": lambda m: number(of_batches(results, "measured", m).mean(), 3),
+        "true [%]": lambda m: number(of_batches(results, "true", m).mean(), 3),
+        **indexed_columns(("joint 1 [%]", "joint 2 [%]", "joint 3 [%]"), left),
+        "mean |error|": lambda m: number(of_batches(results, "error", m).mean(), 3),
+        "fitness [N m]": lambda m: number(of_batches(results, "fitness", m).mean(), 5),
+        "tracking error": tracked,
+    }
+    return table_of("compensation", set_names(results), columns)
+
+
 def all_tables(results: BeetleResults, exact: DirectSolutions) -> tuple[Table, ...]:
     """Return all tables of the page."""
     return (
@@ -179,4 +237,7 @@ def all_tables(results: BeetleResults, exact: DirectSolutions) -> tuple[Table, .
         table_5(results, exact.least_squares),
         errors(results),
         engine(results),
+        penalized(results),
+        beetles(results),
+        compensated(results),
     )

@@ -15,8 +15,11 @@ from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion
 from robotid_sim.papers.twolink.motion import Driven, integrate
+from robotid_sim.papers.twolink.payload import LOADS
+from robotid_sim.papers.twolink.variants import VARIANTS
 
-FUNCTIONS = "robotid_sim.papers.twolink.trials"
+PACKAGE = "robotid_sim.papers.twolink"
+FUNCTIONS = f"{PACKAGE}.trials"
 SEARCHES = ("GA", "SPSO", "ELPIDSO")
 """The searches of the paper, in the order of its tables."""
 VARIANT = "ELPIDSO without I, D"
@@ -26,7 +29,13 @@ GENERATIONS = 15_000
 """Of 20 members each, in the paper."""
 SHORT_GENERATIONS = 3_000
 """With all 15,000 the swarms reach rounding on easy trajectories, where a ratio says nothing."""
-QUICK_SHARE, QUICK_SHORT_SHARE = 0.1, 0.5
+VARIANT_GENERATIONS = 1_500
+"""Of the searches that lack a part: enough to tell them apart, and cheap."""
+LOAD_RHO = 0.5
+"""rho of the trajectory on which the arm with another payload is identified [Hz]."""
+LOAD_RUNS = 6
+"""Runs of ELPIDSO with another payload; each has the whole budget of the paper."""
+QUICK_SHARE, QUICK_SHORT_SHARE, QUICK_VARIANT_SHARE = 0.1, 0.5, 0.2
 """Shares of the generations in a quick run."""
 POPULATION = 20
 ROUNDING = 1e-25
@@ -41,6 +50,8 @@ REPEATS, QUICK_REPEATS = 3, 1
 
 Criteria = Mapping[float, TorqueCriterion]
 """What the searches minimize, by rho."""
+TrialPlan = list[tuple[tuple[Any, Any], Trial]]
+"""Trials with case and method of their results."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +131,12 @@ class ElpidsoResults:
     """What `trials.costs_in_engine` returns for the searches on noisy torques, by rho."""
     differentiated: RunGrid
     """Draws of `trials.differentiated`, by rho and noise."""
+    variants: RunGrid
+    """What `variants.observed` returns on exact data, by rho and variant."""
+    loads: Mapping[str, Mapping[str, Any]]
+    """What `payload.loaded_run` returns, by payload."""
+    loaded: RunGrid
+    """What `trials.search` returns of ELPIDSO for its data, by payload and method."""
     runs: int
     """Runs of every search."""
 
@@ -144,6 +161,7 @@ def run_campaign(lab: Lab) -> ElpidsoResults:
         data: RunGrid.of([(key, next(rows)) for key, _ in plan]) for data, plan in plans.items()
     }
     noisy_study = ElpidsoStudy(noisy, grids["noisy"])
+    loads = _loads(lab)
     return ElpidsoResults(
         driven=driven,
         engine=engine,
@@ -153,6 +171,9 @@ def run_campaign(lab: Lab) -> ElpidsoResults:
         checked={average: _checked(lab, noisy_study, average) for average in AVERAGES},
         costs=_costs(lab, noisy_study),
         differentiated=grids["differentiated"],
+        variants=_variants(lab, exact),
+        loads=loads,
+        loaded=_loaded(lab, loads, full),
         runs=lab.runs_of(RUNS, QUICK_RUNS),
     )
 
@@ -183,8 +204,47 @@ def _costs(lab: Lab, noisy: ElpidsoStudy) -> list[dict[str, Any]]:
     return list(_by_rho(lab, stage, "costs_in_engine", "costs", settings).values())
 
 
-TrialPlan = list[tuple[tuple[float, Any], Trial]]
-"""Trials with case and method of their results."""
+def _variants(lab: Lab, criteria: Criteria) -> RunGrid:
+    share = QUICK_VARIANT_SHARE if lab.quick else 1.0
+    budget = round(VARIANT_GENERATIONS * share) * POPULATION
+    plan: TrialPlan = []
+    runs = range(lab.runs_of(RUNS, QUICK_RUNS))
+    for rho, variant, run in product(model.FITTED, VARIANTS, runs):
+        name = f"variant-{variant}-rho-{rho:g}-run-{run}".replace(", ", "-").replace(" ", "-")
+        settings = {"criterion": criteria[rho].content(), "max_evals": budget}
+        stream = [f"rho {rho}", f"run {run}"]
+        function = f"{PACKAGE}.variants:observed"
+        trial = lab.trial(name, function, variant=variant, stream=stream, **settings)
+        plan.append(((rho, variant), trial))
+    return _run_plan(lab, "search without parts", plan)
+
+
+def _loads(lab: Lab) -> dict[str, dict[str, Any]]:
+    trials = [
+        lab.trial(f"load-{k}", f"{PACKAGE}.payload:loaded_run", mass=m, below=below, rho=LOAD_RHO)
+        for k, (m, below) in enumerate(LOADS.values())
+    ]
+    return dict(zip(LOADS, lab.run("change the payload", trials), strict=True))
+
+
+def _loaded(lab: Lab, loads: Mapping[str, Mapping[str, Any]], max_evals: int) -> RunGrid:
+    plan: TrialPlan = []
+    runs, method = range(lab.runs_of(LOAD_RUNS, QUICK_RUNS)), "ELPIDSO"
+    for (k, load), run in product(enumerate(loads), runs):
+        settings = {
+            "criterion": loads[load]["criterion"],
+            "max_evals": max_evals,
+            "stream": ["payload", method, load, f"run {run}"],
+        }
+        name = f"load-{k}-{method}-run-{run}"
+        trial = lab.trial(name, f"{FUNCTIONS}:search", method=method, **settings)
+        plan.append(((load, method), trial))
+    return _run_plan(lab, "identify with a payload", plan)
+
+
+def _run_plan(lab: Lab, stage: str, plan: TrialPlan) -> RunGrid:
+    results = lab.run(stage, [trial for _, trial in plan])
+    return RunGrid.of([(key, row) for (key, _), row in zip(plan, results, strict=True)])
 
 
 def _plan(

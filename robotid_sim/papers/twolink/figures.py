@@ -12,8 +12,18 @@ from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResul
 from robotid_sim.papers.twolink.model import known_torque
 from robotid_sim.papers.twolink.tables import errors_at, relative_parameter_error
 from robotid_sim.papers.twolink.trials import checkpoints
+from robotid_sim.papers.twolink.variants import POINTS
 
 COLORS = {"LS": "joint-3", "GA": "joint-2", "SPSO": "joint-1", "ELPIDSO": "joint-0"}
+SPREADS: tuple[tuple[str, str, Style], ...] = (
+    ("ELPIDSO", "joint-0", "solid"),
+    ("drawn velocities", "joint-0", "dashed"),
+    ("without I, D", "joint-5", "solid"),
+    ("without ELS", "joint-2", "solid"),
+    ("SPSO", "joint-1", "solid"),
+    ("SPSO, drawn velocities", "joint-1", "dashed"),
+)
+"""Variants whose diversity is drawn."""
 UNFAIR = "LS, differentiated"
 UNFAIR_NOISE = 1e-6
 """Noise of the positions that least squares is given in the unfair comparison [rad]."""
@@ -117,6 +127,24 @@ def differentiation(results: ElpidsoResults) -> Chart:
     return drawing("differentiation", panel, height=2.2)
 
 
+def diversity(results: ElpidsoResults) -> Chart:
+    """Return the diversity of the swarms over the search, mean over runs and trajectories."""
+    grid = results.variants
+    curves = {
+        variant: np.mean([grid.mean(variant, "diversity", rho) for rho in model.FITTED], axis=0)
+        for variant, _, _ in SPREADS
+    }
+    share = np.linspace(0.0, 1.0, POINTS, endpoint=False)
+    panels = []
+    for rows in (SPREADS[:4], (*SPREADS[:2], *SPREADS[4:])):
+        lines = [
+            Curve(share, curves[variant], variant, color, style, width=1.6)
+            for variant, color, style in rows
+        ]
+        panels.append(plotted(lines, "share of the search [-]", "diversity [boxes]"))
+    return drawing("diversity", *panels, columns=2, height=2.2)
+
+
 def all_charts(results: ElpidsoResults) -> tuple[Chart, ...]:
     """Return all figures."""
     unseen = enumerate(model.VALIDATED, start=5)
@@ -124,5 +152,6 @@ def all_charts(results: ElpidsoResults) -> tuple[Chart, ...]:
         engine_gap(results),
         convergence(results),
         *(validation(results, rho, place) for place, rho in unseen),
+        diversity(results),
         differentiation(results),
     )

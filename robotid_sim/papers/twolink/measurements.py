@@ -1,10 +1,11 @@
-"""What is measured for every claim of the paper."""
+"""What is measured for the claims on accuracy, cost and ranking."""
 
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.stats import mannwhitneyu
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.papers.grid import Average
@@ -12,7 +13,15 @@ from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.twolink import campaign, model
 from robotid_sim.papers.twolink.campaign import ROUNDING, SEARCHES, ElpidsoResults
-from robotid_sim.papers.twolink.tables import errors_at, exact_errors, noisy_errors
+from robotid_sim.papers.twolink.part_measurements import part_measurements
+from robotid_sim.papers.twolink.tables import (
+    SIGNIFICANCE,
+    absolute_errors,
+    errors_at,
+    exact_errors,
+    noisy_errors,
+)
+from robotid_sim.papers.twolink.trials import checkpoints
 
 RANKING = "ELPIDSO, SPSO, GA, LS"
 """Best to worst, in the paper."""
@@ -24,6 +33,10 @@ LEAST_GAIN = 1e-12
 """Relative difference of sums over 2,000 torques that is more than rounding."""
 STUCK = 0.01
 """Parameter error of a search that got stuck [kg m^2]."""
+CLEARLY_WORSE = 1.1
+"""Ratio of parameter errors above which a search is clearly worse than least squares."""
+LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
+"""Costs above least squares whose evaluations are counted [N^2 m^2]."""
 STATES = 1000
 """Random states of the check of the identity."""
 
@@ -46,6 +59,14 @@ def measurements(results: ElpidsoResults) -> dict[str, Measured]:
         "ls-bad-on-eta": _eta(results),
         **{f"ranking-by-{average}s": _ranking(results, average) for average in campaign.AVERAGES},
         **_validation(results),
+        **part_measurements(results),
+        "elpidso-better-than-spso-means": _against_spso_by_means(results),
+        "elpidso-best": _best_parameters(results),
+        "fitness-ls-worst": _worst_fitness(results),
+        "ls-better-on-others": _eta(results, others=True),
+        "converges-faster": _evaluations_needed(results),
+        "wilcoxon-ls": _significance_against_ls(results),
+        "absolute-error": _absolute_error(results),
     }
 
 
@@ -84,8 +105,26 @@ def _range(values: Float1D) -> str:
 
 
 def _significance(results: ElpidsoResults, method: str) -> Measured:
-    p = np.array([results.exact.rank_sum(rho, method) for rho in model.FITTED])
-    return measured(float(p.max()), significant=int((p < 0.05).sum()), runs=results.runs)
+    """Return the largest p of the one-sided test that ELPIDSO ends lower, and how many are small.
+
+    A test of both sides would be met by a search that is significantly worse.
+    """
+    study = results.exact
+    p = np.array(
+        [
+            _ends_lower(study.excess(rho, "ELPIDSO"), study.excess(rho, method))
+            for rho in model.FITTED
+        ]
+    )
+    return measured(float(p.max()), significant=int((p < SIGNIFICANCE).sum()), runs=results.runs)
+
+
+def _ends_lower(ours: Float1D, others: Float1D) -> float:
+    """Return Wilcoxon's p that costs are not below others; below rounding they are equal."""
+    ours, others = np.maximum(ours, ROUNDING), np.maximum(others, ROUNDING)
+    if np.ptp(np.concatenate([ours, others])) == 0.0:
+        return 1.0
+    return float(mannwhitneyu(ours, others, alternative="less").pvalue)
 
 
 def _gain_of_control(results: ElpidsoResults) -> Measured:
@@ -126,18 +165,43 @@ def _least_squares_worst(results: ElpidsoResults, noise: float) -> Measured:
     return measured(100.0 * float(by_rho.mean()), interval_of_mean(100.0 * by_rho), swarm=swarm)
 
 
-def _eta(results: ElpidsoResults) -> Measured:
-    draws = [draw["LS"] for runs in results.differentiated.rows.values() for draw in runs]
-    worst = np.abs(np.array(draws) - model.TRUE).max(axis=0)
-    walls = [
-        float((results.noisy.grid.values(m, "parameters", rho)[:, 3] == 0.0).mean())
-        for rho in model.FITTED
-        for m in ("SPSO", "ELPIDSO")
-    ]
-    inside = sum(results.noisy.criteria[rho].in_the_box()[3] > 0.0 for rho in model.FITTED)
-    others = worst[:3].max()
-    facts = {"others": others, "lead": worst[3] - others, "walls": 100.0 * np.mean(walls)}
-    return measured(float(worst[3]), **facts, inside=inside)
+def _eta(results: ElpidsoResults, *, others: bool = False) -> Measured:
+    """Return on how many rho both searches beat least squares on eta, or lose on the other three.
+
+    Errors are medians of the runs on noisy torques.
+    """
+    grid, criteria = results.noisy.grid, results.noisy.criteria
+    count = boxed = inside = 0
+    walls = {
+        m: [float((grid.values(m, "parameters", rho)[:, 3] == 0.0).mean()) for rho in model.FITTED]
+        for m in ("GA", "SPSO")
+    }
+    for rho in model.FITTED:
+        of_ls, of_box = (
+            np.abs(x - model.TRUE)
+            for x in (criteria[rho].least_squares, criteria[rho].in_the_box())
+        )
+        swarms = [
+            np.median(np.abs(grid.values(m, "parameters", rho) - model.TRUE), axis=0)
+            for m in ("GA", "SPSO")
+        ]
+        if others:
+            count += all(errors[:3].max() > CLEARLY_WORSE * of_ls[:3].max() for errors in swarms)
+        else:
+            count += all(errors[3] < of_ls[3] for errors in swarms)
+        boxed += bool(of_box[3] < of_ls[3])
+        inside += bool(criteria[rho].in_the_box()[3] > 0.0)
+    errors = np.array([criteria[rho].least_squares - model.TRUE for rho in model.FITTED])
+    worst = np.abs(errors).max(axis=0)
+    return measured(
+        int(count),
+        spso=100.0 * np.mean(walls["SPSO"]),
+        ga=100.0 * np.mean(walls["GA"]),
+        boxed=boxed,
+        inside=inside,
+        eta=float(worst[3]),
+        rest=float(worst[:3].max()),
+    )
 
 
 def _ranking(results: ElpidsoResults, average: Average) -> Measured:
@@ -199,3 +263,82 @@ def leads(errors: Mapping[str, float]) -> dict[str, Any]:
 
 def _listed(errors: Mapping[str, float]) -> str:
     return ", ".join(f"{method} {error:.1e}" for method, error in errors.items())
+
+
+def _against_spso_by_means(results: ElpidsoResults) -> Measured:
+    study = results.exact
+    means = {
+        m: np.maximum([study.excess(rho, m).mean() for rho in model.FITTED], ROUNDING)
+        for m in ("ELPIDSO", "SPSO")
+    }
+    stuck = sum(int((study.errors(rho, "ELPIDSO") > STUCK).sum()) for rho in model.FITTED)
+    return measured(
+        int((means["ELPIDSO"] < means["SPSO"]).sum()),
+        evaluations=study.evaluations,
+        ties=int((means["ELPIDSO"] == means["SPSO"]).sum()),
+        behind=int((means["ELPIDSO"] > means["SPSO"]).sum()),
+        stuck=stuck,
+        searches=results.runs * len(model.FITTED),
+    )
+
+
+def _best_parameters(results: ElpidsoResults) -> Measured:
+    study = results.exact
+    best = 0
+    listed = {}
+    for rho in model.FITTED:
+        errors = {
+            m: max(float(np.abs(study.estimate(rho, m) - model.TRUE).max()), TIE)
+            for m in ("LS", *SEARCHES)
+        }
+        listed[rho] = errors
+        others = [error for m, error in errors.items() if m != "ELPIDSO"]
+        best += bool(errors["ELPIDSO"] < min(others))
+    largest = {m: max(errors[m] for errors in listed.values()) for m in ("LS", *SEARCHES)}
+    return measured(best, largest=_listed(largest), tie=TIE)
+
+
+def _worst_fitness(results: ElpidsoResults) -> Measured:
+    worst = 0
+    for rho in model.FITTED:  # costs above that of least squares
+        means = [results.noisy.excess(rho, m).mean() for m in SEARCHES]
+        worst += bool(max(means) < 0.0)
+    return measured(worst)
+
+
+def _evaluations_needed(results: ElpidsoResults) -> Measured:
+    """Return at how many levels of the cost ELPIDSO needs fewer evaluations than SPSO.
+
+    Of the median curve on every trajectory; geometric mean over the trajectories.
+    """
+    study = results.exact
+    x = checkpoints(study.evaluations)
+
+    def needed(method: str, level: float) -> float:
+        curves = (study.grid.median(method, "curve", rho) for rho in model.FITTED)
+        first = [x[np.argmax(c <= level)] if (c <= level).any() else x[-1] for c in curves]
+        return float(np.exp(np.mean(np.log(first))))
+
+    ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in LEVELS]
+    texts = ", ".join(f"{r:.2g} at {lv:g}" for r, lv in zip(ratios, LEVELS, strict=True))
+    return measured(sum(r < 1.0 for r in ratios), ratios=texts)
+
+
+def _significance_against_ls(results: ElpidsoResults) -> Measured:
+    """Return on how many rho ELPIDSO is significantly better than least squares, noisy torques."""
+    better = worse = 0
+    for rho in model.FITTED:
+        excess = np.maximum(results.noisy.excess(rho, "ELPIDSO"), -LEAST_GAIN)
+        least = np.zeros_like(excess)
+        if np.ptp(np.concatenate([excess, least])) > 0.0:
+            better += bool(mannwhitneyu(excess, least, alternative="less").pvalue < SIGNIFICANCE)
+            worse += bool(mannwhitneyu(least, excess, alternative="less").pvalue < SIGNIFICANCE)
+    return measured(better, worse=worse, runs=results.runs)
+
+
+def _absolute_error(results: ElpidsoResults) -> Measured:
+    sums = {m: float(absolute_errors(results, m, "median").max()) for m in ("LS", *SEARCHES)}
+    mean = float(absolute_errors(results, "ELPIDSO", "mean").max())
+    scale = sum(np.abs(results.driven[rho].tau).sum() for rho in model.VALIDATED)
+    relative = {m: value / scale for m, value in sums.items()}
+    return measured(sums["ELPIDSO"], **leads(relative), errors=_listed(sums), mean=mean)

@@ -116,13 +116,15 @@ class Hanging:
         return Reference(still + HANGING, still, still)
 
 
-def drive_in_engine(rho: float) -> Driven:
+def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
     """Return the run under the reference torques in the engine, a sample every `STEP`.
+
+    The robot is the paper's unless another one is given.
 
     Positions, velocities, accelerations and torques are those at which the engine's own step
     fulfills the equation of motion, without sensors.
     """
-    robot = paper_robot()
+    robot = robot or paper_robot()
     with Plant(robot, dt=ENGINE_STEP) as plant:
         controller = ReferenceTorque(rho, plant.torque_time_offset)
         log = rollout(plant, controller, Hanging(robot.joint_names))

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.twolink import figures, model, tables
+from robotid_sim.papers.twolink import campaign, figures, model, tables
 from robotid_sim.papers.twolink.campaign import SEARCHES, ElpidsoResults, run_campaign
 from robotid_sim.papers.twolink.measurements import measurements
 
@@ -19,7 +19,9 @@ class TwoLinkElpidso(Paper):
         """Run what is not finished, and return tables, figures and claims."""
         results = run_campaign(lab)
         shown = figures.all_charts(results), tables.all_tables(results)
-        return self.reproduction(lab, measurements(results), _facts(results), *shown)
+        values = measurements(results)
+        facts = {**_facts(results), "means": values["elpidso-better-than-spso-means"].ours}
+        return self.reproduction(lab, values, facts, *shown)
 
 
 def _facts(results: ElpidsoResults) -> dict[str, Any]:
@@ -39,6 +41,8 @@ def _facts(results: ElpidsoResults) -> dict[str, Any]:
         "short": short.evaluations,
         "long": exact.evaluations,
         "runs": results.runs,
+        "variant_evaluations": results.variants.runs("ELPIDSO", model.FITTED[0])[0]["evaluations"],
+        "load_rho": campaign.LOAD_RHO,
         "noise": noise,
         "unfair": unfair,
         "fair": fair,

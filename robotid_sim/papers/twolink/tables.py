@@ -10,11 +10,14 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.grid import Average
+from robotid_sim.papers.statistics import geometric_ratio
 from robotid_sim.papers.tables import CellColumns, table_of
-from robotid_sim.papers.twolink import campaign, model
+from robotid_sim.papers.twolink import campaign, model, stability
 from robotid_sim.papers.twolink.campaign import SEARCHES, ElpidsoResults, ElpidsoStudy
 from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error
+from robotid_sim.papers.twolink.motion import Driven
 from robotid_sim.papers.twolink.trials import SETTINGS
+from robotid_sim.papers.twolink.variants import VARIANTS
 from robotid_sim.section import Table, number
 
 UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
@@ -130,6 +133,112 @@ def validation(results: ElpidsoResults) -> Table:
     return Table((), tuple(rows), name="table-9")
 
 
+def absolute_errors(results: ElpidsoResults, method: str, average: Average = "mean") -> Float2D:
+    """Return E_a of eq. (30) on exact unseen torques [N m], shape (3, 2): rho by joint.
+
+    The print of eq. (30) is lost; by its words it is the sum of the absolute errors of a torque.
+    """
+    final = results.exact.final(method, average)
+    return np.array([accumulated_error(results.driven[rho], final) for rho in model.VALIDATED])
+
+
+def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
+    """Return the sum of absolute torque errors over the samples, by joint, shape (2,) [N m]."""
+    return np.asarray(np.abs(_torque_errors(run, parameters)).sum(axis=0))
+
+
+def _torque_errors(run: Driven, parameters: Float1D) -> Float2D:
+    return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
+
+
+def absolute(results: ElpidsoResults) -> Table:
+    """Return E_a of eq. (30), and the mean predicted torque by which eq. (31) would divide."""
+    rows = []
+    methods = ("LS", *SEARCHES)
+    errors = {m: absolute_errors(results, m) for m in methods}
+    for (k, rho), j in product(enumerate(model.VALIDATED), (0, 1)):
+        run = results.driven[rho]
+        final = results.exact.final("ELPIDSO")
+        mean = float((run.tau - _torque_errors(run, final))[:, j].mean())
+        cells = [f"{errors[m][k, j]:.2e}" for m in methods]
+        literal = errors["ELPIDSO"][k, j] / (run.t.size * abs(mean))
+        rows.append((f"{rho:g}", str(j + 1), *cells, f"{mean:.1e}", f"{literal:.1e}"))
+    return Table((), tuple(rows), name="absolute")
+
+
+def costs_of(results: ElpidsoResults, variant: str) -> Float1D:
+    """Return J less that of least squares of all runs of a variant, rho by rho; at least 1e-25."""
+    runs = [results.variants.values(variant, "excess", rho) for rho in model.FITTED]
+    return np.asarray(np.maximum(np.concatenate(runs), campaign.ROUNDING))
+
+
+def diversity_of(results: ElpidsoResults, variant: str) -> Float1D:
+    """Return the diversity of the swarm of all runs, mean over the search, rho by rho [boxes]."""
+    runs = [results.variants.values(variant, "diversity", rho) for rho in model.FITTED]
+    return np.concatenate([values.mean(axis=1) for values in runs])
+
+
+def variants(results: ElpidsoResults) -> Table:
+    """Return what every part of ELPIDSO does to the cost and to the diversity of the swarm."""
+    rows = []
+    ours = costs_of(results, "ELPIDSO")
+    for variant in VARIANTS:
+        medians = [results.variants.median(variant, "excess", rho) for rho in model.FITTED]
+        ratio, interval = geometric_ratio(costs_of(results, variant), ours)
+        ends = "-" if interval is None else " … ".join(f"{end:.1g}" for end in interval)
+        spread = diversity_of(results, variant).mean()
+        cells = (*map(_cost, medians), f"{ratio:.2g}", ends if variant != "ELPIDSO" else "-")
+        rows.append((variant, *cells, f"{spread:.3f}"))
+    return Table((), tuple(rows), name="variants")
+
+
+def gains() -> Table:
+    """Return what Routh-Hurwitz and the update itself say of gains."""
+    columns: CellColumns = {
+        "kp, ki, kd": lambda s: ", ".join(f"{gain:g}" for gain in s.gains),
+        "w": lambda s: f"{s.w:g}",
+        "eq. (17)-(18)": lambda s: "hold" if s.routh_hurwitz else "do not hold",
+        "largest real part, eq. (16)": lambda s: f"{s.real_part:.3f}",
+        "spectral radius of the update": lambda s: f"{s.radius:.3f}",
+        "the swarm": lambda s: "settles" if s.radius < 1.0 else "diverges",
+    }
+    return table_of("gains", tuple(stability.all_gains()), columns, text_columns=3)
+
+
+def payload_errors(results: ElpidsoResults, load: str) -> dict[str, Float1D]:
+    """Return relative errors of lambda with a payload: before the change, by LS, by ELPIDSO."""
+    content = results.loads[load]
+    true = np.array(content["true"])
+    criterion = TorqueCriterion.from_content(content["criterion"])
+    estimates = {
+        "before": model.TRUE[None],
+        "LS": criterion.least_squares[None],
+        "ELPIDSO": results.loaded.values("ELPIDSO", "parameters", load),
+    }
+    return {
+        m: np.linalg.norm(x - true, axis=1) / np.linalg.norm(true) for m, x in estimates.items()
+    }
+
+
+def payloads(results: ElpidsoResults) -> Table:
+    """Return the arm with another payload: truth, and estimates from noisy torques."""
+    rows = []
+    for load, content in results.loads.items():
+        criterion = TorqueCriterion.from_content(content["criterion"])
+        errors = payload_errors(results, load)
+        found = np.median(results.loaded.values("ELPIDSO", "parameters", load), axis=0)
+        listed = {
+            "true": (np.array(content["true"]), None),
+            "before the change": (model.TRUE, errors["before"]),
+            "LS": (criterion.least_squares, errors["LS"]),
+            "ELPIDSO, median": (found, errors["ELPIDSO"]),
+        }
+        for method, (values, error) in listed.items():
+            share = "-" if error is None else number(100.0 * float(np.median(error)), 3)
+            rows.append((load, method, *(number(float(v), 5) for v in values), share))
+    return Table((), tuple(rows), name="payload")
+
+
 def engine(results: ElpidsoResults) -> Table:
     """Return how the runs in the engine differ from the analytic ones."""
     runs = results.engine
@@ -212,6 +321,10 @@ def all_tables(results: ElpidsoResults) -> tuple[Table, ...]:
         final_means("table-8", "exact", exact, ("LS", *SEARCHES)),
         final_means("table-8-noise", "0.5 % noise", noisy, ("LS", LS_IN_BOX, *SEARCHES)),
         validation(results),
+        absolute(results),
+        variants(results),
+        gains(),
+        payloads(results),
         differentiated(results),
         all_runs(results),
     )

@@ -1,0 +1,242 @@
+"""Inverse kinematics by a network whose loss punishes poses near a singularity.
+
+It learns from a logged motion. The inputs are the tool's position and velocity, as section 3 has
+them, the outputs the joint angles.
+The loss of eq. (33) is the distance of the pose that these angles reach, and a penalty on their
+singularity index. scikit-learn has no such loss: weights are fitted with its gradient here, through
+the kinematics of Table 1.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.control.linear_feedback import ComputedTorque
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.robot import Robot
+from robotid_sim.papers.irb140.kinematics import DH, HOME, SINGULAR
+from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.streams import named_stream
+from robotid_sim.study.stages import simulate
+from robotid_sim.trajectory.fourier import FourierTrajectory
+
+TREATMENTS = {
+    "none": "none",
+    "omitted": "poses with kappa(J) > 1000 left out",
+    "penalty": "penalty on kappa(J), eq. (33)",
+}
+"""What is done about singular poses, as a table names it."""
+CENTER = (0.0, 0.3, -0.2, 0.0, 0.1, 0.0)
+"""Middle of the logged motion, in the URDF's joint angles [rad]: it passes the wrist's singularity,
+where axes 4 and 6 are one."""
+AMPLITUDE = np.radians(15.0)
+"""Of every joint to both sides of the middle [rad], as in the region of the other networks."""
+PERIOD, HARMONICS = 20.0, 5
+"""Of the logged motion [s, -]."""
+UNITS = 50
+SAMPLES = 500
+"""Samples of the log that the network learns from and is tried on."""
+VALIDATION = 0.2
+"""Share of the samples that the network does not learn from."""
+ROUNDING = 1e-4
+"""Errors below this count by their squares, so that the loss has a gradient everywhere [m]."""
+STEEPNESS = 4.0
+"""Of the penalty, a logistic unit of ln(kappa / 1000): the paper's f is not printed."""
+WEIGHT = 0.01
+"""Of the penalty: a singular pose counts as much as this error [m]."""
+SMALLEST = 1e-12
+"""Singular values below this are taken for it, so that the index stays a number."""
+
+
+def train_inverse(
+    seed: int, run: int, treatment: str, iterations: int, samples: int = SAMPLES
+) -> dict[str, Any]:
+    """Return the errors of a network that was trained with one of `TREATMENTS`.
+
+    All treatments of a run have the same log, split and first weights.
+
+    Returns
+    -------
+    result : dict
+        ``train``, ``validation`` (mean distance of the reached from the wanted position [mm]),
+        ``singular`` (share of validation poses with an index above `SINGULAR`), ``kappa`` (median
+        and 99 % quantile of their index), ``logged`` (share of the log's own poses above it).
+    """
+    q, inputs, xyz = logged_motion(seed, run, samples)
+    rng = named_stream(seed, ROOT, "inverse network", f"run {run}")
+    order = rng.permutation(len(q))
+    cut = round((1.0 - VALIDATION) * len(q))
+    logged = singularity_index(_jacobian(q)[0])
+    learned, tried = order[:cut], order[cut:]
+    if treatment == "omitted":
+        learned = learned[logged[learned] <= SINGULAR]
+    low, high = q.min(axis=0), q.max(axis=0)
+    network = _Network(inputs.shape[1], 0.5 * (low + high), 0.5 * (high - low))
+    loss = _loss(network, inputs[learned], xyz[learned], penalized=treatment == "penalty")
+    best = minimize(
+        loss, network.start(rng), jac=True, method="L-BFGS-B", options={"maxiter": iterations}
+    )
+    reached = network(best.x, inputs)[0]
+    jacobians, positions = _jacobian(reached)
+    distance = 1e3 * np.linalg.norm(positions - xyz, axis=1)
+    index = singularity_index(jacobians[tried])
+    return {
+        "train": float(distance[learned].mean()),
+        "validation": float(distance[tried].mean()),
+        "singular": float((index > SINGULAR).mean()),
+        "kappa": np.quantile(index, (0.5, 0.99)).tolist(),
+        "logged": float((logged > SINGULAR).mean()),
+    }
+
+
+def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, Float2D]:
+    """Return joint angles of the paper, scaled inputs, and tool positions of a log in the engine.
+
+    The inputs are position and velocity of the tool, scaled to [-1, 1]; shapes (N, 6), (N, 6) and
+    (N, 3).
+    """
+    robot = load_robot(ROBOT)
+    rng = named_stream(seed, ROOT, "logged motion", f"run {run}")
+    log = simulate(Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng)
+    chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)
+    q = log.q + HOME
+    xyz = _jacobian(q)[1]
+    velocity = np.gradient(xyz, log.t, axis=0)
+    inputs = np.hstack([xyz, velocity])[chosen]
+    low, high = inputs.min(axis=0), inputs.max(axis=0)
+    return q[chosen], 2.0 * (inputs - low) / (high - low) - 1.0, xyz[chosen]
+
+
+def _motion(robot: Robot, rng: np.random.Generator) -> FourierTrajectory:
+    """Return a drawn periodic motion of every joint, `AMPLITUDE` to both sides of `CENTER`."""
+    order = np.arange(1.0, HARMONICS + 1.0)
+    a, b = rng.standard_normal((2, robot.dof, HARMONICS))
+    a -= a.mean(axis=1, keepdims=True)  # it starts from rest
+    b -= np.outer(b @ order, order) / (order @ order)
+
+    def path(q0: Float1D, size: Float1D) -> FourierTrajectory:
+        names = tuple(joint.name for joint in robot.joints)
+        return FourierTrajectory(names, q0, size * a, size * b, base_period=PERIOD, periods=1)
+
+    drawn = path(np.zeros(robot.dof), np.ones((robot.dof, 1)))(np.linspace(0.0, PERIOD, 1000)).q
+    low, high = drawn.min(axis=0), drawn.max(axis=0)
+    size = 2.0 * AMPLITUDE / (high - low)
+    return path(np.array(CENTER) - 0.5 * size * (low + high), size[:, None])
+
+
+class _Network:
+    """One hidden layer of logistic units; weights are one vector."""
+
+    def __init__(self, inputs: int, middle: Float1D, half: Float1D) -> None:
+        self._shapes = (inputs, UNITS), (UNITS,), (UNITS, half.size), (half.size,)
+        self._middle, self._half = middle, half
+
+    def start(self, rng: np.random.Generator) -> Float1D:
+        """Return Glorot's uniform first weights, without biases."""
+        parts = []
+        for shape in self._shapes:
+            bound = np.sqrt(6.0 / sum(shape)) if len(shape) > 1 else 0.0
+            parts.append(rng.uniform(-bound, bound, shape).ravel())
+        return np.concatenate(parts)
+
+    def _split(self, weights: Float1D) -> list[Float]:
+        ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1]
+        parts = np.split(weights, ends)
+        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+
+    def __call__(
+        self, weights: Float1D, x: Float2D
+    ) -> tuple[Float2D, Callable[[Float2D], Float1D]]:
+        """Return joint angles (N, 6), and what makes weights' gradients of theirs (N, 6)."""
+        first, bias, second, offset = self._split(weights)
+        hidden = expit(x @ first + bias)
+        q = self._middle + self._half * (hidden @ second + offset)
+
+        def back(slope: Float2D) -> Float1D:
+            outer = slope * self._half
+            inner = (outer @ second.T) * hidden * (1.0 - hidden)
+            parts = x.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)
+            return np.concatenate([part.ravel() for part in parts])
+
+        return q, back
+
+
+def _loss(
+    network: _Network, x: Float2D, xyz: Float2D, *, penalized: bool
+) -> Callable[[Float1D], tuple[float, Float1D]]:
+    """Return eq. (33) with its gradient, as a function of the weights."""
+
+    def loss(weights: Float1D) -> tuple[float, Float1D]:
+        q, back = network(weights, x)
+        jacobian, reached = _jacobian(q)
+        apart = reached - xyz
+        size = np.sqrt(apart**2 + ROUNDING**2)
+        slope = np.einsum("ni,nij->nj", apart / size, jacobian[:, :3]) / apart.size
+        value = float(size.mean())
+        if penalized:
+            punished, slopes = _penalty(jacobian)
+            value += WEIGHT * float(punished.mean())
+            slope += WEIGHT * slopes / len(q)
+        return value, back(slope)
+
+    return loss
+
+
+def _penalty(jacobian: Float) -> tuple[Float1D, Float2D]:
+    """Return the penalty of every pose (N,), and its gradient with respect to its angles (N, 6)."""
+    u, s, vt = np.linalg.svd(jacobian)
+    s = np.maximum(s, SMALLEST)
+    height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
+    change = _jacobian_slopes(jacobian)
+    of_values = (
+        np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None] for k in (0, -1)
+    )
+    most, least = of_values
+    return height, (STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
+
+
+def _jacobian(q: Float2D) -> tuple[Float, Float2D]:
+    """Return Jacobians (N, 6, 6) and tool positions (N, 3) [m] at the paper's angles (N, 6)."""
+    frame = np.tile(np.eye(4), (len(q), 1, 1))
+    axes, origins = [], []
+    for (a, alpha, d, offset), angle in zip(DH, q.T, strict=True):
+        axes.append(frame[:, :3, 2])
+        origins.append(frame[:, :3, 3])
+        c, s, ca, sa = np.cos(angle + offset), np.sin(angle + offset), np.cos(alpha), np.sin(alpha)
+        step = np.zeros_like(frame)
+        step[:, 0] = np.column_stack([c, -s * ca, s * sa, a * c])
+        step[:, 1] = np.column_stack([s, c * ca, -c * sa, a * s])
+        step[:, 2:] = [[0.0, sa, ca, d], [0.0, 0.0, 0.0, 1.0]]
+        frame = frame @ step
+    tool = frame[:, :3, 3]
+    z = np.stack(axes, axis=1)
+    linear = np.cross(z, tool[:, None] - np.stack(origins, axis=1))
+    return np.concatenate([linear, z], axis=2).transpose(0, 2, 1), tool
+
+
+def _jacobian_slopes(jacobian: Float) -> Float:
+    """Return the derivatives of Jacobians with respect to every angle, shape (N, 6, 6, 6).
+
+    Entry (n, k) is the derivative with respect to angle k: an axis turns with the joints before it,
+    and its arm to the tool with all of them.
+    """
+    linear, z = jacobian[:, :3].transpose(0, 2, 1), jacobian[:, 3:].transpose(0, 2, 1)
+    slopes = np.zeros((len(jacobian), 6, 6, 6))
+    for k in range(6):
+        for j in range(6):
+            turned, moved = (k, j) if k <= j else (j, k)
+            slopes[:, k, :3, j] = np.cross(z[:, turned], linear[:, moved])
+            if k < j:
+                slopes[:, k, 3:, j] = np.cross(z[:, k], z[:, j])
+    return slopes
+
+
+def singularity_index(jacobian: Float) -> Float1D:
+    """Return kappa(J) = |J| |J^-1| of Jacobians (N, 6, 6), eq. (32)."""
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return np.asarray(values[:, 0] / np.maximum(values[:, -1], SMALLEST))
