@@ -12,6 +12,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.rocr6 import cell
 from robotid_sim.papers.rocr6.campaign import SIX, THREE, RwpsoResults, run_campaign
 from robotid_sim.papers.rocr6.cell import PARAMETERS
 from robotid_sim.papers.rocr6.control import track
@@ -66,7 +67,7 @@ class Laboratory:
         nominal, plant = nominal_six(0), load_robot(ROBOT)
         self.basis = base_parameters(nominal, PARAMETERS)
         self.verification = paths[6]["verification"]
-        log = driven(plant, nominal, trajectory_of(self.verification))
+        log = cell.driven(plant, nominal, trajectory_of(self.verification))
         self.six = exact_problem(log, nominal, self.basis)
         self.true_six = self.basis.of(plant.parameters())
 
