@@ -187,7 +187,7 @@ def print_result(done: Study, folder: Path) -> None:
         tables.append(filter_table(result.preprocessing.compared, noise))
     if done.loop is not None and done.loop.runs:
         tables.append(model_table(done.loop, result.robot.joint_units))
-    tables.append(check_table(result.verdict.checks, nees_of(result)))
+    tables.append(check_table(result.verdict.checks))
     for table in tables:
         output.print_table(table)
         output.print_line()

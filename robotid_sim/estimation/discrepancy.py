@@ -26,7 +26,7 @@ from itertools import pairwise
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
@@ -57,6 +57,8 @@ class JointState:
     """Smooth sign of the velocity, as in the model's friction."""
     load: Float1D
     """Torque of the rigid bodies [N m]."""
+    torque: Float1D
+    """Torque of the whole model [N m]."""
     time: Float1D
     """From 0 to 1."""
     eps: float
@@ -70,6 +72,11 @@ def _speeds(state: JointState) -> Float2D:
     return hats(speed, np.geomspace(state.eps, max(float(speed.max()), 4.0 * state.eps), 7))
 
 
+def _centred(x: Float2D) -> Float2D:
+    """Return functions without their mean, for a constant is one of the direction."""
+    return np.asarray(x - x.mean(axis=0))
+
+
 def _span(x: Float1D, count: int) -> Float1D:
     return np.linspace(float(x.min()), float(x.max()), count)
 
@@ -78,9 +85,9 @@ FUNCTIONS: Mapping[str, Callable[[JointState], Float2D]] = {
     "speed": lambda s: _speeds(s) * s.sign[:, None],
     "direction": _speeds,
     "load": lambda s: hats(np.abs(s.load), _span(np.abs(s.load), 4)) * s.sign[:, None],
-    "position": lambda s: hats(s.q, _span(s.q, 8)),
-    "time": lambda s: hats(s.time, np.linspace(0.0, 1.0, 6)),
-    "lag": lambda s: np.gradient(s.load, s.dt)[:, None],
+    "position": lambda s: _centred(hats(s.q, _span(s.q, 8))),
+    "time": lambda s: _centred(hats(s.time, np.linspace(0.0, 1.0, 6))),
+    "lag": lambda s: np.gradient(s.torque, s.dt)[:, None],
 }
 """Functions of every quantity, torque per unit of each, shape (N, k)."""
 
@@ -137,7 +144,8 @@ def state_functions(
     """Return the functions of every quantity and joint as rows of the fit, each of shape (N, k)."""
     phi = problem.basis.completed(estimate.beta, nominal.parameters())
     robot = nominal.with_parameters(phi, formal=True)
-    load = rigid_body_torque(robot, motion.q, motion.dq, motion.ddq)
+    states = (motion.q, motion.dq, motion.ddq)
+    load, torque = rigid_body_torque(robot, *states), joint_torque(robot, *states)
     time = np.linspace(0.0, 1.0, motion.t.size)
     functions = {}
     for j in range(nominal.dof):
@@ -147,6 +155,7 @@ def state_functions(
             dq=dq,
             sign=np.tanh(dq / eps),
             load=load[:, j],
+            torque=torque[:, j],
             time=time,
             eps=eps,
             dt=motion.dt,

@@ -17,7 +17,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import Reduction, reduce_parts, reduce_rows
 
 ProblemStream = Callable[[], Iterable[LinearProblem]]
@@ -97,12 +97,25 @@ def _fit(
     result = estimate_of(problem, name, len(problem.W), options)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
-        cov = block_sandwich(problem, beta, weights, inverse, block)
-        half = random_errors(problem, weights, inverse)
-        return cov + half @ half.T
+        return block_sandwich(problem, beta, weights, inverse, block)
 
-    estimate = fit_reduction(reduce_rows(problem), rounds, result, sandwich)
-    return replace(estimate, seconds=time.perf_counter() - began) if estimate.success else estimate
+    reduction = reduce_rows(problem)
+    estimate = fit_reduction(reduction, rounds, result, sandwich)
+    if not estimate.success:
+        return estimate
+    if problem.random is not None:
+        estimate = _with_random(estimate, problem, reduction)
+    return replace(estimate, seconds=time.perf_counter() - began)
+
+
+def _with_random(estimate: Estimate, problem: LinearProblem, reduction: Reduction) -> Estimate:
+    """Return the estimate with covariances that hold the random effects of the problem."""
+    assert estimate.cov is not None
+    assert estimate.cov_white is not None
+    weights = weights_of(estimate)
+    half = random_errors(problem, weights, np.linalg.inv(reduction.solve(weights)[1]))
+    more = half @ half.T
+    return replace(estimate, cov=estimate.cov + more, cov_white=estimate.cov_white + more)
 
 
 def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
@@ -244,14 +257,19 @@ def row_blocks(
     Arguments as of `block_sandwich`; Z Z^T is the leverage, residuals are weighted, (m, l, 1), and
     samples left over at the end are dropped.
     """
+    count = row_blocks_of(problem, block)
     length = min(max(1, round(block / problem.dt)), problem.samples)
-    count = problem.samples // length
     used = count * length
     residual = problem.by_joint(problem.y - problem.W @ beta)[:used] * weights
     rows = problem.by_joint(problem.W)[:used]
     for j in range(problem.dof):
         Z = ((rows[:, j] * weights[j]) @ inverse).reshape(count, length, -1)
         yield Z, residual[:, j].reshape(count, length, 1)
+
+
+def row_blocks_of(problem: LinearProblem, block: float) -> int:
+    """Return how many blocks of a length [s] the rows of a joint have."""
+    return problem.samples // min(max(1, round(block / problem.dt)), problem.samples)
 
 
 def _corrected_scores(Z: Float, r: Float) -> Float2D:

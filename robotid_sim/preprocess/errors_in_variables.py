@@ -1,7 +1,7 @@
 r"""Motion and torque estimated together: errors in variables, by the model that is identified.
 
-Positions :math:`z = q + n` are noisy, and so are torques :math:`\tau_m = \tau(q, \dot q, \ddot
-q; \beta) + v`. About a motion :math:`\hat q` the equation of motion of a joint is, to first order in n,
+Positions :math:`z = q + n` are noisy and so are torques :math:`\tau_m = \tau(q; \beta) + v`. About
+a motion :math:`\hat q` the equation of motion of a joint is, to first order in n,
 
 .. math:: \rho = \tau_m - \tau(\hat q) - J (z - \hat q) = v - J n, \qquad
     J = \frac{\partial \tau}{\partial q} + \frac{\partial \tau}{\partial \dot q} D_1
@@ -46,7 +46,7 @@ from robotid_sim.registry import INTERNAL
 NODES = np.arange(-2, 4)
 """Samples about a time whose polynomial gives position, velocity and acceleration there."""
 
-SHUT = 1e4
+SHUT = 1e6
 """Noise of a sample that is no measurement, over that of the others."""
 
 COARSE = 0.005

@@ -8,7 +8,7 @@ from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import parameters
-from robotid_sim.report.tables import CHECKS, check_limit, check_value, model_errors, nees_of
+from robotid_sim.report.tables import CHECKS, check_limit, model_errors
 from robotid_sim.section import number, percent
 from robotid_sim.study.result import StudyResult
 
@@ -46,7 +46,7 @@ def finding(
     if failed:
         worst = failed[0]
         what = CHECKS.get(worst.name, worst.name)
-        value = number(check_value(worst, nees_of(result)))
+        value = number(worst.value)
         limit = check_limit(worst).lstrip("=≤ ")
         others = f" ({len(failed) - 1} more)" if len(failed) > 1 else ""
         return f"Failed: {what} is {value}, limit {limit}{others}."

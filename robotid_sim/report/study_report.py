@@ -63,7 +63,7 @@ def _study_sections(study: Study) -> list[Section]:
     before, compared = basis.of(nominal.parameters()), result.preprocessing.compared
     filters = [filter_table(compared, result.measurement.torque_noise_std)] if compared else []
     sections = [
-        Section(title="Verdict", tables=(check_table(result.verdict.checks, nees_of(result)),)),
+        Section(title="Verdict", tables=(check_table(result.verdict.checks),)),
         excitation_section(
             study.trajectory,
             nominal,

@@ -15,7 +15,6 @@ from robotid_sim.study.result import CheckResult, ComparedPreprocessor, Estimate
 from robotid_sim.validation.prediction import Prediction, rms
 
 NEES = "nees_in_band"
-"""The check whose value in result.json is the NEES or its inverse, whichever is larger."""
 
 CHECKS = {
     "limits_respected": "largest use of a limit of the motion",
@@ -25,7 +24,7 @@ CHECKS = {
     "residual_over_expected_noise": "residual over what the sensor noise explains",
     "no_saturation": "samples with a clipped torque",
     NEES: "squared error of WLS over its variance (NEES)",
-    "consistent_fit_over_least_squares": "squared error, consistent over least squares",
+    "consistent_fit_over_least_squares": "squared error that constraints add, per parameter",
     "tracking_gap_left": "tracking gap to the true model that is left",
     "torque_mismatch_left": "torque error on laps over the nominal model's",
     "failed_loops": "closed-loop runs that diverged or failed",
@@ -56,27 +55,22 @@ def _percents(values: Iterable[float]) -> list[str]:
     return [percent(float(value)) for value in values]
 
 
-def check_table(checks: Sequence[CheckResult], nees: float | None = None) -> Table:
-    """Return the checks of a verdict; `nees` is that of weighted least squares."""
+def check_table(checks: Sequence[CheckResult]) -> Table:
+    """Return the checks of a verdict."""
     what = (" ".join(filter(None, (CHECKS.get(c.name, ""), c.message))) for c in checks)
     columns: dict[str, Iterable[str]] = {
         "check": [check.name for check in checks],
         "what": what,
-        "value": [number(check_value(check, nees)) for check in checks],
+        "value": [number(check.value) for check in checks],
         "limit": [check_limit(check) for check in checks],
     }
     return Table.of(columns, text_columns=2, marks=[check.passed for check in checks])
 
 
-def check_value(check: CheckResult, nees: float | None) -> float | None:
-    """Return the number of a check as it is shown."""
-    return nees if check.name == NEES and nees is not None else check.value
-
-
 def check_limit(check: CheckResult) -> str:
     """Return the limit of a check, with both ends where it has two."""
-    if check.name == NEES and check.limit:
-        return f"{number(1.0 / check.limit)} … {number(check.limit)}"
+    if check.lower is not None:
+        return f"{number(check.lower, 3)} … {number(check.limit, 3)}"
     return f"{'=' if check.name == 'rank_full' else '≤'} {number(check.limit)}"
 
 

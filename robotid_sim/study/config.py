@@ -235,12 +235,8 @@ class VerdictLimits(_Section):
     """Noise replicates behind the expected residual."""
     model_error: float = 0.003
     """Largest model error on the unseen trajectory, share of the RMS torque."""
-    noise_ratio: float = 1.25
-    """Largest residual over the expected one."""
-    nees: float = 2.5
-    """Largest NEES of weighted least squares, or inverse of it; single logs: 0.5 to 2."""
-    consistent_fitness: float = 1.02
-    """Largest weighted squared error of the consistent fit over the unconstrained minimum."""
+    false_alarm: float = Field(default=2e-4, gt=0.0, lt=1.0)
+    """Probability that a sound run fails one of the tests of residual, covariance, constraints."""
     gap: float = 0.1
     """Largest share of the tracking gap between nominal and true model that may be left."""
     mismatch: float = 0.05

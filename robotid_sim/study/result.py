@@ -120,6 +120,8 @@ class CheckResult(_Model):
     passed: bool
     value: float | None
     limit: float
+    lower: float | None = None
+    """Least value that passes, where there is one."""
     message: str = ""
     """What is probably behind a failure, where that is known."""
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robotid_sim.arrays import Bool1D
 from robotid_sim.diagnostics.directions import excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.dynamics import rigid_body_torque
@@ -18,6 +19,12 @@ from robotid_sim.study.result import CheckResult, EstimateResult, VerdictResult,
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import Identification
 from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.honesty import (
+    constrained_cost,
+    constrained_limit,
+    nees_range,
+    residual_limit,
+)
 from robotid_sim.validation.noise import residual_noise
 
 RELOAD_TOLERANCE = 1e-9
@@ -51,7 +58,7 @@ def verdict(
         _model_error_check(chosen, limits.model_error),
         *([_noise_check(setup, log, fit)] if noisy else []),
         _saturation_check([log, unseen]),
-        *_honesty_checks(setup, estimates),
+        *_honesty_checks(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
@@ -69,9 +76,8 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
         fit.estimator,
         [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
     )
-    check = _at_most(
-        "residual_over_expected_noise", float(noise.ratio.max()), setup.limits.noise_ratio
-    )
+    limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
+    check = _at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
         return check
     suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
@@ -94,35 +100,48 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
     ]
 
 
-def _honesty_checks(setup: Setup, estimates: list[EstimateResult]) -> list[CheckResult]:
+def _honesty_checks(
+    setup: Setup, fit: Identification, estimates: list[EstimateResult]
+) -> list[CheckResult]:
     """Return checks of the stated accuracy and of the consistent fit, where those estimates ran."""
-    limits, checks = setup.limits, []
-    for estimate in estimates:
+    false_alarm, checks = setup.limits.false_alarm, []
+    for estimate, scored in zip(fit.estimates, estimates, strict=True):
         estimator = setup.fit.estimators[estimate.estimator]
         if isinstance(estimator, WeightedLeastSquares) and setup.cell.sensors:
-            nees = estimate.nees
-            value = None if not nees else max(nees, 1.0 / nees)
-            checks.append(_at_most("nees_in_band", value, limits.nees))
+            lower, upper = nees_range(fit.problem, estimate, false_alarm)
+            check = _at_most("nees_in_band", scored.nees, upper)
+            passed = check.passed and check.value is not None and check.value >= lower
+            checks.append(check.model_copy(update={"lower": lower, "passed": passed}))
         if isinstance(estimator, Consistent):
-            fitness = estimate.fitness_over_ls
-            checks.append(
-                _at_most("consistent_fit_over_least_squares", fitness, limits.consistent_fitness)
-            )
+            limit = constrained_limit(fit.problem, false_alarm)
+            free = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
+            sound = estimate.success and free.success
+            cost = constrained_cost(fit.problem, estimate, free) if sound else None
+            checks.append(_at_most("consistent_fit_over_least_squares", cost, limit))
     return checks
 
 
 def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
-    limits, worst = plant.limits, 0.0
-    for log in logs:
-        assert log.truth is not None
-        truth = log.truth
-        worst = max(
-            worst,
-            float((np.abs(truth.q - limits.middle) / limits.half_range).max()),
-            float((np.abs(truth.dq) / limits.velocity).max()),
-            float((np.abs(truth.ddq) / limits.acceleration).max()),
-        )
-    return _at_most("limits_respected", worst, 1.0 + RATIO_SLACK)
+    """Check the motion from the first commanded sample on; before it the joints are let go."""
+    after = max(_used(plant, log, log.t >= 0.0) for log in logs)
+    before = max(_used(plant, log, log.t < 0.0) for log in logs)
+    check = _at_most("limits_respected", after, 1.0 + RATIO_SLACK)
+    if before <= check.limit:
+        return check
+    message = f"(before the first commanded sample, when the controller takes over: {before:.3g})"
+    return check.model_copy(update={"message": message})
+
+
+def _used(plant: Robot, log: Log, when: Bool1D) -> float:
+    """Return the largest share of a limit that a log's true motion uses at some of its samples."""
+    limits, truth = plant.limits, log.truth
+    assert truth is not None
+    shares = (
+        np.abs(truth.q - limits.middle) / limits.half_range,
+        np.abs(truth.dq) / limits.velocity,
+        np.abs(truth.ddq) / limits.acceleration,
+    )
+    return max(float(share[when].max(initial=0.0)) for share in shares)
 
 
 def _rank_check(fit: Identification) -> CheckResult:

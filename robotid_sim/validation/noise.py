@@ -25,6 +25,8 @@ class ResidualNoise:
     """Noise of the rows as the estimator sees it, from its residuals [N m]."""
     expected: Float1D
     """Deviation of the rows that torque noise and propagated encoder noise cause [N m]."""
+    replicates: int
+    """Logs behind both numbers."""
 
     @property
     def ratio(self) -> Float1D:
@@ -69,4 +71,4 @@ def residual_noise(
             model = motion.row_filter.apply(model[motion.row_filter.used])
         rows.append(problem.by_joint(problem.y) - model)
     spread = np.var(np.array(rows), axis=0, ddof=1)
-    return ResidualNoise(rms(np.array(estimated)), np.sqrt(spread.mean(axis=0)))
+    return ResidualNoise(rms(np.array(estimated)), np.sqrt(spread.mean(axis=0)), len(rows))

@@ -28,15 +28,14 @@ def test_a_std_beyond_its_value_is_no_percentage(std, value, text) -> None:
 
 def test_a_check_of_a_band_shows_both_ends() -> None:
     checks = [
-        CheckResult(name=name, passed=True, value=1.0, limit=limit)
-        for name, limit in (("nees_in_band", 2.5), ("rank_full", 1.0), ("no_saturation", 1.0))
+        CheckResult(name=name, passed=True, value=1.0, limit=limit, lower=lower)
+        for name, limit, lower in (
+            ("nees_in_band", 2.5, 0.4),
+            ("rank_full", 1.0, None),
+            ("no_saturation", 1.0, None),
+        )
     ]
     assert [row[-1] for row in check_table(checks).rows] == ["0.4 … 2.5", "= 1", "≤ 1"]
-
-
-def test_the_nees_is_shown_as_it_is_and_never_as_its_inverse() -> None:
-    check = CheckResult(name="nees_in_band", passed=False, value=4.0, limit=2.5)
-    assert check_table([check], nees=0.25).rows[0][2:] == ("0.25", "0.4 … 2.5")
 
 
 def test_the_page_counts_badly_and_well_known_parameters_alike(study) -> None:

@@ -1,0 +1,77 @@
+r"""Tests of what an identification says of itself, with stated rates of false alarms.
+
+All are ratios of sums of squares, F-distributed where the statement is right. A covariance from B
+blocks of residuals is itself a draw, and the squared error :math:`e^T \hat\Sigma^{-1} e` of b
+parameters then follows Hotelling's distribution [1]_,
+
+.. math:: \frac{B - b}{B b} \, e^T \hat\Sigma^{-1} e \sim F(b, B - b) .
+
+A fit under constraints that the true robot keeps costs no more than the truth does, whose cost over
+the least one is b times a variable F(b, N - b): a likelihood ratio [2]_.
+
+References
+----------
+.. [1] Anderson (2003), "An Introduction to Multivariate Statistical Analysis", 3rd ed., sec. 5.2.
+.. [2] Seber, Lee (2003), "Linear Regression Analysis", 2nd ed., theorem 3.5 and section 4.3.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import f as f_distribution
+
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import row_blocks_of
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.validation.noise import ResidualNoise
+
+TOLERATED = 1.5
+"""NEES beyond what chance explains that is no alarm: intervals a fifth too narrow."""
+
+NEGLIGIBLE = 1.05
+"""Residual over the expected one that harms no parameter."""
+
+
+class Range(NamedTuple):
+    """Where a number lies but for a given share of sound runs."""
+
+    lower: float
+    upper: float
+
+
+def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -> Range:
+    """Return where the NEES per parameter of a least-squares estimate lies [1]."""
+    b = len(estimate.beta)
+    B = row_blocks_of(problem, float(estimate.options.get("block", 0.2))) * problem.dof
+    rest = max(B - b, 3)
+    scale = B / rest
+    half = 0.5 * false_alarm
+    return Range(
+        float(f_distribution.ppf(half, b, rest)) * scale / TOLERATED,
+        float(f_distribution.isf(half, b, rest)) * scale * TOLERATED,
+    )
+
+
+def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estimate) -> float:
+    """Return by how much constraints raise the weighted squared residual, per parameter."""
+    costs = []
+    for beta in (constrained.beta, free.beta):
+        left = problem.by_joint(problem.y - problem.W @ beta) / free.noise_std
+        costs.append(float((left**2).sum()))
+    return max(0.0, costs[0] - costs[1]) / len(free.beta)
+
+
+def constrained_limit(problem: LinearProblem, false_alarm: float) -> float:
+    """Return what `constrained_cost` exceeds in so many sound runs at most [2]."""
+    b = problem.basis.rank
+    return float(f_distribution.isf(false_alarm, b, max(len(problem.y) - b, 1)))
+
+
+def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: float) -> float:
+    """Return what the largest ratio of residual to expected noise exceeds in so many sound runs.
+
+    The replicates give the freedom of both; the joint is the worst of all.
+    """
+    rows, R = problem.samples - problem.basis.rank / problem.dof, noise.replicates
+    freedom = max(rows, 1.0) * R, max(rows, 1.0) * (R - 1)
+    return float(NEGLIGIBLE * np.sqrt(f_distribution.isf(false_alarm / problem.dof, *freedom)))

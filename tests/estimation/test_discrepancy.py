@@ -1,0 +1,136 @@
+"""What a model lacks: found by joint and quantity, allowed for, absent where nothing lacks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.diagnostics.intervals import confidence_intervals
+from robotid_sim.estimation.discrepancy import allowing_for, find_discrepancy, freed, widening
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.friction_laws import Stribeck
+from robotid_sim.model.robot import Robot
+
+SEEDS = 20
+
+
+def wls(problem):
+    return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def case(irb140, exact):
+    return exact(irb140, 50.0)
+
+
+def fitted(case, lack, seed=0):
+    """Return motion and problem of the exact torque plus what the model lacks plus noise."""
+    noise = case.white(np.random.default_rng(seed))
+    motion = case.motion(case.tau + lack + noise)
+    return motion, build_problem(motion, case.robot, case.basis)
+
+
+def own(case, joint, torque):
+    lack = np.zeros(case.tau.shape)
+    lack[:, joint] = torque
+    return lack
+
+
+def stribeck(case, joint):
+    robot: Robot = case.robot
+    law = robot.joints[joint].friction
+    v = case.state[1][:, joint]
+    peak = (Stribeck().static - 1.0) * law.Fc * np.exp(-((v / Stribeck().velocity) ** 2))
+    return own(case, joint, peak * np.tanh(v / law.eps))
+
+
+def test_a_model_that_lacks_nothing_leaves_the_problem_as_it_is(case):
+    found = 0
+    for seed in range(SEEDS):
+        motion, problem = fitted(case, 0.0, seed)
+        discrepancy = find_discrepancy(problem, motion, case.robot)
+        found += bool(discrepancy.lacks)
+        if not discrepancy.lacks:
+            assert allowing_for(problem, discrepancy) is problem
+    assert found <= 1
+
+
+LACKS = {
+    "speed": lambda case, j: stribeck(case, j),
+    "direction": lambda case, j: own(case, j, 5.0 * case.noise[j]),
+    "position": lambda case, j: own(
+        case, j, 5.0 * case.noise[j] * np.sin(4.0 * case.state[0][:, j])
+    ),
+    "time": lambda case, j: own(case, j, np.linspace(-5.0, 5.0, len(case.tau)) * case.noise[j]),
+    "lag": lambda case, j: own(case, j, 0.02 * np.gradient(case.tau[:, j], case.dt)),
+}
+
+
+@pytest.mark.parametrize("joint", [1, 4])
+@pytest.mark.parametrize("quantity", LACKS)
+def test_the_joint_and_the_quantity_are_named(case, quantity, joint):
+    motion, problem = fitted(case, LACKS[quantity](case, joint))
+    first = find_discrepancy(problem, motion, case.robot).lacks[0]
+    assert (first.joint, first.quantity) == (case.robot.joint_names[joint], quantity)
+    assert first.over_noise > 0.3
+    assert first.joint in first.sentence()
+
+
+def test_intervals_that_allow_for_it_cover(case):
+    lack = sum(stribeck(case, j) for j in range(case.robot.dof))
+    plain_hits, hits, errors, before = [], [], [], []
+    for seed in range(SEEDS):
+        motion, plain = fitted(case, lack, seed)
+        discrepancy = find_discrepancy(plain, motion, case.robot)
+        problem = allowing_for(plain, discrepancy)
+        for rows, covered, off in ((plain, plain_hits, before), (problem, hits, errors)):
+            estimate = wls(rows)
+            covered.append(confidence_intervals(rows, estimate).covers(case.beta))
+            off.append(np.abs(estimate.beta - case.beta))
+    assert np.mean(plain_hits) < 0.85
+    assert np.mean(hits) >= 0.9
+    inertial = case.basis.inertial_rank
+    assert np.median(np.array(errors)[:, :inertial]) < np.median(np.array(before)[:, :inertial])
+    wider = widening(problem, plain, wls(problem).noise_std)
+    assert np.median(wider) < 2.0
+    assert wider.max() > 5.0  # the friction of the joints
+
+
+def test_stated_errors_of_the_torque_constants_are_in_the_intervals(case):
+    """No log shows an error that all joints share; the intervals hold it once it is stated."""
+    gain = 1.03
+    noise = case.white(np.random.default_rng(0))
+    motion = case.motion(gain * case.tau + noise)
+    plain = build_problem(motion, case.robot, case.basis)
+    stated = allowing_for(plain, find_discrepancy(plain, motion, case.robot, gain_std=0.02))
+    covered = [
+        confidence_intervals(rows, wls(rows)).covers(case.beta).mean() for rows in (plain, stated)
+    ]
+    assert covered[0] < 0.7
+    assert covered[1] > 0.9
+
+
+def test_rows_are_freed_by_the_inverse_root_of_their_covariance(case):
+    rng = np.random.default_rng(0)
+    rows, columns = rng.standard_normal((30, 2, 4)), rng.standard_normal((30, 2, 3))
+    result = freed(rows, columns)
+    for j in range(2):
+        V = np.eye(30) + columns[:, j] @ columns[:, j].T
+        values, vectors = np.linalg.eigh(V)
+        np.testing.assert_allclose(
+            result[:, j], (vectors / np.sqrt(values)) @ vectors.T @ rows[:, j], atol=1e-12
+        )
+
+
+def test_random_effects_widen_both_covariances(case):
+    motion, problem = fitted(case, 0.0)
+    assert isinstance(motion, Motion)
+    random = np.random.default_rng(0).standard_normal((len(problem.y), 2))
+    alone, with_random = wls(problem), wls(replace(problem, random=random))
+    for cov in ("cov", "cov_white"):
+        more = getattr(with_random, cov) - getattr(alone, cov)
+        values = np.linalg.eigvalsh(more)
+        assert (values > 1e-9 * values.max()).sum() == 2
+    np.testing.assert_array_equal(alone.beta, with_random.beta)
