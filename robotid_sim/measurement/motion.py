@@ -9,7 +9,7 @@ from scipy.signal import butter, lfilter, sosfiltfilt
 from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, freeze
 from robotid_sim.errors import LogError, OptionError, ShapeError
 
-RINGING = 2.0
+RINGING = 4.0
 """Time that a low-pass rings, over the period of its cut-off."""
 
 FEWEST_ROWS = 10
