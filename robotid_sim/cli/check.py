@@ -117,6 +117,7 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "identifiable_alone": list(basis.identifiable_alone),
         "in_combination": list(basis.in_combination),
         "no_effect": list(basis.no_effect),
+        "faint": list(basis.faint),
     }
 
 
@@ -160,6 +161,11 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
     for key in ("identifiable_alone", "in_combination", "no_effect"):
         names = report[key]
         output.print_line(f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}")
+    if report["faint"]:
+        output.print_line(
+            f"not counted: {' '.join(report['faint'])}, which would stand alone only with 1e4 "
+            "times more signal; angles rounded in the URDF, such as 1.5708, make such directions"
+        )
 
 
 def _body_table(links: Sequence[dict[str, Any]]) -> Table:
