@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from robotid_sim.errors import InconsistentInertiaError, UnknownNameError, UrdfError
+from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 
 INERTIAL = (
@@ -271,3 +272,14 @@ def test_tip_that_is_not_below_the_base_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, one_joint())
     with pytest.raises(UrdfError, match=r"toy\.urdf:2: link 'base' is not below 'arm'"):
         Robot.from_urdf(path, base="arm", tip="base")
+
+
+@pytest.mark.parametrize("version", ["0.0", "1.0", "1.1", "2"])
+def test_the_version_of_an_xml_declaration_does_not_matter(tmp_path, version):
+    head = f'<?xml version="{version}" encoding="utf-8"?><robot name="toy">'
+    text = one_joint().replace('<robot name="toy">', head)
+    robot = Robot.from_urdf(write(tmp_path, text))
+    assert robot.joint_names == ("hinge",)
+    export = tmp_path / "export.urdf"
+    write_urdf(robot, export)
+    assert Robot.from_urdf(export).joint_names == ("hinge",)
