@@ -66,6 +66,8 @@ class Robot:
     """True if inertial parameters that no rigid body can have are allowed."""
     document: UrdfDocument | None = None
     """The URDF it was read from; a writer keeps everything else of it."""
+    held_home: Float1D | None = None
+    """Home pose [rad or m] where the usual one cannot be held against gravity, shape (n,)."""
     geometry: Float2D = field(init=False)
     """Kinematics packed for the kernels, shape (n, 37); see `pack_geometry`."""
     eps: Float1D = field(init=False)
@@ -79,6 +81,8 @@ class Robot:
         object.__setattr__(self, "eps", [joint.friction.eps for joint in self.joints])
         object.__setattr__(self, "limits", Limits.of(self.joints))
         freeze(self, (3,), "gravity")
+        if self.held_home is not None:
+            freeze(self, (self.dof,), "held_home")
         freeze(self, (4, 4), "T_last_tip")
         freeze(self, (self.dof, 37), "geometry")
         freeze(self, (self.dof,), "eps")
@@ -132,6 +136,8 @@ class Robot:
                 names = ", ".join(document.joints)
                 raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {names}")
         notes = _chain_notes(chain)
+        if chain.base != document.root and not (base or settings.base or document.base):
+            notes.append(f"base '{chain.base}', which carries the arm; choose another by --base")
         by_assumption: dict[str, list[str]] = {}
         movable: list[Joint] = []
         for body in chain.bodies:
@@ -180,7 +186,12 @@ class Robot:
 
     @property
     def home(self) -> Float1D:
-        """Home pose, shape (n,): zero where that is well inside the range, else its middle."""
+        """Home pose, shape (n,): zero where that is well inside the range, else its middle.
+
+        That is, unless the robot has another one; see `held_home`.
+        """
+        if self.held_home is not None:
+            return self.held_home
         middle, room = self.limits.middle, 0.8 * self.limits.half_range
         return np.where(np.abs(middle) <= room, 0.0, middle)
 
