@@ -42,6 +42,7 @@ from robotid_sim.study.config import (
     StudyConfig,
 )
 from robotid_sim.study.nominal import perturbed_nominal, require_same_robot
+from robotid_sim.study.rehearsal import rehearse
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
@@ -70,6 +71,8 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
         If a name, an option or a size is refused.
     PathError
         If a path of the closed loop is not within reach.
+    InfeasibleError, RankDeficientError
+        If no excitation keeps the constraints, or none determines the parameters.
     """
     config = config or StudyConfig()
     plant = robot if isinstance(robot, Robot) else build_robot(robot, config.robot)
@@ -88,7 +91,7 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     if comparison is not None:
         models = build_models(plant, config.control, config.estimation.estimators)
         task_runs(nominal, comparison)
-    return Setup(
+    setup = Setup(
         cell=cell,
         nominal=nominal,
         basis=basis,
@@ -102,6 +105,8 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
         preset=config.preset,
         settings=config.changes(),
     )
+    rehearse(setup)
+    return setup
 
 
 def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
@@ -113,6 +118,7 @@ def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False)
         gravity=config.gravity,
         urdf_friction=config.urdf_friction,
         joints=config.joints,
+        assume_limits=config.assume_limits,
         formal=formal or config.repair,
     )
     if config.repair:
