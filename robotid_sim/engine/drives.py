@@ -98,7 +98,7 @@ class StickSlipDrive:
         offset, v, h = column(self._rows, "Fo"), dq, self._bias(q, dq)
         for _ in range(kernels.PASSES):
             viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
-            shares = [kernels.fitted_share(z) for z in (self._dt * viscous * mobility).tolist()]
+            shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
             span = self._dt * np.array(shares) if self._leapfrog else np.zeros(dq.size)
             ddq, _, ok = friction_kernels.stick_slip_acceleration(
                 drive + np.diag(viscous * span),
