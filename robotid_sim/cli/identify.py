@@ -13,6 +13,7 @@ from robotid_sim.measurement.files import load_log
 from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import parameter_table, residual_table
+from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
@@ -27,6 +28,14 @@ Estimators = Annotated[
         help="Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]"
     ),
 ]
+GainStd = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=0.9,
+        help="Relative standard deviation of the torque constants, which no log shows.",
+    ),
+]
 UrdfFile = Annotated[Path | None, typer.Option(help="Write the identified robot here.")]
 
 
@@ -36,6 +45,7 @@ def identify(
     log: LogFile,
     out: Annotated[Path, typer.Option("-o", "--out", help="Estimate file (JSON).")],
     estimator: Estimators = None,
+    torque_gain_std: GainStd = None,
     urdf: UrdfFile = None,
     report: options.ReportFile = None,
     json: options.Json = False,
@@ -50,6 +60,9 @@ def identify(
         chosen = {"estimators": tuple(estimator), "chosen": estimator[-1]}
         estimation = study.estimation.model_copy(update=chosen)
         study = study.model_copy(update={"estimation": estimation})
+    if torque_gain_std is not None:
+        given = study.estimation.model_copy(update={"torque_gain_std": torque_gain_std})
+        study = study.model_copy(update={"estimation": given})
     for path in filter(None, (out, urdf, report)):
         require_writable(path)
     model, data = build_robot(robot, study.robot), load_log(log)
@@ -85,6 +98,8 @@ def _print(name: str, fit: Identification, out: Path) -> None:
     output.print_table(parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters())))
     if fit.lift is not None:
         output.print_line(f"identified robot: {fit.lift.message}")
+    for sentence in lack_of_fit(fit):
+        output.print_line(sentence)
     if fit.doubt:
         output.print_line(f"WARNING: {fit.doubt}")
     output.print_line(f"estimate written to {out}")

@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import SATURATED, check_block, row_blocks
+from robotid_sim.estimation.least_squares import SATURATED, check_block, random_errors, row_blocks
 from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 
@@ -163,7 +163,8 @@ def _block_variance(
         outer += per_parameter @ per_parameter.transpose(0, 2, 1)
     squares += (outer**2).sum(axis=(1, 2))
     share = problem.samples / (Z.shape[0] * Z.shape[1])  # what the last, incomplete block lacks
-    return share * variance, np.maximum(trace**2 / squares, 1.0)
+    further = (random_errors(problem, weights, inverse) ** 2).sum(axis=1)
+    return share * variance + further, np.maximum(trace**2 / squares, 1.0)
 
 
 def _root(Z: Float) -> Float:

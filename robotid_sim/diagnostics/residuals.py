@@ -121,16 +121,19 @@ UNEXPLAINED = 0.4
 ADVICE = "check signs of the torques, units of the positions, and whether the log is of this robot"
 
 
-def doubt(estimate: Estimate, problem: LinearProblem) -> str:
+def doubt(estimate: Estimate, problem: LinearProblem, plain: LinearProblem | None = None) -> str:
     """Return why an estimate cannot be trusted, as a sentence; empty if nothing speaks against it.
 
-    A motion in degrees or of another robot leaves much of the torque. A torque of the wrong sign is
-    explained well, but by negative masses: only constraints show it.
+    A motion in degrees or of another robot leaves much of the torque, that of the `plain` problem
+    if the fitted one allows for a discrepancy. A torque of the wrong sign is explained well, but by
+    negative masses: only constraints show it.
     """
+    rows = problem if plain is None else plain
     tiny = np.finfo(float).tiny
     forced = estimate.torque_rms / np.maximum(estimate.noise_std, tiny)
-    size = np.sqrt((problem.by_joint(problem.y) ** 2).mean(axis=0))
-    left = estimate.torque_rms / np.maximum(size, tiny)
+    residual = rows.by_joint(rows.y - rows.W @ estimate.beta)
+    size = np.sqrt((rows.by_joint(rows.y) ** 2).mean(axis=0))
+    left = np.sqrt((residual**2).mean(axis=0)) / np.maximum(size, tiny)
     j, k = int(forced.argmax()), int(left.argmax())
     # Without noise both residuals are rounding, and their ratio means nothing.
     if forced[j] > CONSTRAINED and left[j] > 1e-6:

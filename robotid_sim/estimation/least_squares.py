@@ -97,7 +97,9 @@ def _fit(
     result = estimate_of(problem, name, len(problem.W), options)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
-        return block_sandwich(problem, beta, weights, inverse, block)
+        cov = block_sandwich(problem, beta, weights, inverse, block)
+        half = random_errors(problem, weights, inverse)
+        return cov + half @ half.T
 
     estimate = fit_reduction(reduce_rows(problem), rounds, result, sandwich)
     return replace(estimate, seconds=time.perf_counter() - began) if estimate.success else estimate
@@ -221,6 +223,17 @@ def block_sandwich(
         meat += scores.T @ scores
     used = Z.shape[0] * Z.shape[1]
     return np.asarray(problem.samples / used * (inverse @ meat @ inverse.T))
+
+
+def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) -> Float2D:
+    """Return the errors of the parameters by one standard deviation of every random effect, (b, k).
+
+    Arguments as of `block_sandwich`; none where the problem has no random effects.
+    """
+    if problem.random is None:
+        return np.zeros((len(inverse), 0))
+    scale = np.tile(weights, problem.samples)[:, None]
+    return np.asarray(inverse @ (inverse.T @ ((problem.W * scale).T @ (problem.random * scale))))
 
 
 def row_blocks(

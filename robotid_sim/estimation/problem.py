@@ -33,11 +33,15 @@ class LinearProblem:
     """Time between samples [s]."""
     nominal: Robot | None = None
     """What was known before; estimators of full parameters need it."""
+    random: Float2D | None = None
+    """Torque of one standard deviation of effects that are unknown and no parameters, such as
+    errors of torque constants, shape (N n, k): they widen the covariance."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, self.basis.rank), "W")
         W = self.W
         freeze(self, (len(W),), "y")
+        freeze(self, (len(W), None), "random", optional=True)
         if len(W) % len(self.joint_names):
             raise ShapeError(f"{len(W)} rows are not a multiple of {len(self.joint_names)} joints")
         if len(W) <= self.basis.rank:

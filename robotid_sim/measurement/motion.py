@@ -9,6 +9,9 @@ from scipy.signal import butter, lfilter, sosfiltfilt
 from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, freeze
 from robotid_sim.errors import LogError, OptionError, ShapeError
 
+RINGING = 2.0
+"""Time that a low-pass rings, over the period of its cut-off."""
+
 FEWEST_ROWS = 10
 """Fewest rows of a fit."""
 
@@ -63,7 +66,12 @@ class RowFilter:
         if self.gains is not None:
             x = first_order(x, self.gains)
         sos = butter(self.order, 2.0 * self.cutoff, output="sos")
-        return np.ascontiguousarray(sosfiltfilt(sos, x, axis=0)[self.rows])
+        # Zeros beyond the ends, not a reflection: that hinges on the first sample, whose noise is
+        # not low-passed and would be that of the first rows.
+        beyond = round(RINGING / self.cutoff)
+        padded = np.pad(x, [(beyond, beyond)] + [(0, 0)] * (x.ndim - 1))
+        filtered = sosfiltfilt(sos, padded, axis=0, padtype=None)[beyond : beyond + len(x)]
+        return np.ascontiguousarray(filtered[self.rows])
 
 
 def first_order(x: Float, gains: Sequence[float]) -> Float:

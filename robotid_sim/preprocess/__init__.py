@@ -1,6 +1,7 @@
 """Preprocessors: from a noisy log to motion, torque and the rows that a fit uses."""
 
 from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
 from robotid_sim.preprocess.linear_filters import Butterworth, SavitzkyGolay
@@ -15,6 +16,7 @@ PREPROCESSORS: Registry[Preprocessor] = Registry(
     {
         "adaptive": Adaptive,
         "butterworth": Butterworth,
+        "errors-in-variables": ErrorsInVariables,
         "five-point": FivePointCubic,
         "fourier-fit": FourierFit,
         "kalman-torque": KalmanTorque,

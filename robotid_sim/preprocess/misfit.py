@@ -66,14 +66,17 @@ class RowFit:
             sigma = np.maximum(sigma, max(1e-12 * sigma.max(), 1e-150))
         return np.asarray(sigma)
 
-    def torque(self, motion: Motion, robot: Robot, tau: Float2D) -> Float2D:
-        """Return the torque along a motion of the model that explains a torque best, (N, n)."""
-        y = self.rows(tau)
+    def solution(self, y: Float2D) -> Float1D:
+        """Return the base parameters that explain rows of a torque best, shape (b,)."""
         sigma = self.noise(y)
         weighted = (self.W / sigma[:, None]).reshape(-1, self.W.shape[2])
         beta = np.linalg.lstsq(weighted, (y / sigma).ravel(), rcond=None)[0]
+        return np.asarray(beta / self.size)
+
+    def torque(self, motion: Motion, robot: Robot, tau: Float2D) -> Float2D:
+        """Return the torque along a motion of the model that explains a torque best, (N, n)."""
         W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, self.columns)
-        return np.asarray(W @ (beta / self.size))
+        return np.asarray(W @ self.solution(self.rows(tau)))
 
     def basis(self, sigma: Float1D) -> Float2D:
         """Return an orthonormal basis of what the weighted rows can be, shape (N n, b)."""

@@ -10,6 +10,7 @@ from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals, relative_std
 from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
 from robotid_sim.errors import RobotIdError
+from robotid_sim.estimation.discrepancy import widening
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.report.finding import well_known
 from robotid_sim.report.tables import unit_text
@@ -42,7 +43,7 @@ def trust_section(fit: Identification) -> tuple[Section, ...]:
             intervals = confidence_intervals(problem, chosen)
         except (RobotIdError, np.linalg.LinAlgError):
             return ()
-        notes = [*_uncertain(chosen, intervals), *_checks(fit)]
+        notes = [*lack_of_fit(fit), *_uncertain(chosen, intervals), *_checks(fit)]
     if fit.eps is not None:
         notes += fit.eps.sentences()
     section = Section(
@@ -56,6 +57,41 @@ def trust_section(fit: Identification) -> tuple[Section, ...]:
         notes=tuple(notes),
     )
     return (section,)
+
+
+def lack_of_fit(fit: Identification) -> list[str]:
+    """Return what the model lacks, how much wider intervals are for it, and what no log says.
+
+    Nothing of it looks at any truth.
+    """
+    found, gain_std = fit.discrepancy, fit.torque_gain_std
+    sentences = found.sentences() or [
+        "The residuals are noise: no function of speed, direction, "
+        "load, position, time or lag of any joint explains them."
+    ]
+    if found.columns.size:
+        wider = widening(fit.problem, fit.plain, fit.chosen.noise_std)
+        names = np.array(fit.chosen.names)
+        k = np.argsort(-wider, kind="stable")[:3]
+        sentences.append(
+            f"The intervals allow for it: they are {np.median(wider):.3g} times as wide as noise "
+            "alone makes them (median), most of all those of "
+            + ", ".join(
+                f"{name} ({size:.3g} times)" for name, size in zip(names[k], wider[k], strict=True)
+            )
+            + "."
+        )
+    if gain_std:
+        sentences.append(
+            f"The torque constants are taken to be {gain_std:.2g} off (relative standard "
+            "deviation), as given; the intervals hold that."
+        )
+    else:
+        sentences.append(
+            "The torque constants are taken as exact: an error that all joints share scales every "
+            "parameter and shows in no log. State its size by --torque-gain-std."
+        )
+    return sentences
 
 
 def _uncertain(chosen: Estimate, intervals: Intervals) -> list[str]:

@@ -215,6 +215,7 @@ def build_fit(config: StudyConfig) -> FitPlan:
         },
         chosen=settings.chosen,
         estimate_eps=settings.eps == "estimate",
+        torque_gain_std=settings.torque_gain_std,
     )
 
 

@@ -196,6 +196,9 @@ class EstimationConfig(_Section):
     joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
     eps: Literal["fixed", "estimate"] = "fixed"
     """Friction velocity of the model: as given, or estimated from the log before the fit."""
+    torque_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Standard deviation of the relative errors of the torque constants, which no log shows: the
+    intervals hold them."""
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
 

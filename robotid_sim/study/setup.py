@@ -26,6 +26,8 @@ class FitPlan:
     """The estimate that the identified robot is made from."""
     estimate_eps: bool = False
     """Whether the friction velocities are estimated from the log before the fit."""
+    torque_gain_std: float = 0.0
+    """Standard deviation of the relative errors of the torque constants."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

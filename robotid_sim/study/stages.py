@@ -12,7 +12,9 @@ import numpy as np
 
 from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.consistent import Lift, lift
+from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
@@ -46,11 +48,18 @@ class Identification:
     """The model of the regressor; its friction velocities are those that were estimated, if so."""
     eps: FrictionFit | None
     """The estimate of the friction velocities; None if they were taken as given."""
+    plain: LinearProblem
+    """Rows of the motion as the model has them."""
+    discrepancy: Discrepancy
+    """What the model lacks, and the errors that no log can show."""
     problem: LinearProblem
+    """The rows that were fitted: the plain ones, the discrepancy allowed for."""
     estimates: tuple[Estimate, ...]
     estimator: Estimator
     """The estimator of the chosen estimate."""
     chosen: Estimate
+    torque_gain_std: float
+    """Relative standard deviation of the torque constants that the intervals hold."""
     lift: Lift | None
     """The consistent robot of the chosen estimate; None if that failed."""
     doubt: str = ""
@@ -127,7 +136,10 @@ def identify(
     eps = None
     if plan.estimate_eps:
         nominal, eps = _with_estimated_eps(nominal, motion, basis)
-    problem = build_problem(motion, nominal, basis)
+    plain = build_problem(motion, nominal, basis)
+    progress("identify", 0.6)
+    discrepancy = find_discrepancy(plain, motion, nominal, gain_std=plan.torque_gain_std)
+    problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
         name: replace(estimator.fit(problem, rng), estimator=name)
@@ -135,7 +147,7 @@ def identify(
     }
     chosen = estimates[plan.chosen]
     lifted = lift_estimate(chosen, nominal, basis)
-    why = doubt(chosen, problem) if chosen.success else ""
+    why = doubt(chosen, problem, plain) if chosen.success else ""
     if why and lifted is not None:
         lifted = replace(lifted, message=f"{lifted.message}, but does not explain the log")
     progress("identify", 1.0)
@@ -144,10 +156,13 @@ def identify(
         motion=motion,
         nominal=nominal,
         eps=eps,
+        plain=plain,
+        discrepancy=discrepancy,
         problem=problem,
         estimates=tuple(estimates.values()),
         estimator=plan.estimators[plan.chosen],
         chosen=chosen,
+        torque_gain_std=plan.torque_gain_std,
         lift=lifted,
         doubt=why,
     )
@@ -165,13 +180,17 @@ def _with_estimated_eps(
 
 
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
-    """Return the consistent robot of an estimate; None if the fit failed."""
+    """Return the consistent robot of an estimate; None if the fit or the search for one failed."""
     if not estimate.success or estimate.cov is None:
         return None
     if estimate.phi is not None:
         robot = nominal.with_parameters(estimate.phi)
         return Lift(robot, exact=True, distance=0.0, message="the estimate is a consistent robot")
-    return lift(estimate.beta, estimate.cov, nominal, basis)
+    try:
+        return lift(estimate.beta, estimate.cov, nominal, basis)
+    except InconsistentInertiaError as error:  # the estimate is sound, only no body has it
+        _logger.warning("%s", error)
+        return None
 
 
 def compared_models(

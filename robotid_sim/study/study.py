@@ -6,7 +6,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -234,6 +234,8 @@ def estimate_context(fit: Identification) -> dict[str, object]:
         "groupings": list(fit.basis.groupings),
         "lift": None if fit.lift is None else fit.lift.message,
         "doubt": fit.doubt,
+        "lacks": [asdict(lack) for lack in fit.discrepancy.lacks],
+        "torque_gain_std": fit.torque_gain_std,
     }
 
 

@@ -65,7 +65,7 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
         setup.cell.sensors,
         fit.preprocessor,
         fit.motion,
-        fit.problem,
+        fit.plain,
         fit.estimator,
         [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
     )

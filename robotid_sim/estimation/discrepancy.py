@@ -1,0 +1,275 @@
+r"""What a model lacks, as random functions of the state of every joint beside its parameters.
+
+Residuals that are the same function of velocity, position, load or time are no noise, however small
+they look beside it: they move the parameters together. Here the torque of joint j is
+
+.. math:: y_j = W_j \beta + \sum_f \Phi_{jf} u_{jf} + e_j, \qquad u_{jf} \sim N(0, \theta_{jf} 1)
+
+with piecewise linear functions of one quantity f of the joint, low-passed like the rows, and with
+variances chosen by restricted likelihood: most are zero, all of them where the model is right. The
+rows are then weighed by the inverse root of their covariance [1]_, joint by joint, so that every
+estimator leaves out what the functions may explain; and what of them is left in the parameters
+widens the intervals, for the functions are the nearest to the truth that the data show [2]_.
+
+References
+----------
+.. [1] Robinson (1991), "That BLUP is a good thing: the estimation of random effects", Statistical
+   Science 6(1), doi:10.1214/ss/1177011926.
+.. [2] Kennedy, O'Hagan (2001), "Bayesian calibration of computer models", J. Royal Statistical
+   Society B 63(3), doi:10.1111/1467-9868.00294.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
+from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
+from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
+from robotid_sim.estimation.variance_components import choose_components
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+
+SIGNIFICANCE = 0.01
+"""Probability that a model that lacks nothing is said to lack something."""
+
+ROUNDS = 3
+"""How often the noise beside the functions is estimated anew."""
+
+
+def hats(x: Float1D, knots: Float1D) -> Float2D:
+    """Return the piecewise linear functions of x, one at every knot, shape (N, k)."""
+    return np.stack([np.interp(x, knots, unit) for unit in np.eye(len(knots))], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointState:
+    """What the functions of one joint depend on, arrays of shape (N,)."""
+
+    q: Float1D
+    dq: Float1D
+    sign: Float1D
+    """Smooth sign of the velocity, as in the model's friction."""
+    load: Float1D
+    """Torque of the rigid bodies [N m]."""
+    time: Float1D
+    """From 0 to 1."""
+    eps: float
+    """Velocity of the smooth sign."""
+    dt: float
+
+
+def _speeds(state: JointState) -> Float2D:
+    """Return functions of the speed, constant below that at which the smooth sign is a sign."""
+    speed = np.abs(state.dq)
+    return hats(speed, np.geomspace(state.eps, max(float(speed.max()), 4.0 * state.eps), 7))
+
+
+def _span(x: Float1D, count: int) -> Float1D:
+    return np.linspace(float(x.min()), float(x.max()), count)
+
+
+FUNCTIONS: Mapping[str, Callable[[JointState], Float2D]] = {
+    "speed": lambda s: _speeds(s) * s.sign[:, None],
+    "direction": _speeds,
+    "load": lambda s: hats(np.abs(s.load), _span(np.abs(s.load), 4)) * s.sign[:, None],
+    "position": lambda s: hats(s.q, _span(s.q, 8)),
+    "time": lambda s: hats(s.time, np.linspace(0.0, 1.0, 6)),
+    "lag": lambda s: np.gradient(s.load, s.dt)[:, None],
+}
+"""Functions of every quantity, torque per unit of each, shape (N, k)."""
+
+CAUSES: Mapping[str, str] = {
+    "speed": "friction that depends on the speed otherwise than in the model (Stribeck, eps)",
+    "direction": "an offset, or friction that differs between the directions",
+    "load": "friction that grows with the load",
+    "position": "a torque that depends on the position (cogging, spring, cable, tilted base)",
+    "time": "drift (warming up, a sensor that creeps)",
+    "lag": "a torque that comes late or early",
+}
+"""The likely cause of a discrepancy that is a function of a quantity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """One joint's torque that the model lacks, as a function of one quantity."""
+
+    joint: str
+    quantity: str
+    torque: float
+    """RMS of the function along the motion [N m]."""
+    over_noise: float
+    """That over the noise of the joint's rows."""
+    ratio: float
+    """Twice the logarithm of the likelihood ratio with and without it."""
+
+    def sentence(self) -> str:
+        """Return the lack in words."""
+        return (
+            f"{self.joint}: the residual is a function of {self.quantity}, {self.torque:.3g} N m "
+            f"RMS or {self.over_noise:.3g} times the noise of its rows: {CAUSES[self.quantity]}."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discrepancy:
+    """What the model of a fit lacks; nothing if there are no `lacks`."""
+
+    lacks: tuple[Lack, ...]
+    columns: Float2D
+    """Torque of one standard deviation of every random effect in its joint's rows, (N n, k)."""
+    noise_std: Float1D
+    """Noise of the rows beside the functions [N m], shape (n,)."""
+
+    def sentences(self) -> list[str]:
+        """Return what the model lacks in words, the most obvious first."""
+        return [lack.sentence() for lack in self.lacks]
+
+
+def state_functions(
+    motion: Motion, nominal: Robot, problem: LinearProblem, estimate: Estimate
+) -> dict[tuple[str, int], Float2D]:
+    """Return the functions of every quantity and joint as rows of the fit, each of shape (N, k)."""
+    phi = problem.basis.completed(estimate.beta, nominal.parameters())
+    robot = nominal.with_parameters(phi, formal=True)
+    load = rigid_body_torque(robot, motion.q, motion.dq, motion.ddq)
+    time = np.linspace(0.0, 1.0, motion.t.size)
+    functions = {}
+    for j in range(nominal.dof):
+        dq, eps = motion.dq[:, j], float(nominal.eps[j])
+        state = JointState(
+            q=motion.q[:, j],
+            dq=dq,
+            sign=np.tanh(dq / eps),
+            load=load[:, j],
+            time=time,
+            eps=eps,
+            dt=motion.dt,
+        )
+        for quantity, function in FUNCTIONS.items():
+            functions[quantity, j] = joint_rows(motion, function(state), j)
+    return functions
+
+
+def joint_rows(motion: Motion, signal: Float2D, joint: int) -> Float2D:
+    """Return a signal (N, k) of one joint as rows of the fit."""
+    every = np.zeros((len(signal), motion.q.shape[1], signal.shape[1]))
+    every[:, joint] = signal
+    return np.asarray(rows_of(motion, every)[:, joint])
+
+
+def find_discrepancy(
+    problem: LinearProblem,
+    motion: Motion,
+    nominal: Robot,
+    *,
+    gain_std: float = 0.0,
+    significance: float = SIGNIFICANCE,
+) -> Discrepancy:
+    """Return what the model of a problem lacks, by the rows themselves.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the motion.
+    motion : Motion
+        State of the joints.
+    nominal : Robot
+        Kinematics and friction velocities.
+    significance : float
+        Probability that something is found where nothing is.
+    """
+    n, N, b = problem.dof, problem.samples, problem.basis.rank
+    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    model = problem.by_joint(problem.W @ estimate.beta)
+    gains = gain_std * joint_columns(model) if gain_std else np.zeros((len(problem.y), 0))
+    nothing = Discrepancy((), gains, estimate.noise_std)
+    if not estimate.success:
+        return nothing
+    noise = estimate.noise_std
+    keys, blocks = [], []
+    for (quantity, j), rows in state_functions(motion, nominal, problem, estimate).items():
+        rows = rows[:, np.abs(rows).max(axis=0) > 0.0]
+        size = float(np.sqrt((rows**2).sum() / N))
+        if size > 0.0:
+            keys.append((quantity, j))
+            blocks.append(rows / size)
+    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
+    groups = [np.arange(low, high) for low, high in pairwise(ends)]
+    W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    for _ in range(ROUNDS):
+        Z = np.zeros((N, n, ends[-1]))
+        for (_, j), rows, group in zip(keys, blocks, groups, strict=True):
+            Z[:, j, group] = rows / noise[j]
+        rows = np.concatenate([W / noise[:, None], Z, (y / noise)[..., None]], axis=2)
+        rows = freed(rows, gains.reshape(N, n, -1) / noise[:, None])
+        flat = rows.reshape(N * n, -1)
+        found = choose_components(flat[:, :b], flat[:, -1], flat[:, b:-1], groups, significance)
+        if not found.variances.any():
+            return nothing
+        function = np.array([Z[..., g] @ found.effects[g] for g in groups])  # (c, N, n)
+        left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
+        before, noise = noise, noise * np.sqrt((left**2).sum(axis=0) / (N - b / n))
+    lacks = []
+    for c, (quantity, j) in enumerate(keys):
+        if found.variances[c]:
+            size = float(np.sqrt((function[c, :, j] ** 2).mean()))
+            lacks.append(
+                Lack(
+                    problem.joint_names[j],
+                    quantity,
+                    size * float(before[j]),
+                    size * float(before[j] / noise[j]),
+                    float(found.ratios[c]),
+                )
+            )
+    scale = np.repeat(np.sqrt(found.variances), [g.size for g in groups])
+    used = np.flatnonzero(scale)
+    columns = (Z[..., used] * scale[used] * before[:, None]).reshape(N * n, -1)
+    worst_first = sorted(lacks, key=lambda lack: -lack.ratio)
+    return Discrepancy(tuple(worst_first), np.hstack([gains, columns]), noise)
+
+
+def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
+    r"""Return the problem with rows weighed by the inverse root of their covariance.
+
+    With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
+    :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
+    """
+    if not discrepancy.columns.size:
+        return problem
+    b, columns = problem.basis.rank, problem.by_joint(discrepancy.columns)
+    every = np.column_stack([problem.W, problem.y, discrepancy.columns])
+    rows = freed(problem.by_joint(every), columns / discrepancy.noise_std[:, None])
+    flat: Float = rows.reshape(len(problem.y), -1)
+    return replace(problem, W=flat[:, :b], y=flat[:, b], random=flat[:, b + 1 :])
+
+
+def freed(rows: Float, columns: Float) -> Float:
+    """Return rows (N, n, m) times the inverse root of ``1 + columns columns^T``, joint by joint."""
+    result = rows.copy()
+    for j in range(rows.shape[1]):
+        own = columns[:, j, np.abs(columns[:, j]).max(axis=0, initial=0.0) > 0.0]
+        if own.shape[1]:
+            Q, s, _ = np.linalg.svd(own, full_matrices=False)
+            result[:, j] -= (Q * (1.0 - 1.0 / np.sqrt(1.0 + s**2))) @ (Q.T @ rows[:, j])
+    return result
+
+
+def widening(problem: LinearProblem, plain: LinearProblem, noise_std: Float1D) -> Float1D:
+    """Return how much wider the intervals are than noise alone makes them, shape (b,).
+
+    The `problem` allows for what the `plain` one lacks; the noise of the rows [N m] is that of the
+    fit, shape (n,).
+    """
+    weights = 1.0 / noise_std
+    alone = np.sqrt(np.diag(cramer_rao(plain, noise_std)))
+    _, R = reduce_rows(problem).solve(weights)
+    inverse = np.linalg.inv(R)
+    half = np.hstack([inverse, random_errors(problem, weights, inverse)])
+    return np.asarray(np.sqrt((half**2).sum(axis=1)) / alone)

@@ -1,0 +1,162 @@
+r"""Variance components of a linear model, chosen one by one by restricted likelihood.
+
+.. math:: y = X \beta + \sum_c Z_c u_c + e, \qquad u_c \sim N(0, \theta_c 1), \quad e \sim N(0, 1)
+
+The fixed effects :math:`\beta` are projected out; the likelihood of what is left depends on the
+variances alone [1]_. A component enters if its likelihood ratio is improbable without it, where
+the variance lies on the bound of its range: half the time the ratio is zero, else chi-squared with
+one degree of freedom [2]_.
+
+References
+----------
+.. [1] Patterson, Thompson (1971), "Recovery of inter-block information when block sizes are
+   unequal", Biometrika 58(3), doi:10.1093/biomet/58.3.545.
+.. [2] Self, Liang (1987), "Asymptotic properties of maximum likelihood estimators and likelihood
+   ratio tests under nonstandard conditions", J. American Statistical Association 82(398),
+   doi:10.1080/01621459.1987.10478472.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import chdtrc
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.estimation.reduction import triangular_factor
+
+LOG_RANGE = (-14.0, 30.0)
+"""Range of the logarithm of a variance, over that of the noise."""
+
+GRID = np.linspace(*LOG_RANGE, 45)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VarianceComponents:
+    """Variances over that of the noise, and what speaks for them; arrays of shape (c,)."""
+
+    variances: Float1D
+    """Zero for a component that is not there."""
+    ratios: Float1D
+    """Twice the logarithm of the likelihood ratio with and without the component."""
+    effects: Float1D
+    """Best linear unbiased prediction of the effects of all columns, shape (k,)."""
+    beta: Float1D
+    """Fixed effects of largest likelihood, shape (b,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Contrasts:
+    """Gram matrix G of the columns of Z and products g with y, fixed effects projected out."""
+
+    G: Float2D
+    g: Float1D
+    groups: tuple[Int1D, ...]
+
+    def given(self, active: Sequence[int], log_variances: Float1D) -> "_Contrasts":
+        """Return the same once the components that are active belong to the noise."""
+        if not active:
+            return self
+        columns, root, L, _ = self._factor(active, log_variances)
+        half = np.linalg.solve(L, root[:, None] * self.G[columns])
+        v = np.linalg.solve(L, root * self.g[columns])
+        return _Contrasts(self.G - half.T @ half, self.g - half.T @ v, self.groups)
+
+    def cost(self, active: Sequence[int], log_variances: Float1D) -> tuple[float, Float1D]:
+        """Return the negative logarithm of the likelihood and its gradient, but for a constant."""
+        _, _, L, v = self._factor(active, log_variances)
+        inverse = np.linalg.inv(L)
+        x = inverse.T @ (inverse @ v)
+        each = 0.5 * (1.0 - (inverse**2).sum(axis=0) - x**2)
+        ends = np.cumsum([self.groups[c].size for c in active])[:-1]
+        gradient = np.array([part.sum() for part in np.split(each, ends)])
+        return float(np.log(np.diag(L)).sum() - 0.5 * v @ x), gradient
+
+    def effects(self, active: Sequence[int], log_variances: Float1D) -> Float1D:
+        """Return the predicted effects of all columns."""
+        u = np.zeros(len(self.g))
+        if active:
+            columns, root, L, v = self._factor(active, log_variances)
+            u[columns] = root * np.linalg.solve(L.T, np.linalg.solve(L, v))
+        return u
+
+    def gain(self, group: Int1D) -> tuple[float, float]:
+        """Return the best log-variance of one component and its log-likelihood ratio, doubled."""
+        size, vectors = np.linalg.eigh(self.G[np.ix_(group, group)])
+        size, v = np.maximum(size, 0.0), (vectors.T @ self.g[group]) ** 2
+
+        def loss(log_variance: float) -> float:
+            scaled = np.exp(log_variance)
+            return float((np.log1p(scaled * size) - scaled * v / (1.0 + scaled * size)).sum())
+
+        k = int(np.argmin([loss(x) for x in GRID]))
+        bounds = (GRID[max(k - 1, 0)], GRID[min(k + 1, len(GRID) - 1)])
+        best = minimize_scalar(loss, bounds=bounds, method="bounded")
+        return float(best.x), -float(best.fun)
+
+    def _factor(
+        self, active: Sequence[int], log_variances: Float1D
+    ) -> tuple[Int1D, Float1D, Float2D, Float1D]:
+        """Return columns, roots of their variances, the factor of 1 + D G D, and D g."""
+        columns = np.concatenate([self.groups[c] for c in active])
+        sizes = [self.groups[c].size for c in active]
+        root = np.exp(0.5 * np.repeat(log_variances, sizes))
+        inner = root[:, None] * self.G[np.ix_(columns, columns)] * root
+        inner[np.diag_indices(len(columns))] += 1.0
+        return columns, root, np.linalg.cholesky(inner), root * self.g[columns]
+
+
+def choose_components(
+    X: Float2D, y: Float1D, Z: Float2D, groups: Sequence[Int1D], significance: float
+) -> VarianceComponents:
+    """Return the variance components that the data ask for.
+
+    Parameters
+    ----------
+    X : ndarray, shape (R, b)
+        Fixed effects, of full rank; rows have noise of unit variance.
+    y : ndarray, shape (R,)
+        Data.
+    Z : ndarray, shape (R, k)
+        Random effects, all columns of all components.
+    groups : sequence of ndarray
+        Columns of every component.
+    significance : float
+        Probability that any component enters although none is there.
+    """
+    b, k = X.shape[1], Z.shape[1]
+    R = triangular_factor(np.column_stack([X, Z, y]))
+    left, z = R[b:, b : b + k], R[b:, -1]
+    contrasts = _Contrasts(left.T @ left, left.T @ z, tuple(groups))
+    active: list[int] = []
+    logs: Float1D = np.zeros(0)
+    while len(active) < len(groups):
+        others = [c for c in range(len(groups)) if c not in active]
+        rest = contrasts.given(active, logs)
+        gains = {c: rest.gain(groups[c]) for c in others}
+        best = max(others, key=lambda c: gains[c][1])
+        if 0.5 * chdtrc(1, max(gains[best][1], 0.0)) > significance / len(groups):
+            break
+        active.append(best)
+        logs = _optimum(contrasts, active, np.append(logs, gains[best][0]))
+    variances, ratios = np.zeros(len(groups)), np.zeros(len(groups))
+    variances[active] = np.exp(logs)
+    for position, c in enumerate(active):
+        others = [other for other in active if other != c]
+        ratios[c] = contrasts.given(others, np.delete(logs, position)).gain(groups[c])[1]
+    u = contrasts.effects(active, logs)
+    beta = np.linalg.solve(R[:b, :b], R[:b, -1] - R[:b, b : b + k] @ u)
+    return VarianceComponents(variances, ratios, u, beta)
+
+
+def _optimum(contrasts: _Contrasts, active: Sequence[int], start: Float1D) -> Float1D:
+    found = minimize(
+        partial(contrasts.cost, active),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[LOG_RANGE] * len(active),
+    )
+    return np.asarray(found.x)

@@ -1,0 +1,305 @@
+r"""Motion and torque estimated together: errors in variables, by the model that is identified.
+
+Positions :math:`z = q + n` are noisy, and so are torques :math:`\tau_m = \tau(q, \dot q, \ddot
+q; \beta) + v`. About a motion :math:`\hat q` the equation of motion of a joint is, to first order in n,
+
+.. math:: \rho = \tau_m - \tau(\hat q) - J (z - \hat q) = v - J n, \qquad
+    J = \frac{\partial \tau}{\partial q} + \frac{\partial \tau}{\partial \dot q} D_1
+    + \frac{\partial \tau}{\partial \ddot q} D_2 ,
+
+with finite differences D, so that its covariance :math:`\Sigma = \sigma^2 + e^2 J J^T` is banded:
+whitening takes a Cholesky factor of some bands. The likeliest noise is :math:`\hat n = -e^2 J^T
+\Sigma^{-1} \rho`, the likeliest motion :math:`z - \hat n`, and the likeliest parameters solve
+:math:`W^T \Sigma^{-1} (\tau_m - J \hat n - W \beta) = 0` there. Both are found in turn [1]_, [2]_.
+
+A smoother of positions alone has to choose between the noise of accelerations and the reversals of
+friction, which it rounds; here the torques tell where a reversal is, and rows weigh by what their
+positions are worth: near a reversal, and at high frequencies, little.
+
+References
+----------
+.. [1] Britt, Luecke (1973), "The estimation of parameters in nonlinear, implicit models",
+   Technometrics 15(2), doi:10.1080/00401706.1973.10489037.
+.. [2] Olsen, Swevers, Verdonck (2002), "Maximum likelihood identification of a dynamic robot model:
+   implementation issues", Int. J. Robotics Research 21(2), doi:10.1177/027836402760475379.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.linalg.lapack import dtbtrs
+
+from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
+from robotid_sim.errors import OptionError
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.misfit import CONSIDERED, RowFit
+from robotid_sim.preprocess.preprocessor import RowPreprocessor
+from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
+from robotid_sim.registry import INTERNAL
+
+NODES = np.arange(-2, 4)
+"""Samples about a time whose polynomial gives position, velocity and acceleration there."""
+
+SHUT = 1e4
+"""Noise of a sample that is no measurement, over that of the others."""
+
+COARSE = 0.005
+"""Time between the states at which derivatives of rigid-body torques are taken [s]."""
+
+LEAST_NOISE = 1e-6
+"""Least torque noise over the RMS torque; positions without noise have that of rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhiteningRowFilter(RowFilter):
+    """Row filter that first takes out, joint by joint, how noise of neighbours belongs together."""
+
+    factors: Float | None = None
+    """Lower bands of the Cholesky factor of the covariance over the torque's own variance, shape
+    (n, 6, stop - first)."""
+
+    def apply(self, x: Float) -> Float:
+        """Return the rows of a signal cut to `used`, whitened; see `RowFilter`."""
+        assert self.factors is not None
+        white = np.empty_like(x)
+        for j, factor in enumerate(self.factors):
+            flat = np.asfortranarray(x[:, j].reshape(len(x), -1))
+            white[:, j] = dtbtrs(factor, flat, uplo="L")[0].reshape(x[:, j].shape)
+        return RowFilter.apply(self, white)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stencil:
+    """Position, velocity and acceleration at the torque times from samples about them."""
+
+    weights: Float2D
+    """Rows for the three, shape (3, 6)."""
+    shift: int
+    """Sample of the node zero, after that of the torque."""
+
+    @classmethod
+    def of(cls, log: Log) -> Self:
+        late = log.torque_time_offset / log.dt
+        shift = int(np.floor(late))
+        x, powers = late - shift, np.arange(NODES.size)
+        value = x**powers
+        slope = powers * x ** np.maximum(powers - 1, 0)
+        bend = powers * (powers - 1) * x ** np.maximum(powers - 2, 0)
+        polynomial = np.linalg.inv(np.vander(NODES, increasing=True).astype(float))
+        rows = np.stack([value, slope / log.dt, bend / log.dt**2])
+        return cls(rows @ polynomial, shift)
+
+    def neighbors(self, x: Float2D) -> Float:
+        """Return the samples at the nodes of every torque, shape (N, n, 6)."""
+        index = np.arange(len(x))[:, None] + self.shift + NODES
+        return np.moveaxis(x[np.clip(index, 0, len(x) - 1)], 1, 2)
+
+    def motion(self, q: Float2D) -> tuple[Float2D, Float2D, Float2D]:
+        """Return position, velocity and acceleration, each of shape (N, n)."""
+        near = self.neighbors(q)
+        value, slope, bend = (near @ row for row in self.weights)
+        return value, slope, bend
+
+    def transposed(self, slopes: Float, x: Float2D) -> Float2D:
+        """Return the samples, shape (N, n), that torques x (N, n) with slopes (N, n, 6) go to."""
+        total = np.zeros_like(x)
+        index = np.arange(len(x)) + self.shift
+        for i, node in enumerate(NODES):
+            at = index + node
+            inside = (at >= 0) & (at < len(x))
+            total[at[inside]] += (slopes[:, :, i] * x)[inside]
+        return total
+
+
+def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) -> Float:
+    """Return the derivatives of every joint's torque by its own q, dq and ddq, shape (3, N, n).
+
+    Those of rigid bodies change slowly and are taken at some of the samples; that of the smooth
+    sign is exact.
+    """
+    step = max(1, round(COARSE / dt))
+    some = np.unique(np.append(np.arange(0, len(q), step), len(q) - 1))
+    at, result = (q[some], dq[some], ddq[some]), np.empty((3, *q.shape))
+    inertia = np.diagonal(mass_matrix(robot, at[0]), axis1=1, axis2=2)
+    every = np.arange(len(q))
+    for j, joint in enumerate(robot.joints):
+        for kind in (0, 1):
+            sides = []
+            for sign in (1.0, -1.0):
+                moved = [part.copy() for part in at]
+                moved[kind][:, j] += sign * 1e-5
+                sides.append(rigid_body_torque(robot, *moved)[:, j])
+            result[kind, :, j] = np.interp(every, some, (sides[0] - sides[1]) / 2e-5)
+        result[2, :, j] = np.interp(every, some, inertia[:, j])
+        law = joint.friction
+        steep = 1.0 - np.tanh(dq[:, j] / law.eps) ** 2
+        result[1, :, j] += law.Fv + law.Fc / law.eps * steep
+    return result
+
+
+def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:
+    """Return the lower bands of the Cholesky factor of ``diag(std^2) + slopes slopes^T``, (6, N).
+
+    Row k of the slopes, shape (N, 6), belongs to the samples k - 2 to k + 3.
+    """
+    points, bands = NODES.size, np.zeros((NODES.size, len(slopes)))
+    for d in range(points):
+        count = len(slopes) - d
+        bands[d, :count] = np.einsum("ki,ki->k", slopes[d:, : points - d], slopes[:count, d:])
+    bands[0] += torque_std**2
+    return np.asarray(cholesky_banded(bands, lower=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noise:
+    """White noise of both channels, arrays of shape (n,)."""
+
+    position: Float1D
+    """[rad or m]."""
+    torque: Float1D
+    """[N m]."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ErrorsInVariables(RowPreprocessor):
+    r"""Motion of largest likelihood, given positions, torques and the identified model.
+
+    A smoother of the positions gives the motion to start from, and a fit of all parameters the
+    model. Then motion and parameters are improved in turn, see the module. The torque of the motion
+    is :math:`\tau_m - J \hat n`: what the drives would have shown at the motion that is returned,
+    but for noise. A torque error that the model does not have counts as noise of the torque, so
+    that the positions are trusted more where the model is worse.
+
+    `tuned` holds parameters and noise fixed.
+
+    References
+    ----------
+    .. [1] Olsen, Swevers, Verdonck (2002), "Maximum likelihood identification of a dynamic robot
+       model: implementation issues", Int. J. Robotics Research 21(2),
+       doi:10.1177/027836402760475379.
+    """
+
+    smoother: RtsSmoother = field(default_factory=RtsSmoother)
+    """Gives the motion to start from."""
+    rounds: int = 4
+    """How often motion and parameters are improved in turn."""
+    parameters: tuple[float, ...] | None = field(default=None, metadata=INTERNAL)
+    """Full parameters of the model, after `tuned`."""
+    noise: Noise | None = field(default=None, metadata=INTERNAL)
+    """Noise of both channels, after `tuned`."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise OptionError(f"errors in variables need at least 1 round, got {self.rounds}")
+
+    def __call__(self, log: Log, robot: Robot) -> Motion:
+        """Return the motion of largest likelihood at the torque times."""
+        return self.motion(log, robot, np.ones(log.q.shape, dtype=bool))
+
+    def motion(self, log: Log, robot: Robot, sound: Bool2D) -> Motion:
+        """Return the motion of largest likelihood; samples that are not sound have no weight."""
+        tuned = self if self.parameters is not None else self.tuned(log, robot, sound)
+        assert tuned.parameters is not None
+        assert tuned.noise is not None
+        model = robot.with_parameters(np.array(tuned.parameters), formal=True)
+        motion = self.started(log, robot)
+        for _ in range(self.rounds):
+            motion = improved(log, motion, model, tuned.noise, sound)
+        return motion
+
+    def started(self, log: Log, robot: Robot) -> Motion:
+        """Return the smoothed motion."""
+        return replace(self.smoother, rows=self.rows)(log, robot)
+
+    def tuned(self, log: Log, robot: Robot, sound: Bool2D | None = None) -> Self:
+        """Return the preprocessor with parameters and noise fixed to those of a log."""
+        if self.parameters is not None:
+            return self
+        if sound is None:
+            sound = np.ones(log.q.shape, dtype=bool)
+        start = replace(self, smoother=self.smoother.tuned(log, robot))
+        motion = start.started(log, robot)
+        fit = RowFit.of(motion, robot)
+        model = fitted(fit, motion, robot)
+        position = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
+        noise = Noise(position, torque_noise(log, motion, model))
+        for _ in range(self.rounds):
+            motion = improved(log, motion, model, noise, sound)
+            fit = RowFit.of(motion, robot)
+            model = fitted(fit, motion, robot)
+            assert motion.row_filter is not None
+            rows = fit.noise(fit.rows(motion.tau))
+            noise = replace(noise, torque=np.maximum(noise.torque, unfiltered(rows, motion)))
+        return replace(start, parameters=tuple(model.parameters().tolist()), noise=noise)
+
+
+def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
+    """Return the robot with the parameters that explain a motion's torque best."""
+    basis = base_parameters(robot, CONSIDERED)
+    beta = fit.solution(fit.rows(motion.tau))
+    return robot.with_parameters(basis.completed(beta, robot.parameters()), formal=True)
+
+
+def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:
+    """Return the white noise of the torques by third differences of what a model leaves, (n,)."""
+    left = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
+    spread = np.median(np.abs(np.diff(left, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
+    return np.asarray(np.maximum(spread, least_noise(log)))
+
+
+def least_noise(log: Log) -> Float1D:
+    """Return the least torque noise that is believed [N m], shape (n,)."""
+    size = np.sqrt((log.tau_meas**2).mean(axis=0))
+    return np.asarray(np.maximum(LEAST_NOISE * size, np.finfo(float).tiny ** 0.5))
+
+
+def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
+    """Return the white noise of the samples that would make the noise of the rows, shape (n,)."""
+    row_filter = motion.row_filter
+    assert row_filter is not None
+    middle = np.zeros((round(8.0 / row_filter.cutoff), 1))
+    middle[len(middle) // 2] = 1.0
+    plain = replace(ungated(row_filter), first=0, stop=len(middle), step=1, edge=0)
+    return np.asarray(rows / np.sqrt((plain.apply(middle) ** 2).sum()))
+
+
+def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
+    """Return the motion of largest likelihood about a motion, with the rows that go with it."""
+    stencil = _Stencil.of(log)
+    partial = slopes_of(model, motion.q, motion.dq, motion.ddq, log.dt)
+    slopes = np.einsum("aki,an->kin", partial, stencil.weights)
+    rho = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
+    measured = stencil.motion(log.q)
+    for slope, z, hat in zip(partial, measured, (motion.q, motion.dq, motion.ddq), strict=True):
+        rho -= slope * (z - hat)
+    row_filter = motion.row_filter
+    assert row_filter is not None
+    if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
+        sound = sound.copy()
+        sound[row_filter.used] &= row_filter.gate
+    std = noise.torque * np.where(sound, 1.0, SHUT)
+    weighted = slopes * noise.position[:, None]
+    found, factors = np.empty_like(rho), []
+    for j in range(log.dof):
+        whole = factor_of(weighted[:, j], std[:, j])
+        found[:, j] = cho_solve_banded((whole, True), rho[:, j])
+        used = row_filter.used
+        factors.append(factor_of(weighted[used, j], std[used, j]) / noise.torque[j])
+    n = -(noise.position**2) * stencil.transposed(slopes, found)
+    q, dq, ddq = stencil.motion(log.q - n)
+    shown = sum(slope * part for slope, part in zip(partial, stencil.motion(n), strict=True))
+    options = {name: getattr(row_filter, name) for name in RowFilter.__slots__}
+    return replace(
+        motion,
+        q=q,
+        dq=dq,
+        ddq=ddq,
+        tau=log.tau_meas - shown,
+        row_filter=WhiteningRowFilter(**options, factors=np.array(factors)),
+    )
