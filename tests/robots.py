@@ -19,15 +19,19 @@ EXAMPLES = {
 """Files of the package example-robot-data."""
 
 
+def example_path(file: str) -> Path:
+    """Return a file of the package example-robot-data."""
+    folder = "cmeel.prefix/share/example-robot-data/robots"
+    return Path(str(distribution("example-robot-data").locate_file(f"{folder}/{file}")))
+
+
 def urdf_path(name: str) -> Path:
     """Return the URDF of a robot under test, by short name."""
     match name:
         case "iiwa":
             return Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
         case "panda" | "ur5" | "ur3" | "ur10" | "kinova":
-            folder = "cmeel.prefix/share/example-robot-data/robots"
-            located = distribution("example-robot-data").locate_file(f"{folder}/{EXAMPLES[name]}")
-            return Path(str(located))
+            return example_path(EXAMPLES[name])
         case "2r" | "ppp" | "scara" | "rp":
             return DATA / f"{name}.urdf"
         case _:

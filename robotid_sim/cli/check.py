@@ -10,7 +10,7 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.diagnosis import (
     BodyDiagnosis,
     RepairReport,
@@ -21,7 +21,7 @@ from robotid_sim.model.diagnosis import (
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import Table, number
-from robotid_sim.study.build import build_basis, build_robot
+from robotid_sim.study.build import build_basis, build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.validation.prediction import rms
 
@@ -39,9 +39,9 @@ def check(
     *,
     study: StudyConfig,
 ) -> int:
-    """Check a robot: consistency link by link, limits, rank, groupings.
+    """Check a robot: consistency link by link, limits, rank, groupings, whether a study can run.
 
-    Exit 0 if every movable body can exist (or was repaired), 1 if not.
+    Exit 0 if every movable body can exist (or was repaired) and a study is not refused, 1 if not.
     """
     repair = study.robot.repair
     if out is not None and not repair:
@@ -61,13 +61,24 @@ def check(
         if out is not None:
             write_urdf(fixed, out)
             report["repair"]["file"] = str(out)
+    report.update(_prospect(robot, study))
     if json:
         output.print_json(report)
     else:
         _print_report(read, report)
         output.print_line(summary(bodies))
+        refused = report["refused"]
+        output.print_line("a study of it is refused: " + refused if refused else "a study can run")
     consistent = all(body.reason is None for body in bodies)
-    return 0 if consistent or repair else 1
+    return 0 if (consistent or repair) and report["refused"] is None else 1
+
+
+def _prospect(robot: str, study: StudyConfig) -> dict[str, Any]:
+    """Return why `robotid run` would refuse the robot, or what it would assume."""
+    try:
+        return {"refused": None, "assumptions": build_setup(robot, study).assumptions}
+    except RobotIdError as error:
+        return {"refused": str(error)}
 
 
 def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]) -> dict[str, Any]:
@@ -117,6 +128,7 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "identifiable_alone": list(basis.identifiable_alone),
         "in_combination": list(basis.in_combination),
         "no_effect": list(basis.no_effect),
+        "faint": list(basis.faint),
     }
 
 
@@ -160,6 +172,11 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
     for key in ("identifiable_alone", "in_combination", "no_effect"):
         names = report[key]
         output.print_line(f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}")
+    if report["faint"]:
+        output.print_line(
+            f"not counted: {' '.join(report['faint'])}, which would stand alone only with 1e4 "
+            "times more signal; angles rounded in the URDF, such as 1.5708, make such directions"
+        )
 
 
 def _body_table(links: Sequence[dict[str, Any]]) -> Table:

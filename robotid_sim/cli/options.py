@@ -43,6 +43,12 @@ PayloadText = Annotated[
         help="Load at the tip: mass [kg], COM [m], inertia about the COM [kg m^2], tip frame.",
     ),
 ]
+AssumeLimits = Annotated[
+    bool,
+    typer.Option(
+        "--assume-limits", help="Take 3.14 rad(/s) or 1 m(/s) for limits that the URDF lacks."
+    ),
+]
 Repair = Annotated[
     bool, typer.Option("--repair", help="Replace impossible inertia by the nearest possible one.")
 ]
@@ -77,7 +83,7 @@ INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate")
 OUTPUTS = ("out", "urdf", "report", "record")
 """Parameters of commands that name files to write."""
 
-OF_THE_ROBOT = ("config", "base", "tip", "payload", "repair", "no_urdf_friction")
+OF_THE_ROBOT = ("config", "base", "tip", "payload", "assume_limits", "repair", "no_urdf_friction")
 """Parameters of `study_config` that every command has that reads a robot for a study."""
 
 _words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
@@ -172,6 +178,7 @@ def study_config(
     base: BaseLink = None,
     tip: TipLink = None,
     payload: PayloadText = None,
+    assume_limits: AssumeLimits = False,
     repair: Repair = False,
     nominal: Nominal = None,
     no_urdf_friction: NoFriction = False,
@@ -181,6 +188,7 @@ def study_config(
     """Return the configuration file's content with the command line's options on top."""
     robot: dict[str, Any] = {"base": base, "tip": tip}
     robot["payload"] = None if payload is None else parse_payload(payload)
+    robot["assume_limits"] = assume_limits or None
     robot["repair"] = repair or None
     robot["urdf_friction"] = False if no_urdf_friction else None
     overrides: dict[str, Any] = {

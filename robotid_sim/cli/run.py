@@ -151,7 +151,7 @@ def _print_plan(setup: Setup, study: StudyConfig, out: Path, *, as_json: bool) -
         "seed": study.seed,
         "out": str(out),
         "files": list(FILES),
-        "assumptions": list(plant.assumptions),
+        "assumptions": setup.assumptions,
     }
     if as_json:
         output.print_json(plan)

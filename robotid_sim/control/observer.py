@@ -6,12 +6,10 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics import kernels
-from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
+from robotid_sim.dynamics.dynamics import not_positive_definite
 from robotid_sim.errors import OptionError, RankDeficientError
+from robotid_sim.model.friction_laws import coefficients_of
 from robotid_sim.model.robot import Robot
-
-LEAPFROG_PASSES = 3
-"""As in the plant: with the true model and no noise the prediction is exact."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,8 +45,7 @@ class VelocityObserver:
     bandwidth: float
     """Pole omega of the error [rad/s]."""
     _gains: tuple[float, float, float] = field(init=False, repr=False)
-    _substeps: int = field(init=False, repr=False)
-    _known: tuple[Float2D, Float1D, Float1D, Float1D] = field(init=False, repr=False)
+    _known: tuple[Float2D, Float1D, Float1D, Float2D] = field(init=False, repr=False)
     """What the kernels know of the model."""
     _q: Float1D = field(init=False, repr=False)
     _dq: Float1D = field(init=False, repr=False)
@@ -62,8 +59,7 @@ class VelocityObserver:
             )
         model, f, z = self.model, self.rate, float(np.exp(-self.bandwidth / self.rate))
         self._gains = (1.0 - z**3, 1.5 * f * (1.0 - z**2) * (1.0 - z), f**2 * (1.0 - z) ** 3)
-        self._known = (model.geometry, model.gravity, model.parameters(), model.eps)
-        self._substeps = _stable_steps(model, 1.0 / f)
+        self._known = (model.geometry, model.gravity, model.parameters(), coefficients_of(model))
         self.reset(model.home, np.zeros(model.dof))
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
@@ -86,18 +82,9 @@ class VelocityObserver:
 
         Raises `RankDeficientError` if the model's mass matrix is not positive definite.
         """
-        dt = 1.0 / self.rate / self._substeps
-        for _ in range(self._substeps):
-            step = kernels.plant_step(*self._known, self._q, self._dq, tau, dt, LEAPFROG_PASSES)
-            _, ddq, _, sound = step
-            if not sound:
-                raise RankDeficientError(not_positive_definite(self.model))
-            self._dq = self._dq + dt * (ddq + self._missed)
-            self._q = self._q + dt * self._dq
-
-
-def _stable_steps(model: Robot, dt: float) -> int:
-    """Return sub-steps per sample that keep the model's explicit friction stable at home."""
-    lightest = effective_inertia(model, model.home[None])[0]
-    slope = [joint.friction.Fc / joint.friction.eps + joint.friction.Fv for joint in model.joints]
-    return max(1, int(np.ceil((dt * np.array(slope) / lightest).max())))
+        dt = 1.0 / self.rate
+        _, ddq, _, _, sound = kernels.plant_step(*self._known, self._q, self._dq, tau, dt)
+        if not sound:
+            raise RankDeficientError(not_positive_definite(self.model))
+        self._dq = self._dq + dt * (ddq + self._missed)
+        self._q = self._q + dt * self._dq

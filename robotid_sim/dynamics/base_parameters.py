@@ -30,10 +30,20 @@ N_STATES = 500
 """Random states that the ranks are computed from."""
 
 RANK_TOLERANCE = 1e-9
-"""Smallest diagonal of R over the largest that counts; the gap in practice is > 1e12."""
+"""Smallest diagonal of R over the largest that is not rounding; in practice, below 1e-11 is."""
+
+FAINT = 1e-3
+"""Smallest diagonal of R over the largest that always counts; arms of all kinds have > 3e-2.
+
+Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
+dependent columns by 1e-6, and no signal would ever show that.
+"""
 
 ROUNDING = 1e-9
-"""Coefficients below this are zero."""
+"""Coefficients below this, over the largest of a sum, are zero."""
+
+FAINT_ROUNDING = 1e-5
+"""The same where columns were dropped that are not quite dependent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +62,8 @@ class BaseParameters:
     """Columns that a fit may have; parameters outside are left alone, shape (c,)."""
     inertial_rank: int
     """How many of the base parameters are led by an inertial parameter."""
+    faint: tuple[str, ...] = ()
+    """Parameters that would lead another one with 1e4 times more signal; see `FAINT`."""
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.columns), len(self.symbols)), "B")
@@ -144,14 +156,16 @@ def grouped(
     """
     dof = len(symbols) // (parameters.N_INERTIAL + parameters.N_JOINT)
     n_inertial = int((considered < parameters.N_INERTIAL * dof).sum())
-    first = independent_columns(W[:, :n_inertial])
+    first, faint_first = _by_strength(W[:, :n_inertial])
     rest = W[:, n_inertial:]
     Q = np.linalg.qr(W[:, first])[0]
     scale = np.abs(rest).max(initial=0.0)
-    extra = independent_columns(rest - Q @ (Q.T @ rest), scale)
+    extra, faint_extra = _by_strength(rest - Q @ (Q.T @ rest), scale)
     leads = np.sort(np.concatenate([first, n_inertial + extra]))
+    faint = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
-    K[np.abs(K) < ROUNDING * np.abs(K).max(axis=1, keepdims=True)] = 0.0
+    rounding = FAINT_ROUNDING if faint.size else ROUNDING
+    K[np.abs(K) < rounding * np.abs(K).max(axis=1, keepdims=True)] = 0.0
     K[:, leads] = np.eye(leads.size)
     B = np.zeros((leads.size, len(symbols)))
     B[:, considered] = K
@@ -163,6 +177,7 @@ def grouped(
         units=tuple(units[c] for c in columns),
         considered=considered,
         inertial_rank=first.size,
+        faint=tuple(symbols[considered[k]] for k in faint),
     )
 
 
@@ -183,12 +198,22 @@ def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
 
     They are independent relative to the largest one, or to entries of the size `scale`.
     """
+    return np.concatenate(_by_strength(W, scale))
+
+
+def _by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
+    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`."""
     if W.shape[1] == 0:
-        return np.zeros(0, dtype=np.intp)
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)
     size = np.abs(np.diag(R))
     reference = size[0] if scale is None else scale * np.sqrt(len(W))
-    return np.asarray(order[: int((size > RANK_TOLERANCE * reference).sum())], dtype=np.intp)
+    strength = size[size > RANK_TOLERANCE * reference] / max(reference, np.finfo(float).tiny)
+    ladder = np.concatenate([[1.0], strength, [RANK_TOLERANCE]])
+    gap = np.where(ladder[1:] < FAINT, ladder[:-1] / ladder[1:], 0.0)
+    strong, known = int(gap.argmax()), strength.size
+    columns = np.asarray(order, dtype=np.intp)
+    return columns[:strong], columns[strong:known]
 
 
 def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
@@ -197,7 +222,7 @@ def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
     for k in np.flatnonzero(row).tolist():
         if k == lead:
             continue
-        size = abs(row[k])
-        factor = "" if abs(size - 1.0) < ROUNDING else f"{size:.4g} "
+        factor = f"{abs(row[k]):.4g} "
+        factor = "" if factor == "1 " else factor
         terms.append(f"{'-' if row[k] < 0.0 else '+'} {factor}{symbols[k]}")
     return " ".join(terms)

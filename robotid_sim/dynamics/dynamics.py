@@ -14,6 +14,7 @@ from robotid_sim.compiled import in_threads
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
+from robotid_sim.model.friction_laws import coefficients_of
 from robotid_sim.model.robot import Robot
 
 
@@ -84,9 +85,9 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
     Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
     """
     batch, _ = states(q, dq, tau, dof=robot.dof, names=("q", "dq", "tau"))
-    args = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
+    model = (robot.geometry, robot.gravity, robot.parameters(), coefficients_of(robot))
     q0, dq0, tau0 = (part[0] for part in batch)
-    _, ddq, _, ok = kernels.plant_step(*args, q0, dq0, tau0, 0.0, 0)
+    _, ddq, _, _, ok = kernels.plant_step(*model, q0, dq0, tau0, 0.0)
     if not ok:
         raise RankDeficientError(not_positive_definite(robot))
     return np.asarray(ddq)

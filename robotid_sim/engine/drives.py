@@ -2,8 +2,8 @@
 
 The engine's own joint motors would brake a joint with Coulomb friction too, but they do not know
 the rotors, creep where a joint should stick (4e-5 rad/s on a wrist at 95 % of its friction), and
-are wrong with sub-steps inside the engine. So friction of any law is solved here, with the rotors,
-and the engine gets the torque that makes its step that of the drive.
+are wrong with sub-steps inside the engine. So friction of any law is solved here, implicitly and
+with the rotors, and the engine gets the torque that makes its step that of the drive.
 """
 
 import logging
@@ -11,11 +11,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics import friction_kernels, kernels
-from robotid_sim.dynamics.dynamics import not_positive_definite
+from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError
-from robotid_sim.model.friction_laws import FrictionLaw, SmoothCoulomb, column
+from robotid_sim.model.friction_laws import FrictionLaw, SmoothCoulomb, coefficients_of, column
 from robotid_sim.model.robot import Robot
 
 _logger = logging.getLogger(__name__)
@@ -37,89 +37,112 @@ class DriveStep(NamedTuple):
 class Drive(Protocol):
     """The drives of a robot."""
 
-    def __call__(self, q: Float1D, dq: Float1D, tau: Float1D, dt: float, passes: int) -> DriveStep:
-        """Return what happens under drive torques `tau` over a sub-step `dt` from a state.
-
-        Forces act at the mid-step velocity, found by fixed-point `passes`; 0 takes the start.
-        """
+    def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
+        """Return what happens under drive torques `tau` over a sub-step from a state."""
 
 
-class ModelDrive:
-    """Drives with the friction of the robot."""
+class SmoothDrive:
+    """Drives with a smooth sign, by default with the friction of the robot.
 
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
-        self._model = (robot.geometry, robot.gravity, robot.parameters(), robot.eps)
-
-    def __call__(self, q: Float1D, dq: Float1D, tau: Float1D, dt: float, passes: int) -> DriveStep:
-        """Return the step; see `Drive`."""
-        held, ddq, v, ok = kernels.plant_step(*self._model, q, dq, tau, dt, passes)
-        if not ok:
-            raise RankDeficientError(not_positive_definite(self._robot))
-        return DriveStep(held, ddq, v, None)
-
-
-class LawDrive:
-    """Drives with a friction law of their own.
-
-    The law replaces the friction of the robot. Raises `OptionError` if a joint has negative
-    friction, which no law is made for.
+    Forces act at a velocity within the sub-step `dt`, solved for implicitly; with `dt` = 0 at that
+    of its start. See `robotid_sim.dynamics.kernels.plant_step`.
     """
 
-    def __init__(self, robot: Robot, law: FrictionLaw) -> None:
-        for joint in robot.joints:
-            if joint.friction.Fc < 0.0 or joint.friction.Fv < 0.0:
-                raise OptionError(
-                    f"joint '{joint.name}' has friction Fc {joint.friction.Fc:g}, Fv "
-                    f"{joint.friction.Fv:g}, which the law {law.describe()['law']} cannot "
-                    "have negative"
-                )
-        self._robot, self._sticks = robot, law.sticks
-        self._model = (robot.geometry, robot.gravity, robot.parameters())
-        self._rotor = np.array([joint.rotor_inertia for joint in robot.joints])
-        self._rows = law.coefficients(robot)
-        self._viscous = column(self._rows, "Fv_forward"), column(self._rows, "Fv_backward")
-        self._offset = column(self._rows, "Fo")
-        self._still = np.zeros((1, robot.dof))
+    def __init__(self, robot: Robot, dt: float, law: FrictionLaw | None = None) -> None:
+        self._robot, self._dt, self._noted = robot, dt, law is not None
+        rows = coefficients_of(robot) if law is None else law.coefficients(robot)
+        self._model = (robot.geometry, robot.gravity, robot.parameters(), rows)
 
-    def __call__(self, q: Float1D, dq: Float1D, tau: Float1D, dt: float, passes: int) -> DriveStep:
+    def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Return the step; see `Drive`."""
-        geometry, _, phi = self._model
-        M = kernels.mass_matrix(geometry, phi, q[None])[0]
-        v = dq
-        for turn in range(passes + 1):
-            h = kernels.inverse_dynamics(*self._model, q[None], v[None], self._still)[0]
-            ddq, friction, ok = self._solve(M, tau, h, dq, v, dt)
-            if turn < passes:
-                v = dq + 0.5 * dt * ddq
+        held, ddq, v, friction, ok = kernels.plant_step(*self._model, q, dq, tau, self._dt)
         if not ok:
-            raise RobotIdError(
-                f"the friction of '{self._robot.name}' has no solution at q = {q}; its law asks "
-                "for more than its torques allow"
-            )
-        held = kernels.inverse_dynamics(*self._model, q[None], dq[None], ddq[None])[0]
-        return DriveStep(held, ddq, v, friction)
+            if self._noted:
+                effective_inertia(self._robot, q)  # raises if that is the reason
+                raise RobotIdError(_no_solution(self._robot, q))
+            raise RankDeficientError(not_positive_definite(self._robot))
+        return DriveStep(held, ddq, v, friction if self._noted else None)
 
-    def _solve(
-        self, M: Float2D, tau: Float1D, h: Float1D, dq: Float1D, v: Float1D, dt: float
-    ) -> tuple[Float1D, Float1D, bool]:
-        """Return acceleration and friction at velocity `v`, and whether they were found."""
+
+class StickSlipDrive:
+    """Drives with set-valued Coulomb friction, viscous friction and an offset.
+
+    A joint slides or stands still at the end of the sub-step `dt`. Viscous friction acts within it,
+    as in `SmoothDrive`, and Coriolis forces too; if not `leapfrog`, both act at its start.
+    """
+
+    def __init__(self, robot: Robot, dt: float, law: FrictionLaw, *, leapfrog: bool) -> None:
+        self._robot, self._dt, self._leapfrog = robot, dt, leapfrog
+        self._model = (robot.geometry, robot.gravity, robot.parameters())
+        self._rotor = np.diag([joint.rotor_inertia for joint in robot.joints])
+        self._rows = law.coefficients(robot)
+        self._viscous, self._level, self._peak = (
+            np.array([column(self._rows, f"{name}_{side}") for side in ("forward", "backward")])
+            for name in ("Fv", "Fc", "Fs")
+        )
+
+    def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
+        """Return the step; see `Drive`."""
         try:
-            if not self._sticks:
-                return friction_kernels.smooth_acceleration(M, self._rotor, tau, h, self._rows, v)
-            smooth = np.where(v >= 0.0, *self._viscous) * v + self._offset
-            ddq, dry, ok = friction_kernels.stick_slip_acceleration(
-                M, self._rotor, tau - h - smooth, self._rows, dq, dt
-            )
-            return ddq, smooth + dry, ok
+            return self._step(q, dq, tau)
         except np.linalg.LinAlgError as error:
             raise RankDeficientError(not_positive_definite(self._robot)) from error
 
+    def _step(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
+        _, _, phi = self._model
+        drive = kernels.mass_matrix(self._model[0], phi, q[None])[0] + self._rotor
+        mobility = np.diagonal(np.linalg.inv(drive))
+        fast = np.abs(dq) / column(self._rows, "velocity")
+        falling = np.exp(-(fast ** column(self._rows, "shape")))
+        limit = self._level + (self._peak - self._level) * falling
+        offset, v, h = column(self._rows, "Fo"), dq, self._bias(q, dq)
+        for _ in range(kernels.PASSES):
+            viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
+            shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
+            span = self._dt * np.array(shares) if self._leapfrog else np.zeros(dq.size)
+            ddq, _, ok = friction_kernels.stick_slip_acceleration(
+                drive + np.diag(viscous * span),
+                tau - h - offset - viscous * dq,
+                np.ascontiguousarray(limit.T),
+                dq,
+                self._dt,
+            )
+            if not ok:
+                raise RobotIdError(_no_solution(self._robot, q))
+            v = dq + span * ddq
+            h = self._bias(q, v)
+        held = self._bias(q, dq, ddq)
+        return DriveStep(held, ddq, v, tau - h - drive @ ddq)
 
-def drive_of(robot: Robot, law: FrictionLaw | None) -> Drive:
-    """Return the drives of a plant; without a law, or with the robot's own, those of the robot."""
+    def _bias(self, q: Float1D, v: Float1D, ddq: Float1D | None = None) -> Float1D:
+        """Return torques of the rigid bodies [N m], by default without acceleration."""
+        a = np.zeros(v.size) if ddq is None else ddq
+        return np.asarray(kernels.inverse_dynamics(*self._model, q[None], v[None], a[None])[0])
+
+
+def _no_solution(robot: Robot, q: Float1D) -> str:
+    return (
+        f"the friction of '{robot.name}' has no solution at q = {q}; its law asks for more than "
+        "its torques allow"
+    )
+
+
+def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool) -> Drive:
+    """Return the drives of a plant over sub-steps `dt`.
+
+    Without a law, or with the robot's own, friction is that of the robot. Forces of velocity act
+    within the sub-step, or at its start if not `leapfrog`. Raises `OptionError` if a joint has
+    negative friction, which no law is made for.
+    """
     if law is None or isinstance(law, SmoothCoulomb):
-        return ModelDrive(robot)
+        return SmoothDrive(robot, dt if leapfrog else 0.0)
+    for joint in robot.joints:
+        if joint.friction.Fc < 0.0 or joint.friction.Fv < 0.0:
+            raise OptionError(
+                f"joint '{joint.name}' has friction Fc {joint.friction.Fc:g}, Fv "
+                f"{joint.friction.Fv:g}, which the law {law.describe()['law']} cannot "
+                "have negative"
+            )
     shaped = law.coefficients(robot)
     dry = [column(shaped, name) for name in ("Fc_forward", "Fc_backward", "load")]
     same = np.array_equal(column(shaped, "Fv_forward"), column(shaped, "Fv_backward"))
@@ -129,4 +152,6 @@ def drive_of(robot: Robot, law: FrictionLaw | None) -> Drive:
             robot.name,
             law.describe()["law"],
         )
-    return LawDrive(robot, law)
+    if law.sticks:
+        return StickSlipDrive(robot, dt, law, leapfrog=leapfrog)
+    return SmoothDrive(robot, dt if leapfrog else 0.0, law)

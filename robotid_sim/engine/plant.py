@@ -13,7 +13,6 @@ from robotid_sim.engine.client import Closing, EngineClient, EngineError
 from robotid_sim.engine.drives import drive_of
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.engine.substeps import MAX_SUBSTEPS
 from robotid_sim.errors import (
     OptionError,
     RankDeficientError,
@@ -25,8 +24,8 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
 
-LEAPFROG_PASSES = 3
-"""Fixed-point passes for the mid-step velocity; the error falls by about dt per pass."""
+MAX_SUBSTEPS = 256
+"""Most engine steps per control step."""
 
 DIVERGED = 100.0
 """A joint this many times faster than its velocity limit has diverged."""
@@ -63,7 +62,8 @@ class Plant(Closing):
 
     The engine integrates rigid bodies without friction and rotors by semi-implicit Euler. At every
     sub-step our kernels turn the drive torque into the one that makes the engine's step equal to
-    that of the real drive, with friction and rotor inertia at the mid-step velocity.
+    that of the real drive, with rotor inertia, and with friction solved for implicitly, so that the
+    sub-steps need not grow with friction over inertia.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ class Plant(Closing):
     substeps : int
         Engine steps per control step.
     leapfrog : bool
-        Evaluate forces at the mid-step velocity; if False at the start of the sub-step.
+        Forces act within the sub-step, at its mid velocity where friction is mild; if False at its
+        start, explicitly: first order, and stiff friction chatters.
     friction : FrictionLaw, optional
         Friction of the plant instead of that of its robot, which is what a model of it has.
     """
@@ -98,11 +99,10 @@ class Plant(Closing):
         self.robot = robot
         self.dt = dt
         self.substeps = substeps
-        self._passes = LEAPFROG_PASSES if leapfrog else 0
         self._indices = list(range(robot.dof))
         self._shape = (robot.dof,)
         self.friction = friction
-        self._drive = drive_of(robot, friction)
+        self._drive = drive_of(robot, friction, dt / substeps, leapfrog=leapfrog)
         self._acted: list[Float1D] = []
         self._fastest = DIVERGED * robot.limits.velocity
         self._client = EngineClient()
@@ -159,9 +159,7 @@ class Plant(Closing):
         acting = tau if disturbance is None else tau + self._checked(disturbance, "disturbance")
         first = None
         for _ in range(self.substeps):
-            held, ddq, v, friction = self._drive(
-                self.q, self.dq, acting, self.dt / self.substeps, self._passes
-            )
+            held, ddq, v, friction = self._drive(self.q, self.dq, acting)
             if first is None:
                 first = Step(self.q, v, ddq, tau)
                 if friction is not None:

@@ -24,6 +24,9 @@ SHRINK = 0.85
 TRIES = 16
 """A draw that needs too much torque is scaled by SHRINK up to TRIES times, then dropped."""
 
+DROPPED = 50
+"""Draws dropped in a row before smaller ones are taken, and once more before there is none."""
+
 REGRESSOR_SAMPLES = 100
 """Samples of a period that criteria see.
 
@@ -110,12 +113,12 @@ def random_feasible(
 ) -> FourierTrajectory:
     """Return one random Fourier series within position, velocity, acceleration and torque limits.
 
-    Raises `InfeasibleError` if 50 draws in a row need too much torque.
+    Raises `InfeasibleError` if all draws need too much torque.
     """
     worst = np.zeros(nominal.dof)
-    for _ in range(50):
+    for k in range(2 * DROPPED):
         trajectory = _draw(nominal, rng, options)
-        for _ in range(TRIES):
+        for _ in range(TRIES if k < DROPPED else 2 * TRIES):
             ratio = torque_ratios(nominal, trajectory)
             if ratio.max() <= options.torque_ratio:
                 return trajectory

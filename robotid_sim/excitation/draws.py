@@ -94,8 +94,9 @@ def _promising_draws(
         progress("design", min(1.0, max(len(mended) / MENDED, (k + 1) / candidates)))
         if len(mended) == MENDED:
             break
-    if not mended:
-        feasible(problem, lambda: problem.space.random(rng))  # names what stands in the way
+    if not mended:  # one more try, which names what stands in the way
+        x = feasible(problem, lambda: problem.space.random(rng))
+        mended.append(Draw(x, problem.value(x)))
     return sorted(mended, key=lambda draw: draw.value)
 
 

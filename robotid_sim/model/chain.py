@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from robotid_sim.errors import UnknownNameError
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.urdf import MOVABLE, UrdfDocument, UrdfJoint
+
+SUGGESTED = 6
+"""Most tips that a message offers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +66,12 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     document : UrdfDocument
         The tree.
     base, tip : str, optional
-        Names of links. Default: what the file's ``<robotid>`` element says, else the root and the
-        end of the longest chain that is left when mimic joints and joints below a branch whose
-        siblings also move are locked; among equals, the one with the fewest links.
+        Names of links. Default: what the file's ``<robotid>`` element says. Else, with a tip alone,
+        the base is where the longest run of joints toward it begins that no other moving branch
+        leaves: the body that carries an arm, behind wheels, legs, lift or waist. Without a tip, the
+        base is the root and the tip the end of the longest chain that is left when mimic joints and
+        joints below a branch whose siblings also move are locked; among equals, the one with the
+        fewest links.
 
     Raises
     ------
@@ -74,15 +81,18 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
         If the tip is not below the base or no joint moves between them.
     """
     base, tip = base or document.base, tip or document.tip
-    start = _known(document, base) if base else document.root
-    end = _known(document, tip) if tip else _default_tip(document, start)
+    if tip and not base:
+        end = _known(document, tip)
+        start = _longest_run(document, end).first
+    else:
+        start = _known(document, base) if base else document.root
+        end = _known(document, tip) if tip else _default_tip(document, start)
     path = _path(document, start, end)
     moving = [joint for joint in path if joint.movable and not joint.mimic]
     if not moving:
-        ends = ", ".join(_leaves(document, start))
         line = document.links[start].line
         text = f"the chain from '{start}' to '{end}' has no movable joint"
-        document.fail(line, f"{text}; choose --base and --tip (leaf links: {ends})")
+        document.fail(line, f"{text}; choose --tip ({_suggested(document, start)})")
     for joint in moving:
         if joint.kind not in MOVABLE:
             text = f"joint '{joint.name}' on the chain is {joint.kind}"
@@ -163,6 +173,16 @@ def _path(document: UrdfDocument, base: str, tip: str) -> list[UrdfJoint]:
     return path[::-1]
 
 
+class _Run(NamedTuple):
+    """A part of the way to a link between two other moving branches."""
+
+    first: str
+    last: str
+    """The link behind its last free joint."""
+    joints: int
+    """Number of free joints."""
+
+
 def _leaves(document: UrdfDocument, start: str) -> list[str]:
     return [link for link, _, _ in _walk(document, start) if not document.joints_below(link)]
 
@@ -187,6 +207,38 @@ def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
         for joint in reversed(children):
             free = joint.movable and not joint.mimic and not stuck
             stack.append((joint.child, joints + free, links + 1, stuck))
+
+
+def _runs(document: UrdfDocument, end: str) -> list[_Run]:
+    """Return the runs of joints from the root to `end`.
+
+    A run ends at a body that another branch with moving joints leaves.
+    """
+    runs = [_Run(document.root, document.root, 0)]
+    for joint in _path(document, document.root, end):
+        others = [j for j in document.joints_below(joint.parent) if j is not joint]
+        if any(_moves(document, other) for other in others):
+            runs.append(_Run(joint.parent, joint.parent, 0))
+        if joint.movable and not joint.mimic:
+            runs[-1] = _Run(runs[-1].first, joint.child, runs[-1].joints + 1)
+    return runs
+
+
+def _moves(document: UrdfDocument, joint: UrdfJoint) -> bool:
+    """Return whether a joint or one below it can move."""
+    below = document.joints_below(joint.child)
+    return joint.movable or any(_moves(document, other) for other in below)
+
+
+def _longest_run(document: UrdfDocument, end: str) -> _Run:
+    return max(_runs(document, end), key=lambda run: run.joints)  # of equals nearest to the root
+
+
+def _suggested(document: UrdfDocument, start: str) -> str:
+    """Return the tips of the longest runs below a link, with their joints, for messages."""
+    runs = {_longest_run(document, leaf) for leaf in _leaves(document, start)}
+    longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
+    return ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
 
 
 def _default_tip(document: UrdfDocument, start: str) -> str:

@@ -83,23 +83,6 @@ def column(coefficients: Float2D, name: str) -> Float1D:
     return np.asarray(coefficients[:, COLUMNS.index(name)])
 
 
-def steepest_slope(law: FrictionLaw, robot: Robot, load: Float1D) -> Float1D:
-    r"""Return the largest slope of the friction that is integrated explicitly, shape (n,).
-
-    :math:`\max(F_s, F_c)/\epsilon + \mu |l| / \epsilon + F_v` at standstill; a law that sticks is
-    solved implicitly but for its viscous part.
-
-    `load` is the largest transmitted torque [N m], shape (n,).
-    """
-    rows = law.coefficients(robot)
-    viscous = np.maximum(column(rows, "Fv_forward"), column(rows, "Fv_backward"))
-    if law.sticks:
-        return viscous
-    sides = [f"F{kind}_{side}" for kind in "cs" for side in ("forward", "backward")]
-    dry = np.max([column(rows, name) for name in sides], axis=0) + column(rows, "load") * load
-    return np.asarray(dry / column(rows, "eps") + viscous)
-
-
 def _require(law: FrictionLaw, name: str, low: float, high: float) -> None:
     value = getattr(law, name)
     if not low <= value <= high:  # also refuses nan

@@ -14,6 +14,11 @@ ACCELERATION_RATIO = 10.0
 """Assumed acceleration limit over the velocity limit [1/s] where none is given."""
 
 
+ASSUMED_REVOLUTE = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
+ASSUMED_PRISMATIC = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
+"""Limits of joints that have none, where the user agrees to them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
     """A revolute or prismatic joint; units are rad or m, and their derivatives."""
@@ -143,6 +148,43 @@ def joint_from_urdf(
     return joint, notes
 
 
+def missing_limits(source: UrdfJoint, override: Mapping[str, float]) -> tuple[str, ...]:
+    """Return which limits without a default a joint lacks, of lower, upper and velocity.
+
+    A URDF may leave out a bound that is zero, but not both.
+    """
+    given = {**source.limits, **override}
+    bounds = () if given.keys() & {"lower", "upper"} else ("lower", "upper")
+    velocity = ("velocity",) if given.get("velocity", 0.0) <= 0.0 else ()
+    return (*(() if source.kind == "continuous" else bounds), *velocity)
+
+
+def with_assumed_limits(
+    document: UrdfDocument,
+    sources: Sequence[UrdfJoint],
+    overrides: Mapping[str, Mapping[str, float]],
+    *,
+    assume: bool,
+) -> tuple[dict[str, dict[str, float]], list[str]]:
+    """Return the overrides of joints with limits for those that lack them, and what was assumed.
+
+    Raises `UrdfError` if some do and nothing may be assumed; it names all of them.
+    """
+    filled = {name: dict(values) for name, values in overrides.items()}
+    missing = {j: names for j in sources if (names := missing_limits(j, filled.get(j.name, {})))}
+    words = "; ".join(f"'{joint.name}' {', '.join(names)}" for joint, names in missing.items())
+    if missing and not assume:
+        document.fail(
+            next(iter(missing)).line,
+            f"limits are missing of joints {words}: add them to <limit> or robot.toml, or take "
+            "+-3.14 rad and 3.14 rad/s, +-1 m and 1 m/s by --assume-limits",
+        )
+    for joint, names in missing.items():
+        table = ASSUMED_PRISMATIC if joint.kind == "prismatic" else ASSUMED_REVOLUTE
+        filled.setdefault(joint.name, {}).update({name: table[name] for name in names})
+    return filled, [f"limits that the URDF lacks: {words}"] if missing else []
+
+
 def _limits(
     document: UrdfDocument, source: UrdfJoint, override: Mapping[str, float], notes: list[str]
 ) -> dict[str, float]:
@@ -152,13 +194,7 @@ def _limits(
             notes.append("continuous, position range assumed -pi to pi")
         bounds = (override.get("lower", -np.pi), override.get("upper", np.pi))
     else:
-        if not source.limits and not {"lower", "upper", "velocity"} <= override.keys():
-            text = f"joint '{source.name}' ({source.kind}) has no <limit>"
-            document.fail(source.line, f"{text}; add lower, upper, velocity and effort")
         bounds = (given.get("lower", 0.0), given.get("upper", 0.0))
-    if given.get("velocity", 0.0) <= 0.0:
-        text = f"joint '{source.name}' has no positive velocity limit"
-        document.fail(source.line, f"{text}; add <limit velocity=…> or set it in robot.toml")
     velocity = given["velocity"]
     if "acceleration" not in given:
         given["acceleration"] = ACCELERATION_RATIO * velocity

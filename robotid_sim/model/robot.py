@@ -15,7 +15,13 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import Chain, select_chain
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import GeometryShape
-from robotid_sim.model.joint import Joint, Limits, joint_from_urdf, pack_geometry
+from robotid_sim.model.joint import (
+    Joint,
+    Limits,
+    joint_from_urdf,
+    pack_geometry,
+    with_assumed_limits,
+)
 from robotid_sim.model.settings import check_overrides, read_settings
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
 
@@ -66,6 +72,8 @@ class Robot:
     """True if inertial parameters that no rigid body can have are allowed."""
     document: UrdfDocument | None = None
     """The URDF it was read from; a writer keeps everything else of it."""
+    held_home: Float1D | None = None
+    """Home pose [rad or m] where the usual one cannot be held against gravity, shape (n,)."""
     geometry: Float2D = field(init=False)
     """Kinematics packed for the kernels, shape (n, 37); see `pack_geometry`."""
     eps: Float1D = field(init=False)
@@ -79,6 +87,8 @@ class Robot:
         object.__setattr__(self, "eps", [joint.friction.eps for joint in self.joints])
         object.__setattr__(self, "limits", Limits.of(self.joints))
         freeze(self, (3,), "gravity")
+        if self.held_home is not None:
+            freeze(self, (self.dof,), "held_home")
         freeze(self, (4, 4), "T_last_tip")
         freeze(self, (self.dof, 37), "geometry")
         freeze(self, (self.dof,), "eps")
@@ -95,6 +105,7 @@ class Robot:
         gravity: Sequence[float] = STANDARD_GRAVITY,
         urdf_friction: bool = True,
         joints: Mapping[str, Mapping[str, float]] | None = None,
+        assume_limits: bool = False,
         formal: bool = False,
     ) -> Self:
         """Read a robot from a URDF file, and from a ``robot.toml`` beside it that names the file.
@@ -111,6 +122,8 @@ class Robot:
             Take ``<dynamics damping friction>`` as `Fv` and `Fc`; if False they are dropped.
         joints : mapping, optional
             Overrides by joint name, stronger than robot.toml and the URDF; keys as there.
+        assume_limits : bool
+            Take stated limits of position and velocity for joints that have none.
         formal : bool
             Accept inertia that no rigid body can have.
 
@@ -131,7 +144,13 @@ class Robot:
             if name not in document.joints:
                 names = ", ".join(document.joints)
                 raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {names}")
-        notes = _chain_notes(chain)
+        sources = [body.joint for body in chain.bodies]
+        overrides, assumed_limits = with_assumed_limits(
+            document, sources, overrides, assume=assume_limits
+        )
+        notes = [*_chain_notes(chain, document), *assumed_limits]
+        if chain.base != document.root and not (base or settings.base or document.base):
+            notes.append(f"base '{chain.base}', which carries the arm; choose another by --base")
         by_assumption: dict[str, list[str]] = {}
         movable: list[Joint] = []
         for body in chain.bodies:
@@ -180,7 +199,12 @@ class Robot:
 
     @property
     def home(self) -> Float1D:
-        """Home pose, shape (n,): zero where that is well inside the range, else its middle."""
+        """Home pose, shape (n,): zero where that is well inside the range, else its middle.
+
+        That is, unless the robot has another one; see `held_home`.
+        """
+        if self.held_home is not None:
+            return self.held_home
         middle, room = self.limits.middle, 0.8 * self.limits.half_range
         return np.where(np.abs(middle) <= room, 0.0, middle)
 
@@ -295,7 +319,7 @@ def _where(document: UrdfDocument | None, link: str) -> str:
     return f"{document.path}:{document.links[link].line}: "
 
 
-def _chain_notes(chain: Chain) -> list[str]:
+def _chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
     count = len(chain.bodies)
     notes = [f"chain of {count} joint(s) from '{chain.base}' to '{chain.tip}'"]
     if chain.locked_joints:
@@ -303,4 +327,14 @@ def _chain_notes(chain: Chain) -> list[str]:
     massless = [b.joint.child for b in chain.bodies if b.phi[0] == 0.0]
     if massless:
         notes.append(f"movable bodies without mass: {', '.join(massless)}")
+    moved = [n for b in chain.bodies for n in (b.joint.child, *b.fixed, *b.locked)]
+    links = [document.links[name] for name in moved]
+    shapes = [link.name for link in links if link.shapes and not link.phi.any()]
+    if shapes:
+        notes.append(f"links with a shape and no inertia, which add nothing: {', '.join(shapes)}")
+    tensors = [link.name for link in links if link.phi[0] == 0.0 and link.phi.any()]
+    if tensors:
+        notes.append(
+            f"links with inertia and no mass, which other tools drop: {', '.join(tensors)}"
+        )
     return notes

@@ -6,6 +6,7 @@ paths but not opened.
 
 import math
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,9 @@ MOVABLE = ("revolute", "continuous", "prismatic")
 KINDS = (*MOVABLE, "fixed", "floating", "planar")
 EXTENSION = "robotid"
 """Top-level element that holds what URDF has no place for: chain ends, and keys of a joint."""
+
+VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
+"""Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
 
 EXTENSION_KEYS = ("Ia", "Fo", "eps", "acceleration")
 
@@ -91,7 +95,7 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
-        root = etree.fromstring(xml, parser)
+        root = etree.fromstring(VERSION.sub(rb'\g<1>"1.0"', xml, count=1), parser)
     except etree.XMLSyntaxError as error:
         line = error.lineno or 1
         raise UrdfError(f"{path}:{line}: not well-formed XML: {error.msg}") from error

@@ -13,6 +13,7 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.excitation.held_home import with_held_home
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
 from robotid_sim.measurement import SENSORS
@@ -41,6 +42,7 @@ from robotid_sim.study.config import (
     StudyConfig,
 )
 from robotid_sim.study.nominal import perturbed_nominal, require_same_robot
+from robotid_sim.study.rehearsal import rehearse
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
@@ -69,6 +71,8 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
         If a name, an option or a size is refused.
     PathError
         If a path of the closed loop is not within reach.
+    InfeasibleError, RankDeficientError
+        If no excitation keeps the constraints, or none determines the parameters.
     """
     config = config or StudyConfig()
     plant = robot if isinstance(robot, Robot) else build_robot(robot, config.robot)
@@ -87,7 +91,7 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     if comparison is not None:
         models = build_models(plant, config.control, config.estimation.estimators)
         task_runs(nominal, comparison)
-    return Setup(
+    setup = Setup(
         cell=cell,
         nominal=nominal,
         basis=basis,
@@ -101,6 +105,8 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
         preset=config.preset,
         settings=config.changes(),
     )
+    rehearse(setup)
+    return setup
 
 
 def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
@@ -112,6 +118,7 @@ def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False)
         gravity=config.gravity,
         urdf_friction=config.urdf_friction,
         joints=config.joints,
+        assume_limits=config.assume_limits,
         formal=formal or config.repair,
     )
     if config.repair:
@@ -126,15 +133,18 @@ def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False)
 def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
     """Return what is known of the plant before the identification: a file, or the plant perturbed.
 
-    Raises `OptionError` if a nominal file is of another robot.
+    Its home pose is one that it can hold. Raises `OptionError` if a nominal file is of another
+    robot, `InfeasibleError` if gravity is beyond the torque limits in every pose.
     """
     settings: NominalConfig = config.nominal
     if settings.file is not None:
         section = config.robot.model_copy(update={"joints": {}, "payload": None})
-        nominal = build_robot(settings.file, section)
-        return require_same_robot(nominal, plant, str(settings.file))
-    rng = Streams(config.seed)("nominal")
-    return perturbed_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
+        read = build_robot(settings.file, section)
+        nominal = require_same_robot(read, plant, str(settings.file))
+    else:
+        rng = Streams(config.seed)("nominal")
+        nominal = perturbed_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
+    return with_held_home(nominal, config.design.torque_ratio)
 
 
 def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:

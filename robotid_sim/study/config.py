@@ -66,6 +66,8 @@ class RobotConfig(_Section):
     payload: PayloadConfig | None = None
     joints: dict[str, dict[str, float]] = Field(default_factory=dict)
     """Overrides by joint: lower, upper, velocity, acceleration, effort, Fv, Fc, Fo, Ia, eps."""
+    assume_limits: bool = False
+    """Take stated limits for joints that have none: pi and pi/s, or 1 m and 1 m/s."""
     repair: bool = False
     """Replace impossible inertia by the nearest possible one."""
 

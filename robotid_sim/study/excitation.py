@@ -86,7 +86,7 @@ def design(
     InfeasibleError
         If nothing keeps the limits.
     """
-    with _all_constraints(nominal, plan) as constraints:
+    with all_constraints(nominal, plan) as constraints:
         plan = replace(plan, constraints=tuple(constraints))
         relaxed = tuple(
             text for part in constraints if isinstance(part, Clearance) for text in part.relaxed
@@ -123,7 +123,7 @@ def designs_by_criteria(
 
 
 @contextmanager
-def _all_constraints(nominal: Robot, plan: DesignPlan) -> Iterator[list[MotionConstraint]]:
+def all_constraints(nominal: Robot, plan: DesignPlan) -> Iterator[list[MotionConstraint]]:
     """Give the constraints of an excitation; the engine is open meanwhile if it must be."""
     if not plan.keeps_apart:
         yield list(plan.constraints)

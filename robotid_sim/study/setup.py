@@ -53,3 +53,8 @@ class Setup:
     """Name of the sensor preset, if it is one."""
     settings: str = "{}"
     """The configuration where it differs from the defaults, as JSON; for the page."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What was assumed of the plant and of its nominal model, one sentence each."""
+        return list(dict.fromkeys((*self.cell.plant.assumptions, *self.nominal.assumptions)))

@@ -95,10 +95,7 @@ def simulate(
     progress : callable
         Called with the stage and the share done.
     """
-    substeps = cell.substeps_along(trajectory)
-    if substeps > cell.substeps:
-        _logger.info("friction needs %d sub-steps a control step", substeps)
-    with cell.open(substeps) as engine:
+    with cell.open() as engine:
         clean = rollout(engine, cell.controller, trajectory, progress=progress)
     log = measure(clean, cell.sensors, rng)
     return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})

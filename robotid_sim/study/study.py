@@ -172,7 +172,7 @@ def run_study(
         seed=streams.seed,
         versions=versions(),
         reproducible=True,
-        assumptions=list(cell.plant.assumptions),
+        assumptions=setup.assumptions,
         trajectory=describe_trajectory(setup, trajectory),
         measurement=describe_measurement(log, setup.preset),
         preprocessing=PreprocessingResult(

@@ -295,7 +295,6 @@ def _reference_task(
         scenario=Scenario(offset=task.offset),
         rng=rng,
         run=0,
-        substeps=cell.substeps_along(task.trajectory),
         trace_samples=comparison.trace_samples,
     )
 

@@ -62,7 +62,6 @@ class LoopTask:
     """Source of the noise in the loop."""
     run: int
     """Which repetition this is, from 0."""
-    substeps: int
     traced: bool = True
     """Whether to keep the time series."""
     trace_samples: int = TRACE_SAMPLES
@@ -240,10 +239,7 @@ def closed_loop_log(task: LoopTask) -> Log:
         highest = OBSERVER_HIGHEST * cell.rate
         bandwidth = min(OBSERVER_RATIO * task.gains.bandwidth, highest)
         observer = VelocityObserver(task.model, cell.rate, bandwidth)
-    substeps = task.substeps
-    if scenario.changes:
-        substeps = max(substeps, cell.substeps_along(task.trajectory, robot))
-    with cell.open(substeps, robot) as plant:
+    with cell.open(robot) as plant:
         return rollout(
             plant, controller, task.trajectory, scenario=scenario, observer=observer, rng=task.rng
         )

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from robots import urdf_path
+from robots import example_path, urdf_path
 from scipy.linalg import null_space
 
 from robotid_sim.dynamics.base_parameters import (
@@ -50,6 +50,40 @@ def test_irb140_rank_with_friction_and_rotors(irb140, joint_parameters, rank) ->
     base = base_parameters(irb140, joint_parameters)
     assert base.rank == rank == len(base.names) == len(base.units) == len(base.groupings)
     assert base.inertial_rank == 36
+
+
+ROUNDED = {
+    "so100": ("so_arm_description/urdf/so100.urdf", 52),
+    "so101": ("so_arm_description/urdf/so101.urdf", 52),
+    "xarm7": ("xarm_description/urdf/xarm7.urdf", 62),
+}
+"""Arms of example-robot-data with right angles to four or five digits, and their ranks."""
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_rounded_right_angles_give_no_parameter_that_no_signal_shows(name, tmp_path) -> None:
+    file, rank = ROUNDED[name]
+    urdf = example_path(file)
+    rounded = base_parameters(robot := Robot.from_urdf(urdf))
+    exact = tmp_path / "exact.urdf"
+    right = re.sub(r"(?<![\d.])(1\.570[78]\d*|3\.141[56]\d*)", mended, urdf.read_text("utf-8"))
+    exact.write_text(right, "utf-8")
+    wanted = base_parameters(Robot.from_urdf(exact))
+    assert (rounded.rank, wanted.rank) == (rank, rank)
+    assert rounded.faint
+    assert not wanted.faint
+    W = fresh_regressor(robot, rounded.considered)
+    left = (
+        W
+        - W[:, np.searchsorted(rounded.considered, rounded.columns)]
+        @ (rounded.B[:, rounded.considered])
+    )
+    assert np.abs(left).max() < 1e-4 * np.abs(W).max()  # what is left of the dropped directions
+    assert np.linalg.cond(fresh_regressor(robot, rounded.columns)) < 200.0
+
+
+def mended(match: re.Match[str]) -> str:
+    return repr(np.pi if match[1].startswith("3") else np.pi / 2.0)
 
 
 def test_rank_is_that_of_a_fresh_regressor(robot: Robot) -> None:

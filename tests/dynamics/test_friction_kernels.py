@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from friction_oracle import friction_torque
 
-from robotid_sim.dynamics.friction_kernels import smooth_acceleration, stick_slip_acceleration
+from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics.friction_kernels import stick_slip_acceleration
 from robotid_sim.model.friction_laws import (
     COLUMNS,
     FRICTION_LAWS,
@@ -14,6 +16,8 @@ from robotid_sim.model.friction_laws import (
     Stribeck,
     column,
 )
+from robotid_sim.model.joint import Joint
+from robotid_sim.model.robot import Link, Robot
 
 SMOOTH = [name for name in FRICTION_LAWS if not FRICTION_LAWS[name].sticks]
 
@@ -79,10 +83,11 @@ def test_sticking_and_sliding_joints_satisfy_coulombs_law_together():
     for _ in range(500):
         n = int(rng.integers(1, 8))
         M, rotor, rest, rows, dq = problem(rng, n)
-        ddq, friction, ok = stick_slip_acceleration(M, rotor, rest, rows, dq, dt)
+        forward, backward = column(rows, "Fc_forward"), column(rows, "Fc_backward")
+        drive, limit = M + np.diag(rotor), np.column_stack([forward, backward])
+        ddq, friction, ok = stick_slip_acceleration(drive, rest, limit, dq, dt)
         assert ok
         after = dq + dt * ddq
-        forward, backward = column(rows, "Fc_forward"), column(rows, "Fc_backward")
         still = np.abs(after) < 1e-11  # rounding of 1 rad/s through a condition of 1e4
         stuck += still.sum()
         np.testing.assert_allclose(friction[after > 1e-11], forward[after > 1e-11])
@@ -91,21 +96,85 @@ def test_sticking_and_sliding_joints_satisfy_coulombs_law_together():
         assert (friction[still] >= -backward[still] - 1e-9).all()
         assert friction @ after >= -1e-9  # it never drives
         size = np.abs(rest).max() + np.abs(M).max() * np.abs(ddq).max()
-        residual = (M + np.diag(rotor)) @ ddq + friction - rest
+        residual = drive @ ddq + friction - rest
         assert np.abs(residual).max() < 1e-12 * size
     assert 300 < stuck < 1000  # the problems are neither all stuck nor all sliding
 
 
-def test_friction_and_transmitted_torque_are_solved_together(irb140):
+def step(robot, rows, q, dq, tau, dt=2.5e-4):
+    """Return acceleration, velocity and friction of a step, of which the torques are exact."""
+    model = (robot.geometry, robot.gravity, robot.parameters(), rows)
+    held, ddq, v, friction, ok = kernels.plant_step(*model, q, dq, tau, dt)
+    assert ok
+    load = rigid_body_torque(robot, q, v, ddq)
+    size = np.abs(load).max() + np.abs(tau).max()
+    wanted = friction_torque(rows, v[None], load[None])[0]
+    np.testing.assert_allclose(friction, wanted, rtol=0.0, atol=1e-11 * size)
+    rotor = np.array([joint.rotor_inertia for joint in robot.joints])
+    np.testing.assert_allclose(load + rotor * ddq + friction, tau, rtol=0.0, atol=1e-11 * size)
+    engine = rigid_body_torque(robot, q, dq, ddq)  # what a frictionless engine accelerates with
+    np.testing.assert_allclose(held, engine, rtol=0.0, atol=1e-11 * size)
+    return ddq, v, friction
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("dt", [0.0, 2.5e-4])
+def test_a_step_obeys_the_equation_of_motion_at_its_velocity(irb140, name, dt):
     rng = np.random.default_rng(2)
-    rows = LoadDependent(share=0.2).coefficients(irb140)
-    for _ in range(50):
-        M, rotor, tau, _, _ = problem(rng, 6)
-        h, v = 20.0 * rng.standard_normal(6), rng.standard_normal(6)
-        ddq, friction, ok = smooth_acceleration(M, rotor, tau, h, rows, v)
-        assert ok
-        load = M @ ddq + h
-        size = np.abs(load).max()
-        wanted = friction_torque(rows, v[None], load[None])[0]
-        np.testing.assert_allclose(friction, wanted, rtol=0.0, atol=1e-11 * size)
-        np.testing.assert_allclose(load + rotor * ddq + friction, tau, atol=1e-11 * size)
+    law = LoadDependent(share=0.2) if name == "load-dependent" else FRICTION_LAWS.build(name)
+    rows = law.coefficients(irb140)
+    for dq in rng.standard_normal((50, 6)) * rng.choice([0.0, 1e-3, 1.0], (50, 1)):
+        q = rng.uniform(irb140.limits.lower, irb140.limits.upper)
+        ddq, v, _ = step(irb140, rows, q, dq, 30.0 * rng.standard_normal(6), dt)
+        share = (v - dq) / np.where(ddq == 0.0, 1.0, ddq) / (dt or 1.0)
+        moved = np.abs(ddq) > 1e-3
+        assert (share[moved] >= 0.4999 * (dt > 0.0)).all()
+        assert (share[moved] <= 1.0001 * (dt > 0.0)).all()
+
+
+@pytest.mark.parametrize("stiff", [1.0, 1e2, 1e4])
+def test_stiff_friction_of_coupled_joints_is_solved_wherever_a_step_starts(irb140, stiff):
+    rng = np.random.default_rng(3)
+    rows = SmoothCoulomb().coefficients(irb140)
+    rows[:, [COLUMNS.index(f"F{k}_{s}") for k in "cs" for s in ("forward", "backward")]] *= stiff
+    for dq in rng.standard_normal((200, 6)) * 10.0 ** rng.uniform(-4.0, 0.5, (200, 6)):
+        q = rng.uniform(irb140.limits.lower, irb140.limits.upper)
+        tau = 30.0 * rng.standard_normal(6)
+        ddq, v, _ = step(irb140, rows, q, dq, tau)
+        # Not only at that velocity: it lies within the step that the acceleration makes.
+        moved = np.abs(2.5e-4 * ddq) > 0.01 * max(0.1, np.abs(2.5e-4 * ddq).max())
+        share = (v - dq)[moved] / (2.5e-4 * ddq[moved])
+        assert (share > 0.49).all()
+        assert (share < 1.01).all()
+
+
+@pytest.mark.parametrize("z", [1e-4, 1e-2, 1.0, 1.9, 2.1, 30.0, 1e4])
+def test_linear_friction_takes_what_the_way_takes_and_never_turns_a_joint(z):
+    one, dt = rigid_joint(), 1e-3
+    rows = SmoothCoulomb().coefficients(one)
+    rows[:, :2] = Fv = 0.5 * z / dt  # on an inertia of 0.5
+    ddq, v, _ = step(one, rows, np.zeros(1), np.ones(1), np.zeros(1), dt)
+    end = 1.0 + dt * ddq[0]
+    if z <= 2.0:
+        assert 0.5 * (end - 1.0) == pytest.approx(-Fv * dt * 0.5 * (1.0 + end), rel=1e-9)
+    assert end == pytest.approx(max(0.0, (2.0 - z) / (2.0 + z)), abs=1e-9)
+    assert 0.0 < v[0] <= 1.0
+
+
+def test_the_share_of_a_step_goes_from_half_to_one():
+    assert kernels.least_share(0.0) == kernels.least_share(2.0) == 0.5
+    z = np.geomspace(2.0, 1e8, 2000)
+    shares = np.array([kernels.least_share(value) for value in z.tolist()])
+    assert (np.diff(shares) > 0.0).all()
+    assert shares[-1] == pytest.approx(1.0, abs=1e-7)
+    np.testing.assert_allclose((1.0 - shares) * z, 1.0, rtol=1e-6)  # the end is at rest
+
+
+def rigid_joint():
+    """Return a flywheel of 0.5 kg m^2 without friction or gravity."""
+    phi = np.zeros(10)
+    phi[0], phi[[4, 6, 9]] = 2.0, 0.5
+    limits = {"lower": -9.0, "upper": 9.0, "velocity": 9.0, "acceleration": 90.0}
+    axis = np.array([1.0, 0.0, 0.0])
+    joint = Joint("joint", np.eye(4), axis, prismatic=False, **limits)
+    return Robot("flywheel", (Link("body", phi),), (joint,), gravity=np.zeros(3))

@@ -12,7 +12,6 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
 from robotid_sim.engine.plant import Plant
-from robotid_sim.engine.substeps import substeps_for
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
@@ -216,20 +215,6 @@ def test_friction_never_creates_energy(name):
             energy.append(0.5 * plant.dq @ mass_matrix(arm, plant.q) @ plant.dq)
     assert np.diff(energy).max() < 0.0
     assert energy[-1] < 0.06 * energy[0]  # half a second of friction
-
-
-def test_sub_steps_respect_the_slope_of_the_law():
-    wrist, q = single(Fc=1.5, eps=1e-3), np.zeros((1, 1))
-    plain = substeps_for(wrist, q, DT, 1)
-    assert plain == 3  # 1e-3 * 1.5 / (1e-3 * 0.5)
-    assert substeps_for(wrist, q, DT, 1, Stribeck(static=2.0)) == 6
-    assert substeps_for(wrist, q, DT, 1, StickSlip(static=2.0)) == 1
-    heavy = single(Fc=1.5, eps=1e-3, prismatic=True, gravity=(10.0, 0.0, 0.0))
-    none, some = (substeps_for(heavy, q, DT, 1, LoadDependent(share=s)) for s in (0.0, 0.1))
-    assert none == 1
-    assert some > 10  # 2 kg at 10 m/s^2 gravity and 100 m/s^2 of its own: 22 N more
-    with pytest.raises(OptionError, match="under the law stribeck"):
-        substeps_for(single(Fc=1.5, eps=1e-6), q, DT, 1, Stribeck())
 
 
 def test_a_robot_without_friction_is_told_that_a_law_has_nothing_to_shape(iiwa, caplog):

@@ -1,5 +1,6 @@
 """Which joints make up the chain, and what is fused to its bodies."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,52 @@ def test_two_armed_tree_needs_a_tip_beyond_the_fork(tmp_path: Path) -> None:
     assert left.links[0].locked == ("right",)
 
 
+def humanoid(tmp_path: Path, **ends: str) -> Robot:
+    """Return a chain of a robot with wheels, a lift, a head and two arms with hands."""
+    names = ("base", "wheel", "torso", "chest", "head")
+    joints = [
+        joint("axle", "base", "wheel"),
+        joint("lift", "base", "torso", "prismatic"),
+        joint("mount", "torso", "chest", "fixed"),
+        joint("neck", "chest", "head"),
+    ]
+    links = []
+    for side in ("left", "right"):
+        chain = ["chest", *(f"{side}_{k}" for k in range(1, 5)), f"{side}_palm"]
+        for k, (parent, child) in enumerate(pairwise(chain)):
+            links.append(child)
+            kind = "fixed" if child.endswith("palm") else "revolute"
+            joints.append(joint(f"{side}_joint_{k}", parent, child, kind))
+        for finger in ("thumb", "index"):
+            for k, parent in enumerate((f"{side}_palm", f"{side}_{finger}_0")):
+                links.append(f"{side}_{finger}_{k}")
+                joints.append(joint(f"{side}_{finger}_joint_{k}", parent, links[-1]))
+    bodies = (body(name, 1.0) for name in (*names, *links))
+    return read(tmp_path, *bodies, *joints, **ends)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_an_arm_is_found_from_its_tip_alone(tmp_path: Path, side: str) -> None:
+    robot = humanoid(tmp_path, tip=f"{side}_palm")
+    assert robot.base == "chest"
+    assert robot.joint_names == tuple(f"{side}_joint_{k}" for k in range(4))
+    assert any("base 'chest', which carries the arm" in note for note in robot.assumptions)
+    finger = humanoid(tmp_path, tip=f"{side}_thumb_1")  # the arm is longer than the finger
+    assert finger.base == "chest"
+    assert finger.dof == 6
+
+
+def test_a_base_that_is_given_is_kept(tmp_path: Path) -> None:
+    robot = humanoid(tmp_path, base="base", tip="left_palm")
+    assert robot.joint_names[0] == "lift"
+    assert not any("which carries the arm" in note for note in robot.assumptions)
+
+
+def test_without_a_tip_a_humanoid_names_its_arms(tmp_path: Path) -> None:
+    with pytest.raises(UrdfError, match=r"left_4 with 4 joints from chest, right_4 with 4 joints"):
+        humanoid(tmp_path)
+
+
 def test_equal_chains_end_at_the_fewest_links(tmp_path: Path) -> None:
     robot = read(
         tmp_path,
@@ -117,10 +164,10 @@ def test_equal_chains_end_at_the_fewest_links(tmp_path: Path) -> None:
     assert robot.tip == "arm"
 
 
-def test_chain_end_that_cannot_move_lists_the_leaves(tmp_path: Path) -> None:
+def test_chain_end_that_cannot_move_names_tips_that_can(tmp_path: Path) -> None:
     elements = (body("base"), body("pole"), body("arm"))
     joints = (joint("f", "base", "pole", "fixed"), joint("hinge", "base", "arm"))
-    with pytest.raises(UrdfError, match=r"no movable joint.*leaf links: pole, arm"):
+    with pytest.raises(UrdfError, match=r"no movable joint.*--tip \(arm with 1 joints from base"):
         read(tmp_path, *elements, *joints, tip="pole")
 
 

@@ -9,13 +9,11 @@ from robotid_sim.model.friction_laws import (
     COLUMNS,
     FRICTION_LAWS,
     Asymmetric,
-    LoadDependent,
     SmoothCoulomb,
     StickSlip,
     Stribeck,
     coefficients_of,
     column,
-    steepest_slope,
 )
 from robotid_sim.model.robot import Robot
 
@@ -90,16 +88,3 @@ def test_asymmetric_friction_is_larger_forward_by_what_it_is_smaller_backward(ir
         own = of_robot(irb140, name if name != "Fs" else "Fc")
         np.testing.assert_allclose(column(rows, f"{name}_forward"), (1 + share) * own, rtol=1e-15)
         np.testing.assert_allclose(column(rows, f"{name}_backward"), (1 - share) * own, rtol=1e-15)
-
-
-def test_steepest_slope_counts_what_is_integrated_explicitly(irb140):
-    Fv, Fc, eps = (of_robot(irb140, name) for name in ("Fv", "Fc", "eps"))
-    load = np.full(6, 20.0)
-    for law, wanted in (
-        (SmoothCoulomb(), Fc / eps + Fv),
-        (Stribeck(static=1.5), 1.5 * Fc / eps + Fv),
-        (Asymmetric(coulomb=0.2, viscous=0.1), 1.2 * Fc / eps + 1.1 * Fv),
-        (LoadDependent(share=0.1), (Fc + 2.0) / eps + Fv),
-        (StickSlip(static=1.5), Fv),
-    ):
-        np.testing.assert_allclose(steepest_slope(law, irb140, load), wanted, rtol=1e-14)

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robotid_sim.errors import InconsistentInertiaError, UnknownNameError, UrdfError
+from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 
 INERTIAL = (
@@ -125,21 +127,26 @@ NUMBERS = {
         4,
         ("joint 'hinge'", "xyz='0 1'", "3 number"),
     ),
-    "missing limit": (one_joint(AXIS), 4, ("joint 'hinge'", "no <limit>")),
+    "missing limit": (one_joint(AXIS), 4, ("'hinge' lower, upper, velocity", "--assume-limits")),
     "lower above upper": (
         one_joint(AXIS + '<limit lower="1" upper="-1" velocity="2" effort="5"/>'),
         4,
         ("joint 'hinge'", "lower limit 1", "upper limit -1"),
     ),
     "lower equals upper": (
+        one_joint(AXIS + '<limit lower="1" upper="1" velocity="2" effort="5"/>'),
+        4,
+        ("joint 'hinge'", "lower limit 1"),
+    ),
+    "no range": (
         one_joint(AXIS + '<limit velocity="2" effort="5"/>'),
         4,
-        ("joint 'hinge'", "lower limit 0"),
+        ("'hinge' lower, upper: ", "robot.toml"),
     ),
     "no velocity limit": (
         one_joint(AXIS + '<limit lower="-1" upper="1" effort="5"/>'),
         4,
-        ("joint 'hinge'", "velocity limit", "robot.toml"),
+        ("'hinge' velocity: ", "robot.toml"),
     ),
     "limit not numeric": (
         one_joint(AXIS + '<limit lower="-1" upper="wide" velocity="2"/>'),
@@ -271,3 +278,66 @@ def test_tip_that_is_not_below_the_base_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, one_joint())
     with pytest.raises(UrdfError, match=r"toy\.urdf:2: link 'base' is not below 'arm'"):
         Robot.from_urdf(path, base="arm", tip="base")
+
+
+@pytest.mark.parametrize("version", ["0.0", "1.0", "1.1", "2"])
+def test_the_version_of_an_xml_declaration_does_not_matter(tmp_path, version):
+    head = f'<?xml version="{version}" encoding="utf-8"?><robot name="toy">'
+    text = one_joint().replace('<robot name="toy">', head)
+    robot = Robot.from_urdf(write(tmp_path, text))
+    assert robot.joint_names == ("hinge",)
+    export = tmp_path / "export.urdf"
+    write_urdf(robot, export)
+    assert Robot.from_urdf(export).joint_names == ("hinge",)
+
+
+def without_limits(folder):
+    """Return a URDF of three joints that lack different limits."""
+    speed, range_ = '<limit velocity="2"/>', '<limit lower="0" upper="1"/>'
+    return write(
+        folder,
+        urdf(
+            *(link(name) for name in ("base", "a", "b", "c", "d")),
+            joint("rail", "base", "a", kind="prismatic", rest=AXIS),
+            joint("turn", "a", "b", rest=AXIS + range_),
+            joint("spin", "b", "c", kind="continuous", rest=AXIS),
+            joint("fine", "c", "d", rest=AXIS + speed.replace("/>", ' upper="1"/>')),
+        ),
+    )
+
+
+def test_all_missing_limits_are_named_in_one_line_with_the_way_out(tmp_path):
+    with pytest.raises(UrdfError) as caught:
+        Robot.from_urdf(without_limits(tmp_path))
+    message = str(caught.value)
+    assert "'rail' lower, upper, velocity; 'turn' velocity; 'spin' velocity: " in message
+    assert "fine" not in message
+    assert "robot.toml" in message
+    assert "--assume-limits" in message
+    assert "\n" not in message
+
+
+def test_limits_may_be_assumed_and_those_that_are_given_stay(tmp_path):
+    given = {"spin": {"velocity": 7.0}}
+    robot = Robot.from_urdf(without_limits(tmp_path), assume_limits=True, joints=given)
+    limits = robot.limits
+    np.testing.assert_allclose(limits.lower, [-1.0, 0.0, -np.pi, 0.0])
+    np.testing.assert_allclose(limits.upper, [1.0, 1.0, np.pi, 1.0])
+    np.testing.assert_allclose(limits.velocity, [1.0, np.pi, 7.0, 2.0])
+    notes = [note for note in robot.assumptions if "limits that the URDF lacks" in note]
+    assert notes == ["limits that the URDF lacks: 'rail' lower, upper, velocity; 'turn' velocity"]
+
+
+def test_links_without_inertia_or_without_mass_are_told(tmp_path):
+    shape = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    weightless = INERTIAL.replace('value="2"', 'value="0"')
+    text = urdf(
+        *(link("base", ""), link("arm"), link("cover", shape), link("ghost", weightless)),
+        *(joint("hinge", "base", "arm"), link("frame", "")),
+        joint("f1", "arm", "cover", kind="fixed"),
+        joint("f2", "arm", "ghost", kind="fixed"),
+        joint("f3", "arm", "frame", kind="fixed"),
+    )
+    notes = Robot.from_urdf(write(tmp_path, text)).assumptions
+    assert "links with a shape and no inertia, which add nothing: cover" in notes
+    assert "links with inertia and no mass, which other tools drop: ghost" in notes

@@ -117,7 +117,6 @@ def _run(plant: Robot, gains: LoopGains, task: TaskRun, scenario: Scenario) -> C
             scenario=replace(scenario, offset=task.offset),
             rng=np.random.default_rng(0),  # nothing is drawn: there are no sensors in the loop
             run=0,
-            substeps=cell.substeps_along(task.trajectory),
             trace_samples=EVERY_SAMPLE,
         )
     )

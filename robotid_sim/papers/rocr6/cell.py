@@ -12,7 +12,6 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
-from robotid_sim.engine.substeps import substeps_for
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.experiment.rollout import rollout
@@ -106,9 +105,7 @@ def measured(
 
 def driven(plant: Robot, nominal: Robot, trajectory: FourierTrajectory) -> Log:
     """Return the log of the plant along a trajectory, without sensors."""
-    poses = trajectory(np.linspace(0.0, trajectory.duration, 500)).q
-    substeps = substeps_for(plant, poses, 1e-3, 4)
-    with Plant(plant, dt=1.0 / RATE, substeps=substeps) as engine:
+    with Plant(plant, dt=1.0 / RATE) as engine:
         return rollout(engine, ComputedTorque(nominal), trajectory)
 
 

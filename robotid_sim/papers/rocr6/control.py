@@ -10,7 +10,6 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.engine.plant import Plant
-from robotid_sim.engine.substeps import substeps_for
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
@@ -79,8 +78,7 @@ def track(
 
 def tracked(plant: Robot, model: Robot, path: Beginning) -> dict[str, Any]:
     """Return how well a controller with a model tracks a path: errors by joint [rad]."""
-    poses = path(np.linspace(0.0, path.duration, 200)).q
-    with Plant(plant, dt=1.0 / cell.RATE, substeps=substeps_for(plant, poses, 1e-3, 4)) as engine:
+    with Plant(plant, dt=1.0 / cell.RATE) as engine:
         log = rollout(engine, ComputedTorque(model, **GAINS), path)
     truth = log.truth
     assert truth is not None
