@@ -1,0 +1,95 @@
+"""What a diagnosis says: causes by name with evidence and remedy, and candidates for them."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from robotid_sim.arrays import Float, Float1D
+from robotid_sim.diagnostics.evidence import Correction
+
+NOTHING = "Nothing speaks against the model."
+
+
+class Wording(NamedTuple):
+    """A cause in words."""
+
+    finding: str
+    """What is wrong, a sentence without its full stop and without the joint."""
+    remedy: str
+    """What to do, likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that is wrong with a log or with the model for it."""
+
+    kind: str
+    """Name of the cause, lower-case kebab-case."""
+    joints: tuple[str, ...]
+    """Joints that it concerns; empty for all."""
+    finding: str
+    evidence: str
+    remedy: str
+    gain: float | None = None
+    """Held-out log-likelihood that it gains; None for what was found without a model."""
+    gain_std: float | None = None
+    """Standard error of the gain over the blocks."""
+    rivals: tuple[str, ...] = ()
+    """Other kinds of causes that explain the log as well."""
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong and where."""
+        where = f"{', '.join(self.joints)}: " if self.joints else ""
+        text = self.finding if where else self.finding[0].upper() + self.finding[1:]
+        return f"{where}{text}."
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What speaks against a log and its model, in the order in which it was found."""
+
+    causes: tuple[Cause, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there is nothing."""
+        return not self.causes
+
+    def sentences(self) -> list[str]:
+        """Return the diagnosis in words."""
+        if self.healthy:
+            return [NOTHING]
+        return [f"{c.sentence} Evidence: {c.evidence}. Remedy: {c.remedy}." for c in self.causes]
+
+    def content(self) -> dict[str, Any]:
+        """Return the diagnosis as JSON values."""
+        return {"healthy": self.healthy, "causes": [asdict(cause) for cause in self.causes]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extension:
+    """A candidate that adds columns to the linear problem."""
+
+    kind: str
+    joint: int | None
+    """None for one that concerns all joints."""
+    columns: Float
+    """Torque per unit parameter [N m], shape (N, n, k)."""
+    words: Callable[[Float1D], Wording]
+    """From the fitted parameters, shape (k,), to words."""
+    positive: bool = False
+    """Whether only a positive first parameter makes sense."""
+    corrected: Callable[[Float1D], Correction] | None = None
+    """From the fitted parameters to a correction that takes the place of the columns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repair:
+    """A candidate that changes the columns of the log."""
+
+    kind: str
+    joints: tuple[int, ...]
+    """Empty for all."""
+    correction: Correction
+    words: Wording

@@ -1,0 +1,274 @@
+r"""The greedy search for causes: the best one is accepted, then all are tried again beside it.
+
+Every candidate is fitted as further columns of the linear problem or as a correction of the log,
+and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
+if its gain exceeds a margin for the number of candidates that were tried and some standard errors
+over the blocks. Columns with a wrong sign, unit or joint are judged by robots that can exist.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.diagnostics.cause import Extension, Repair, Wording
+from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio
+from robotid_sim.diagnostics.constrained import Constrained
+from robotid_sim.diagnostics.delay_causes import delay_causes
+from robotid_sim.diagnostics.evidence import Evidence
+from robotid_sim.diagnostics.friction_causes import friction_causes
+from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.diagnostics.screening import Projection
+from robotid_sim.diagnostics.structure_causes import structure_causes
+from robotid_sim.diagnostics.torque_causes import torque_causes
+from robotid_sim.estimation.cone_program import ConsistentProgram
+
+MARGIN = 10.0
+"""Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
+
+ERRORS = 2.0
+"""Least gain over its standard error."""
+
+LEAST = 5e-3
+"""Smallest torque of a cause that is worth a word, over the RMS torque of a joint."""
+
+TIE = 5.0
+"""Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
+
+FINALISTS = 8
+"""Candidates of the first look that are compared by held-out likelihood."""
+
+ROUNDS = 15
+"""Most rounds of the search."""
+
+GENERAL = {"torque-offset": ("asymmetric-friction", "torque-drift")}
+"""By kind: kinds that it is a case of, and so does not compete with."""
+
+FORCED = 1.5
+"""Residual of robots that can exist over that of the free fit from which columns are doubted."""
+
+UNEXPLAINED = 0.1
+"""Residual over the RMS torque from which columns are doubted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accepted:
+    """A candidate with what it gains, by block."""
+
+    candidate: Extension | Repair
+    value: Float1D
+    """Fitted parameters; empty for a correction that has none."""
+    gains: Float1D
+    residual: tuple[Float1D, Float1D]
+    """Noise of every joint's rows without and with it [N m], both of shape (n,)."""
+    rivals: tuple[str, ...] = ()
+    """Other kinds that explain the log as well."""
+
+    @property
+    def kind(self) -> str:
+        """Name of the cause."""
+        return self.candidate.kind
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Joints that it concerns; empty for all."""
+        if isinstance(self.candidate, Repair):
+            return self.candidate.joints
+        return () if self.candidate.joint is None else (self.candidate.joint,)
+
+    @property
+    def words(self) -> Wording:
+        """The cause in words."""
+        words = self.candidate.words
+        return words if isinstance(words, Wording) else words(self.value)
+
+    @property
+    def gain(self) -> float:
+        """Gain of the log-likelihood over all blocks."""
+        return float(self.gains.sum())
+
+    @property
+    def std(self) -> float:
+        """Standard error of the gain over the blocks."""
+        return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
+
+    def after(self, evidence: Evidence) -> Evidence:
+        """Return the evidence with this cause accounted for."""
+        candidate = self.candidate
+        if isinstance(candidate, Repair):
+            return evidence.corrected(candidate.correction)
+        if candidate.corrected is not None:
+            return evidence.corrected(candidate.corrected(self.value))
+        return evidence.with_columns(candidate.columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Round:
+    """The evidence of a round with its plain fit and all candidates but those for columns."""
+
+    evidence: Evidence
+    fit: Fit
+    projection: Projection
+    extensions: list[Extension]
+    gains: Float1D
+    """First look at the extensions."""
+    delays: list[Repair]
+
+    @classmethod
+    def of(cls, evidence: Evidence, taken: set[tuple[str, int | None]]) -> "_Round":
+        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        projection = Projection.of(evidence, fit)
+        families = (torque_causes, friction_causes, structure_causes)
+        candidates = [c for family in families for c in family(evidence, fit)]
+        extensions = [c for c in candidates if c.corrected or (c.kind, c.joint) not in taken]
+        gains = projection.gains(evidence.y, [c.columns for c in extensions])
+        return cls(evidence, fit, projection, extensions, gains, delay_causes(evidence, projection))
+
+    @property
+    def margin(self) -> float:
+        """Least gain that is no chance."""
+        return MARGIN + float(np.log(len(self.extensions) + len(self.delays)))
+
+    @property
+    def finalists(self) -> list[Extension]:
+        """The extensions that the first look likes best."""
+        best = np.argsort(-self.gains, kind="stable")[:FINALISTS]
+        return [self.extensions[k] for k in best if self.gains[k] > self.margin]
+
+
+def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
+    """Return the causes in the order of their acceptance, and the evidence with all of them."""
+    program = ConsistentProgram(evidence.nominal, evidence.basis)
+    accepted: list[Accepted] = []
+    for _ in range(ROUNDS):
+        taken = {
+            (a.kind, a.candidate.joint) for a in accepted if isinstance(a.candidate, Extension)
+        }
+        state = _Round.of(evidence, taken)
+        column = _doubted_column(state, program)
+        new = [column] if column is not None else _best(state)
+        if not new:
+            break
+        for one in new:
+            evidence = one.after(evidence)
+        accepted += new
+    return accepted, evidence
+
+
+def _best(state: _Round) -> list[Accepted]:
+    """Return the best candidate, and others of its kind that pass on other joints."""
+    scored = [*_scored_extensions(state), *_scored_delays(state)]
+    passed = [s for s in scored if s.gain > state.margin and s.gain > ERRORS * s.std]
+    if not passed:
+        return []
+    top = max(passed, key=lambda s: s.gain)
+    equal = [s for s in passed if _no_worse(s, top)]
+    best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
+    if best.kind == "torque-scale" or not best.joints:  # joints vie for the same deviation
+        return [replace(best, rivals=_rivals(best, equal))]
+    alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
+    others = {s.joints: s for s in sorted(alike, key=lambda s: s.gain)}
+    return [replace(best, rivals=_rivals(best, equal)), *others.values()]
+
+
+def _rivals(best: Accepted, equal: list[Accepted]) -> tuple[str, ...]:
+    """Return other kinds that explain as much, without those of which the best is a case."""
+    kinds = {s.kind for s in equal} - {best.kind, *GENERAL.get(best.kind, ())}
+    return tuple(sorted(kinds))
+
+
+def _count(scored: Accepted) -> int:
+    """Return the number of parameters of a candidate."""
+    return max(scored.value.size, 1)
+
+
+def _disagreement(state: _Round, scored: Accepted) -> float:
+    """Return how far torques are from the nominal model's once a wrong constant is corrected.
+
+    Two joints can only say that their constants differ; the nominal model decides which is wrong.
+    """
+    if scored.kind != "torque-scale":
+        return 0.0
+    return float((np.log(nominal_ratio(scored.after(state.evidence))) ** 2).sum())
+
+
+def _no_worse(one: Accepted, top: Accepted) -> bool:
+    gap = top.gains - one.gains
+    return bool(gap.sum() <= max(TIE, float(np.sqrt(gap.size) * gap.std(ddof=1))))
+
+
+def _scored_extensions(state: _Round) -> list[Accepted]:
+    evidence, finalists = state.evidence, state.finalists
+    if not finalists:
+        return []
+    held = evidence.held_out(np.concatenate([c.columns for c in finalists], axis=2))
+    plain = np.arange(evidence.plain)
+    before = held.score(plain)
+    scored, first = [], evidence.plain
+    for candidate in finalists:
+        last = first + candidate.columns.shape[2]
+        columns = np.concatenate([plain, np.arange(first, last)])
+        first = last
+        fit = held.fit(columns)
+        value = fit.beta[evidence.plain :]
+        torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
+        if torque.max() < LEAST or (candidate.positive and value[0] <= 0.0):
+            continue
+        gains, residual = held.score(columns) - before, (state.fit.sigma, fit.sigma)
+        scored.append(Accepted(candidate, value, gains, residual))
+    return scored
+
+
+def _scored_delays(state: _Round) -> list[Accepted]:
+    evidence, plain = state.evidence, np.arange(state.evidence.plain)
+    before, cost = evidence.held_out().score(plain), state.projection.cost(evidence.y)
+    scored = []
+    for candidate in state.delays:
+        after = evidence.corrected(candidate.correction)
+        change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
+        if cost - state.projection.cost(after.y) < state.margin or change.max() < LEAST:
+            continue
+        held = after.held_out()
+        gains, residual = held.score(plain) - before, (state.fit.sigma, held.fit(plain).sigma)
+        scored.append(Accepted(candidate, np.zeros(0), gains, residual))
+    return scored
+
+
+def _doubted_column(state: _Round, program: ConsistentProgram) -> Accepted | None:
+    """Return the column that is wrong, if robots that can exist say that one is."""
+    evidence = state.evidence
+    now = Constrained.of(evidence, program)
+    forced = (now.rms / now.free > FORCED) & (now.rms > 2.0 * LEAST * evidence.size)
+    if not forced.any() and (now.free < UNEXPLAINED * evidence.size).all():
+        return None
+    candidates: list[Extension | Repair] = [*_likeliest(evidence, column_causes(evidence))]
+    scored = []
+    for candidate in (*candidates, *state.delays, *state.finalists):
+        value: Float1D = np.zeros(0)
+        if isinstance(candidate, Extension):
+            fit = evidence.held_out(candidate.columns)
+            count = evidence.plain + candidate.columns.shape[2]
+            value = fit.fit(np.arange(count)).beta[evidence.plain :]
+        one = Accepted(candidate, value, now.by_fold, (now.rms, now.rms))
+        after = Constrained.of(one.after(evidence), program)
+        gains = after.by_fold - now.by_fold
+        scored.append(replace(one, gains=gains, residual=(now.rms, after.rms)))
+    top = max(scored, key=lambda s: s.gain)
+    if isinstance(top.candidate, Extension):  # the likelihood of all rows will say so too
+        return None
+    return top if top.gain > max(state.margin, ERRORS * top.std) else None
+
+
+def _likeliest(evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
+    """Return signs and scales of torques, which a free fit cannot judge, and the best others.
+
+    The others are judged by rows without low-pass, which is a rough look, but a quick one.
+    """
+    rough = evidence.rough()
+    plain = np.arange(rough.plain)
+    judged = [r for r in repairs if r.kind in ("torque-sign", "torque-scale")]
+    others = [r for r in repairs if r not in judged]
+    likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
+    best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]
+    return [*judged, *(others[k] for k in best)]

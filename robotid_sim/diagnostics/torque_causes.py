@@ -1,0 +1,61 @@
+"""Candidate causes in the torque channel: offset, drift, a wrong constant."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.diagnostics.cause import Extension, Wording
+from robotid_sim.diagnostics.evidence import Correction, Evidence, joint_only
+from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.section import torque_unit
+
+
+def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
+    """Return the candidates for all joints; `fit` is that of the plain columns."""
+    dof = evidence.dof
+    model = evidence.W @ fit.beta[: evidence.basis.rank]
+    samples = len(model)
+    level = np.column_stack([np.ones(samples), np.linspace(-0.5, 0.5, samples)])
+    candidates = []
+    for j, unit in enumerate(evidence.nominal.joint_units):
+        torque = torque_unit(unit)
+        drift = partial(_drift, torque)
+        candidates.append(Extension("torque-drift", j, joint_only(level, j, dof), drift))
+        if f"Fo{j + 1}" not in evidence.basis.names:
+            offset, constant = partial(_offset, torque), joint_only(level[:, :1], j, dof)
+            candidates.append(Extension("torque-offset", j, constant, offset))
+        scaled = joint_only(model[:, [j]], j, dof)
+        corrected = partial(_rescaled, dof, j)
+        candidates.append(Extension("torque-scale", j, scaled, _scale, corrected=corrected))
+    return candidates
+
+
+def _rescaled(dof: int, joint: int, value: Float1D) -> Correction:
+    none = Correction.none(dof)
+    factor = 1.0 + float(np.clip(value[0], -0.5, 1.0))  # a step of Gauss-Newton keeps the sign
+    return replace(none, torque=np.diag(np.where(np.arange(dof) == joint, 1.0 / factor, 1.0)))
+
+
+def _offset(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the measured torque has an offset of {value[0]:+.3g} {unit}",
+        "zero the torque sensor, or fit the offset: add Fo to `joint_parameters` in the section "
+        "[estimation]",
+    )
+
+
+def _drift(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the measured torque drifts by {value[1]:+.3g} {unit} over the log",
+        "warm the drives up, zero the sensor before every log, or record shorter logs",
+    )
+
+
+def _scale(value: Float1D) -> Wording:
+    return Wording(
+        f"the measured torque is {1.0 + value[0]:.3g} times what the other joints say: torque "
+        "constant or gear ratio are wrong",
+        "correct them, or calibrate with a known load: `robotid payload --load`",
+    )
