@@ -3,7 +3,7 @@
 from robotid_sim.cli import options, output
 from robotid_sim.cli.identify import LogFile
 from robotid_sim.diagnostics import diagnosis
-from robotid_sim.diagnostics.cause import NOTHING
+from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
 from robotid_sim.measurement.files import load_log
 from robotid_sim.study.build import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
@@ -22,11 +22,17 @@ def diagnose(
     result = diagnosis.diagnose(data, nominal, build_basis(nominal, study))
     if json:
         output.print_json({"robot": model.name, **result.content()})
-    elif result.healthy:
-        output.print_line(NOTHING)
     else:
-        for number, cause in enumerate(result.causes, start=1):
-            output.print_line(f"{number}. {cause.kind}: {cause.sentence}")
-            output.print_line(f"   Evidence: {cause.evidence}.")
-            output.print_line(f"   Remedy: {cause.remedy}.")
+        _print(result)
     return 0 if result.healthy else 1
+
+
+def _print(result: Diagnosis) -> None:
+    if result.healthy:
+        output.print_line(NOTHING)
+    for number, cause in enumerate(result.causes, start=1):
+        output.print_line(f"{number}. {cause.kind}: {cause.sentence}")
+        output.print_line(f"   Evidence: {cause.evidence}.")
+        output.print_line(f"   Remedy: {cause.remedy}.")
+    for sentence in result.unseen:
+        output.print_line(sentence)

@@ -50,21 +50,18 @@ class Diagnosis:
     """What speaks against a log and its model, in the order in which it was found."""
 
     causes: tuple[Cause, ...]
+    unseen: tuple[str, ...] = ()
+    """What the log could not have shown, one sentence each."""
 
     @property
     def healthy(self) -> bool:
         """Whether there is nothing."""
         return not self.causes
 
-    def sentences(self) -> list[str]:
-        """Return the diagnosis in words."""
-        if self.healthy:
-            return [NOTHING]
-        return [f"{c.sentence} Evidence: {c.evidence}. Remedy: {c.remedy}." for c in self.causes]
-
     def content(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
-        return {"healthy": self.healthy, "causes": [asdict(cause) for cause in self.causes]}
+        causes = [asdict(cause) for cause in self.causes]
+        return {"healthy": self.healthy, "causes": causes, "unseen": list(self.unseen)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from robotid_sim.diagnostics.excitation_causes import excitation_causes
 from robotid_sim.diagnostics.nominal_causes import nominal_causes
 from robotid_sim.diagnostics.recording_causes import recording_causes
 from robotid_sim.diagnostics.search import Accepted, search
+from robotid_sim.diagnostics.torque_causes import unseen_scales
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
@@ -73,9 +74,8 @@ def diagnose(
     for one in accepted:
         _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
     modeled = [_cause(one, evidence) for one in _named(accepted)]
-    return Diagnosis(
-        (*recorded.causes, *modeled, *nominal_causes(evidence), *excitation_causes(evidence))
-    )
+    more = [*nominal_causes(evidence), *excitation_causes(evidence)]
+    return Diagnosis((*recorded.causes, *modeled, *more), tuple(unseen_scales(evidence)))
 
 
 def _named(accepted: Sequence[Accepted]) -> list[Accepted]:

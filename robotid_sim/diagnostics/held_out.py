@@ -3,10 +3,12 @@ r"""Held-out likelihood of linear models whose rows have one noise per joint.
 With the rows split into contiguous blocks, the parameters and the noise :math:`\hat\sigma_j` of
 every joint come from all blocks but one, and the likelihood of that one is
 
-.. math:: \ell = -\sum_j \Big( m_j \log \hat\sigma_j
-    + \frac{|y_j - A_j \hat\beta|^2}{2 \hat\sigma_j^2} \Big)
+.. math:: \ell = -\sum_j \Big( m_j \log \hat\sigma_j + \frac{\nu + m_j}{2}
+    \log \Big( 1 + \frac{|y_j - A_j \hat\beta|^2}{\nu \hat\sigma_j^2} \Big) \Big)
 
-with its :math:`m_j` rows [1]_. All sums are of products of columns, :math:`[A_j\,y_j]^T [A_j\,y_j]`
+with its :math:`m_j` rows [1]_, the Student distribution of errors whose variance is known by
+:math:`\nu` of them: residuals are colored, and a block that goes wrong altogether shall not
+outweigh all others. All sums are of products of columns, :math:`[A_j\,y_j]^T [A_j\,y_j]`
 by block and joint, which are added up once: a model with some columns less is then a small system.
 Normal equations lose half of the digits, which a comparison of likelihoods does not miss.
 
@@ -26,6 +28,9 @@ from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 
 ROUNDS = 3
 """How often the noise of the joints is estimated anew."""
+
+FREEDOM = 10.0
+"""Degrees of freedom nu of the noise in a block that was left out."""
 
 RIDGE = 1e-10
 """Added to the diagonal of the normal equations of unit columns: no fit fails."""
@@ -97,7 +102,8 @@ class HeldOut:
             fit = self.fit(chosen, without=f)
             A, z = products[:, chosen[:, None], chosen], products[:, chosen, -1]
             squares = _squares(fit.beta, A, z, products[:, -1, -1])
-            score = -(self.count[f] * np.log(fit.sigma)) - 0.5 * squares / fit.sigma**2
+            spread = np.log1p(squares / (FREEDOM * fit.sigma**2))
+            score = -self.count[f] * np.log(fit.sigma) - 0.5 * (FREEDOM + self.count[f]) * spread
             scores.append(float(score.sum()) + self.volume * self.count[f].mean())
         return np.array(scores)
 

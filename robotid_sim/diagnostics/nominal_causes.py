@@ -11,14 +11,12 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.diagnostics.column_causes import WRONG_SCALE, nominal_ratio
 from robotid_sim.diagnostics.evidence import Evidence
+from robotid_sim.diagnostics.torque_causes import COLORED
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
 UNCERTAIN = 0.2
 """Assumed standard deviation of a nominal parameter, over the size of its kind for its body."""
-
-COLORED = 4.0
-"""Variance of the estimate over that for white residuals; assumed."""
 
 IMPROVED = 50.0
 """Least fall of the squared distance to the nominal model for a load to be named."""

@@ -2,8 +2,9 @@ r"""The greedy search for causes: the best one is accepted, then all are tried a
 
 Every candidate is fitted as further columns of the linear problem or as a correction of the log,
 and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
-if its gain exceeds a margin for the number of candidates that were tried and some standard errors
-over the blocks. Columns with a wrong sign, unit or joint are judged by robots that can exist.
+if its gain, without that of the block that speaks most for it, exceeds a margin for the number of
+candidates that were tried. Columns with a wrong sign, unit or joint are judged by robots that can
+exist.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ MARGIN = 10.0
 """Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
 
 ERRORS = 2.0
-"""Least gain over its standard error."""
+"""Least gain of robots that can exist over its standard error."""
 
 LEAST = 5e-3
 """Smallest torque of a cause that is worth a word, over the RMS torque of a joint."""
@@ -159,7 +160,7 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
     scored = [*_scored_extensions(state), *_scored_delays(state)]
-    passed = [s for s in scored if s.gain > state.margin and s.gain > ERRORS * s.std]
+    passed = [s for s in scored if s.gain - s.gains.max() > state.margin]
     if not passed:
         return []
     top = max(passed, key=lambda s: s.gain)

@@ -11,6 +11,12 @@ from robotid_sim.diagnostics.evidence import Correction, Evidence, joint_only
 from robotid_sim.diagnostics.held_out import Fit
 from robotid_sim.section import torque_unit
 
+COLORED = 4.0
+"""Variance of an estimate over that for white residuals; assumed."""
+
+LOOSEST = 0.1
+"""Standard deviation of a torque constant, relative, above which a log is blind to it."""
+
 
 def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     """Return the candidates for all joints; `fit` is that of the plain columns."""
@@ -30,6 +36,26 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
         corrected = partial(_rescaled, dof, j)
         candidates.append(Extension("torque-scale", j, scaled, _scale, corrected=corrected))
     return candidates
+
+
+def unseen_scales(evidence: Evidence) -> list[str]:
+    """Return whose torque constants the log does not show, in words.
+
+    Scaling all torques changes nothing but the parameters; scaling one of them shows where other
+    joints carry the same inertia.
+    """
+    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    model = evidence.W @ fit.beta[: evidence.basis.rank]
+    every = np.arange(evidence.plain + 1)
+    unseen = []
+    for j, name in enumerate(evidence.nominal.joint_names):
+        held = evidence.held_out(joint_only(model[:, [j]], j, evidence.dof))
+        std = float(np.sqrt(COLORED * held.fit(every).cov[-1, -1]))
+        if std > LOOSEST:
+            unseen.append(f"{name} (known to +- {std:.0%})" if std < 1.0 else name)
+    if not unseen:
+        return []
+    return [f"Wrong torque constants of {', '.join(unseen)} would not show in this log."]
 
 
 def _rescaled(dof: int, joint: int, value: Float1D) -> Correction:

@@ -1,0 +1,46 @@
+"""What is wrong with a log or with its model: the section of a diagnosis."""
+
+from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
+from robotid_sim.diagnostics.diagnosis import diagnose
+from robotid_sim.errors import LogError
+from robotid_sim.measurement.log import Log
+from robotid_sim.preprocess.adaptive import smoother_of
+from robotid_sim.section import Section, Table, number
+from robotid_sim.study.stages import Identification
+
+
+def diagnosis_section(log: Log, fit: Identification) -> tuple[Section, ...]:
+    """Return the diagnosis of an identification's log; nothing if the log is too short for one."""
+    smoother = smoother_of(fit.preprocessor)
+    try:
+        diagnosis = diagnose(log, fit.nominal, fit.basis, smoother=smoother)
+    except LogError:
+        return ()
+    return (section_of(diagnosis),)
+
+
+def section_of(diagnosis: Diagnosis) -> Section:
+    """Return a diagnosis as a section."""
+    title = "Diagnosis"
+    if diagnosis.healthy:
+        return Section(title=title, text=NOTHING, notes=diagnosis.unseen)
+    causes = diagnosis.causes
+    table = Table.of(
+        {
+            "joint": [", ".join(cause.joints) or "all" for cause in causes],
+            "finding": [cause.finding for cause in causes],
+            "remedy": [cause.remedy for cause in causes],
+            "gain": [number(cause.gain, 3) for cause in causes],
+            "standard error": [number(cause.gain_std, 2) for cause in causes],
+        },
+        text_columns=3,
+    )
+    return Section(
+        title=title,
+        text="What explains the log better than the model alone, the first finding first. The gain "
+        "is that of the logarithm of the likelihood of rows that were left out of the fit, with "
+        "its standard error over eight blocks; findings without a gain come from the samples "
+        "themselves or from the nominal model.",
+        tables=(table,),
+        notes=(*(f"{c.sentence} Evidence: {c.evidence}." for c in causes), *diagnosis.unseen),
+    )
