@@ -13,6 +13,7 @@ Run as ``python bench/diagnosis.py [--seeds 5] [--sound 20] [--workers N]``.
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -398,7 +399,13 @@ def main() -> None:
     options = parser.parse_args()
     kinds = ("edits", *LAWS, "gravity", "load")
     tasks = [(n, k, options.seeds, options.sound) for n in options.robots for k in kinds]
-    runs = [run for part in map_tasks(task_runs, tasks, options.workers) for run in part]
+    parts = map_tasks(
+        task_runs,
+        tasks,
+        options.workers,
+        lambda share: print(f"{share:.0%}", end=" ", file=sys.stderr, flush=True),
+    )
+    runs = [run for part in parts for run in part]
     print_faults([run for run in runs if run.case not in INJECTED])
     print_sound([run for run in runs if run.case in INJECTED])
     seconds = [run.seconds for run in runs]

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from robotid_sim.arrays import Float, Float1D
 from robotid_sim.diagnostics.evidence import Correction
 
@@ -75,8 +77,9 @@ class Extension:
     """Torque per unit parameter [N m], shape (N, n, k)."""
     words: Callable[[Float1D], Wording]
     """From the fitted parameters, shape (k,), to words."""
-    positive: bool = False
-    """Whether only a positive first parameter makes sense."""
+    lower: float = -np.inf
+    upper: float = np.inf
+    """Bounds of what the first parameter can be."""
     corrected: Callable[[Float1D], Correction] | None = None
     """From the fitted parameters to a correction that takes the place of the columns."""
 

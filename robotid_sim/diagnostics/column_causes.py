@@ -36,12 +36,21 @@ def _torques(evidence: Evidence) -> list[Repair]:
     for order, words in _orders(dof, "torques"):
         moved = tuple(j for j in range(dof) if order[j] != j)
         candidates.append(_torque("torque-columns", moved, np.eye(dof)[:, order], words))
-    for j, ratio in _scales(evidence):
+    return candidates
+
+
+def scale_causes(evidence: Evidence) -> list[Repair]:
+    """Return scales of the torques that are of another size than the nominal model's."""
+    ratios = nominal_ratio(evidence)
+    far = np.abs(np.log(ratios)) > np.log(WRONG_SCALE)
+    candidates = []
+    for j in np.flatnonzero(far).tolist():
+        ratio = float(ratios[j])
         words = Wording(
             f"the measured torque is some {1.0 / ratio:.2g} times that of the nominal model",
             "check its unit, the torque constant and the gear ratio",
         )
-        scale = np.where(np.arange(dof) == j, ratio, 1.0)
+        scale = np.where(np.arange(evidence.dof) == j, ratio, 1.0)
         candidates.append(_torque("torque-scale", (j,), np.diag(scale), words))
     return candidates
 
@@ -105,13 +114,6 @@ def nominal_ratio(evidence: Evidence) -> Float1D:
     size = np.sqrt((evidence.rows.apply(expected) ** 2).mean(axis=0))
     tiny = np.finfo(float).tiny
     return np.asarray(np.maximum(size, tiny) / np.maximum(evidence.size, tiny))
-
-
-def _scales(evidence: Evidence) -> list[tuple[int, float]]:
-    """Return joints whose torque is of another size than the nominal one, with the ratio."""
-    ratio = nominal_ratio(evidence)
-    far = np.abs(np.log(ratio)) > np.log(WRONG_SCALE)
-    return [(int(j), float(ratio[j])) for j in np.flatnonzero(far)]
 
 
 def _torque(kind: str, joints: tuple[int, ...], matrix: Float2D, words: Wording) -> Repair:

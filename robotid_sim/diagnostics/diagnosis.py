@@ -74,7 +74,9 @@ def diagnose(
     for one in accepted:
         _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
     modeled = [_cause(one, evidence) for one in _named(accepted)]
-    more = [*nominal_causes(evidence), *excitation_causes(evidence)]
+    more = nominal_causes(evidence)
+    if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
+        more += excitation_causes(evidence)
     return Diagnosis((*recorded.causes, *modeled, *more), tuple(unseen_scales(evidence)))
 
 

@@ -17,6 +17,9 @@ from robotid_sim.model.robot import Robot
 FOLDS = 8
 """Blocks of the cross-validation."""
 
+FEWEST = 5
+"""Least rows of a block."""
+
 OVERSAMPLED = 10
 """Samples of the regressor per row: its low-pass needs some, a thousand a second cost time."""
 
@@ -114,7 +117,7 @@ class Evidence:
         if bad is not None:
             use = ~_near(bad, round(NEIGHBOURS / motion.dt))[grid][coarse.rows]
         columns = basis.rank
-        if use.sum(axis=0).min() < 2 * FOLDS or use.sum() < 2 * columns:
+        if use.sum(axis=0).min() < FEWEST * FOLDS or use.sum() < 2 * columns:
             raise LogError(
                 f"{int(use.sum())} rows are too few to compare causes with {columns} parameters; "
                 "record a longer log"

@@ -60,7 +60,8 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
                 continue
             columns = joint_only(rows[:, j, first:last], j, dof)
             text = partial(words, j, unit)
-            candidates.append(Extension(kind, j, columns, text, positive=kind in POSITIVE))
+            lower = 0.0 if kind in POSITIVE else -np.inf
+            candidates.append(Extension(kind, j, columns, text, lower=lower))
         first = last
     return candidates
 

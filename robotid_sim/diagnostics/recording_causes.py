@@ -12,8 +12,9 @@ from robotid_sim.preprocess.faults import LONGEST_GAP, Faults
 LOST = 5e-3
 """Share of lost samples that is worth a word."""
 
-FAR_OFF = 2e-4
-"""Share of outliers that is worth a word."""
+FAR_OFF = 5e-4
+FEW = 5
+"""Share and number of outliers that are worth a word."""
 
 CLIPPED = 20
 """Samples at one extreme value from which on a torque counts as clipped."""
@@ -123,7 +124,7 @@ def _outliers(log: Log, faults: Faults) -> list[Cause]:
                 remedy="check cables and shielding; the preprocessor `adaptive` leaves them out",
             )
             for j in range(log.dof)
-            if count[j] > FAR_OFF * log.t.size
+            if count[j] > max(FEW, FAR_OFF * log.t.size)
         ]
     return causes
 

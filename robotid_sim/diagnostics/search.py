@@ -14,7 +14,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Extension, Repair, Wording
-from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio
+from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
 from robotid_sim.diagnostics.constrained import Constrained
 from robotid_sim.diagnostics.delay_causes import delay_causes
 from robotid_sim.diagnostics.evidence import Evidence
@@ -114,7 +114,8 @@ class _Round:
     extensions: list[Extension]
     gains: Float1D
     """First look at the extensions."""
-    delays: list[Repair]
+    repairs: list[Repair]
+    """Delays, and scales of torques as the nominal model suggests them."""
 
     @classmethod
     def of(cls, evidence: Evidence, taken: set[tuple[str, int | None]]) -> "_Round":
@@ -124,12 +125,13 @@ class _Round:
         candidates = [c for family in families for c in family(evidence, fit)]
         extensions = [c for c in candidates if c.corrected or (c.kind, c.joint) not in taken]
         gains = projection.gains(evidence.y, [c.columns for c in extensions])
-        return cls(evidence, fit, projection, extensions, gains, delay_causes(evidence, projection))
+        repairs = [*delay_causes(evidence, projection), *scale_causes(evidence)]
+        return cls(evidence, fit, projection, extensions, gains, repairs)
 
     @property
     def margin(self) -> float:
         """Least gain that is no chance."""
-        return MARGIN + float(np.log(len(self.extensions) + len(self.delays)))
+        return MARGIN + float(np.log(len(self.extensions) + len(self.repairs)))
 
     @property
     def finalists(self) -> list[Extension]:
@@ -159,7 +161,7 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
 
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
-    scored = [*_scored_extensions(state), *_scored_delays(state)]
+    scored = [*_scored_extensions(state), *_scored_repairs(state)]
     passed = [s for s in scored if s.gain - s.gains.max() > state.margin]
     if not passed:
         return []
@@ -214,23 +216,24 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         fit = held.fit(columns)
         value = fit.beta[evidence.plain :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
-        if torque.max() < LEAST or (candidate.positive and value[0] <= 0.0):
+        if torque.max() < LEAST or not candidate.lower < value[0] < candidate.upper:
             continue
         gains, residual = held.score(columns) - before, (state.fit.sigma, fit.sigma)
         scored.append(Accepted(candidate, value, gains, residual))
     return scored
 
 
-def _scored_delays(state: _Round) -> list[Accepted]:
+def _scored_repairs(state: _Round) -> list[Accepted]:
     evidence, plain = state.evidence, np.arange(state.evidence.plain)
-    before, cost = evidence.held_out().score(plain), state.projection.cost(evidence.y)
+    before = evidence.held_out().score(plain)
     scored = []
-    for candidate in state.delays:
+    for candidate in state.repairs:
         after = evidence.corrected(candidate.correction)
         change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
-        if cost - state.projection.cost(after.y) < state.margin or change.max() < LEAST:
-            continue
         held = after.held_out()
+        likelier = held.fit(plain).likelihood - state.fit.likelihood
+        if likelier < state.margin or change.max() < LEAST:
+            continue
         gains, residual = held.score(plain) - before, (state.fit.sigma, held.fit(plain).sigma)
         scored.append(Accepted(candidate, np.zeros(0), gains, residual))
     return scored
@@ -240,12 +243,14 @@ def _doubted_column(state: _Round, program: ConsistentProgram) -> Accepted | Non
     """Return the column that is wrong, if robots that can exist say that one is."""
     evidence = state.evidence
     now = Constrained.of(evidence, program)
+    if not np.isfinite(now.rms).all():  # a joint that stands still, or a solver that gives up
+        return None
     forced = (now.rms / now.free > FORCED) & (now.rms > 2.0 * LEAST * evidence.size)
     if not forced.any() and (now.free < UNEXPLAINED * evidence.size).all():
         return None
     candidates: list[Extension | Repair] = [*_likeliest(evidence, column_causes(evidence))]
     scored = []
-    for candidate in (*candidates, *state.delays, *state.finalists):
+    for candidate in (*candidates, *state.repairs, *state.finalists):
         value: Float1D = np.zeros(0)
         if isinstance(candidate, Extension):
             fit = evidence.held_out(candidate.columns)
@@ -262,13 +267,13 @@ def _doubted_column(state: _Round, program: ConsistentProgram) -> Accepted | Non
 
 
 def _likeliest(evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
-    """Return signs and scales of torques, which a free fit cannot judge, and the best others.
+    """Return signs of torques, which a free fit cannot judge, and the best others.
 
     The others are judged by rows without low-pass, which is a rough look, but a quick one.
     """
     rough = evidence.rough()
     plain = np.arange(rough.plain)
-    judged = [r for r in repairs if r.kind in ("torque-sign", "torque-scale")]
+    judged = [r for r in repairs if r.kind == "torque-sign"]
     others = [r for r in repairs if r not in judged]
     likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
     best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]

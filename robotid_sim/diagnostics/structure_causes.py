@@ -50,7 +50,7 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     for j, unit in enumerate(evidence.nominal.joint_units):
         if f"Ia{j + 1}" not in evidence.basis.names:
             rotor, text = joint_only(rows[:, j, [column]], j, dof), partial(_rotor, unit)
-            candidates.append(Extension("rotor-inertia", j, rotor, text, positive=True))
+            candidates.append(Extension("rotor-inertia", j, rotor, text, lower=0.0))
     for j, unit in enumerate(evidence.nominal.joint_units):
         for kind in changes[j]:
             column += 1

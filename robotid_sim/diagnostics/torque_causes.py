@@ -14,6 +14,9 @@ from robotid_sim.section import torque_unit
 COLORED = 4.0
 """Variance of an estimate over that for white residuals; assumed."""
 
+SCALES = (-0.7, 2.0)
+"""Change of a torque constant that a derivative reaches; the nominal model suggests others."""
+
 LOOSEST = 0.1
 """Standard deviation of a torque constant, relative, above which a log is blind to it."""
 
@@ -34,7 +37,8 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
             candidates.append(Extension("torque-offset", j, constant, offset))
         scaled = joint_only(model[:, [j]], j, dof)
         corrected = partial(_rescaled, dof, j)
-        candidates.append(Extension("torque-scale", j, scaled, _scale, corrected=corrected))
+        low, high = SCALES
+        candidates.append(Extension("torque-scale", j, scaled, _scale, low, high, corrected))
     return candidates
 
 
@@ -60,8 +64,8 @@ def unseen_scales(evidence: Evidence) -> list[str]:
 
 def _rescaled(dof: int, joint: int, value: Float1D) -> Correction:
     none = Correction.none(dof)
-    factor = 1.0 + float(np.clip(value[0], -0.5, 1.0))  # a step of Gauss-Newton keeps the sign
-    return replace(none, torque=np.diag(np.where(np.arange(dof) == joint, 1.0 / factor, 1.0)))
+    scale = np.where(np.arange(dof) == joint, 1.0 / (1.0 + value[0]), 1.0)
+    return replace(none, torque=np.diag(scale))
 
 
 def _offset(unit: str, value: Float1D) -> Wording:
