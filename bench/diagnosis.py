@@ -147,14 +147,14 @@ class Bench:
         return clean_log(simulate(cell, self.path, np.random.default_rng(0)))
 
     def fitted(self, log: Log, sound: Log) -> tuple[float, Float1D]:
-        """Return the model error of a fit of a log, worst joint, and the noise of its rows."""
+        """Return the model error of a fit of a log, worst joint, and the relative residuals."""
         motion = RtsSmoother()(log, self.nominal)
         problem = build_problem(motion, self.nominal, self.basis)
         estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
         truth = true_rows(sound, np.arange(sound.t.size) % 20 == 0)
         W = torque_regressor(self.nominal, truth.q, truth.dq, truth.ddq, self.basis.columns)
         error = float((rms(truth.tau - W @ estimate.beta) / rms(truth.tau)).max())
-        return error, estimate.noise_std
+        return error, estimate.noise_std / rms(problem.by_joint(problem.y))
 
     def growth(self, faulty: Log, log: Log, sound: Log, kind: str) -> float:
         """Return by what factor a fault makes the model error grow; 0 if nothing can show it."""

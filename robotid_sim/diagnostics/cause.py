@@ -77,11 +77,18 @@ class Extension:
     """Torque per unit parameter [N m], shape (N, n, k)."""
     words: Callable[[Float1D], Wording]
     """From the fitted parameters, shape (k,), to words."""
+    least: tuple[float, ...] = ()
+    """Sizes of the parameters of which one has to be reached to be worth a word; none if empty."""
     lower: float = -np.inf
     upper: float = np.inf
     """Bounds of what the first parameter can be."""
     corrected: Callable[[Float1D], Correction] | None = None
     """From the fitted parameters to a correction that takes the place of the columns."""
+
+    def allows(self, value: Float1D) -> bool:
+        """Return whether fitted parameters, shape (k,), make sense and are worth a word."""
+        notable = not self.least or bool((np.abs(value) >= self.least).any())
+        return notable and self.lower < value[0] < self.upper
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D
+from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.diagnostics.cause import Repair, Wording
 from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
 from robotid_sim.diagnostics.screening import Projection
@@ -13,14 +13,19 @@ STEPS = 3
 """Steps of Gauss-Newton from the best delay on the grid."""
 
 
-def delay_causes(evidence: Evidence, projection: Projection) -> list[Repair]:
-    """Return the delay of largest likelihood of all joints together and of every joint alone."""
+def delay_causes(evidence: Evidence, projection: Projection, least: float) -> list[Repair]:
+    """Return the likeliest delay of all joints together, and of every joint alone.
+
+    Those that gain less than `least` at a first look are left out.
+    """
     dof = evidence.dof
     every = np.ones((1, dof), dtype=bool)
     alone = np.eye(dof, dtype=bool) if dof > 1 else np.zeros((0, dof), dtype=bool)
     candidates = []
     for which in np.vstack([every, alone]):
-        delay = _refined(evidence, projection, which, _on_grid(evidence, projection, which))
+        delay = _likeliest(evidence, projection, which, least)
+        if delay is None:
+            continue
         joints = () if which.all() else (int(which.argmax()),)
         words = _words(evidence, delay, joints)
         candidates.append(Repair("torque-delay", joints, delayed(delay * which), words))
@@ -41,25 +46,28 @@ def delayed(delay: Float1D) -> Correction:
     return replace(Correction.none(len(delay)), delay=np.asarray(delay))
 
 
-def _on_grid(evidence: Evidence, projection: Projection, which: Float1D) -> float:
-    """Return the delay of least cost on the coarse grid, which is that of the torque."""
+def _likeliest(
+    evidence: Evidence, projection: Projection, which: Bool1D, least: float
+) -> float | None:
+    """Return the likeliest delay of some joints [s]; None if it gains less than `least`."""
     most = round(LONGEST_DELAY / evidence.dt)
-    at = np.arange(len(evidence.low))[evidence.rows.rows]
-    tau = evidence.low @ evidence.correction.torque
+    tau = evidence.torque
+    at = np.arange(len(tau))[evidence.rows.rows]
     shifts = np.arange(-most, most + 1)
-    late: Float = tau[np.clip(at + shifts[:, None], 0, len(tau) - 1)] - tau[at]
-    moved = evidence.y + np.where(which, late, 0.0)
-    cost = (projection.left(np.moveaxis(moved, 0, 2)) ** 2).sum(axis=0)
-    return float(shifts[cost.argmin()] * evidence.dt)
-
-
-def _refined(evidence: Evidence, projection: Projection, which: Float1D, delay: float) -> float:
+    late = tau[np.clip(at + shifts[:, None], 0, len(tau) - 1)] - tau[at]
+    moved = projection.left(np.moveaxis(evidence.y + np.where(which, late, 0.0), 0, 2))
+    gain = 0.5 * (moved[:, most] @ moved[:, most] - (moved**2).sum(axis=0))
+    # Between the steps of the grid, by a parabola through its neighbors.
+    best = int(np.clip(gain.argmax(), 1, 2 * most - 1))
+    before, here, after = gain[best - 1 : best + 2]
+    bend = max(float(2.0 * here - before - after), 1e-300)
+    if here + 0.125 * (after - before) ** 2 / bend < least:
+        return None
+    delay = evidence.dt * (shifts[best] + float(np.clip(0.5 * (after - before) / bend, -1.0, 1.0)))
     step = 0.5 * evidence.dt
     for _ in range(STEPS):
-        early, here, late = (
-            evidence.corrected(delayed((delay + d) * which)).y for d in (-step, 0.0, step)
-        )
-        slope = projection.left((late - early) / (2.0 * step))[:, 0]
-        change = -(slope @ projection.left(here)[:, 0]) / max(float(slope @ slope), 1e-300)
+        early, now, later = (evidence.late(d * which) for d in (delay - step, delay, delay + step))
+        slope = projection.left((later - early) / (2.0 * step))[:, 0]
+        change = -(slope @ projection.left(now)[:, 0]) / max(float(slope @ slope), 1e-300)
         delay += float(np.clip(change, -2.0 * step, 2.0 * step))
     return float(np.clip(delay, -LONGEST_DELAY, LONGEST_DELAY))

@@ -182,25 +182,36 @@ class Evidence:
         """Return the evidence after a further correction; columns that were accepted stay."""
         old = self.correction
         delay, torque = old.delay + new.delay, old.torque @ new.torque
-        low = self.low @ torque
-        at = np.arange(len(low), dtype=float)[self.rows.rows]
-        y = low[self.rows.rows]
-        for j in np.flatnonzero(delay):
-            y[:, [j]] = between_samples(low[:, [j]], at + delay[j] / self.dt)
         result = replace(
             self,
             correction=Correction(
                 torque, old.position @ new.position, old.shift @ new.position + new.shift, delay
             ),
-            y=y,
             volume=float(np.linalg.slogdet(torque)[1]),
         )
+        result = replace(result, y=result.late(np.zeros(self.dof)))
         if (new.position == np.eye(self.dof)).all() and not new.shift.any():
             return result
         q = self.q @ new.position + new.shift
         dq, ddq = self.dq @ new.position, self.ddq @ new.position
         result = replace(result, q=q, dq=dq, ddq=ddq)
         return replace(result, W=result.regressor())
+
+    @property
+    def torque(self) -> Float2D:
+        """Corrected low-passed torque on the grid of the regressor, delays left, shape (M, n)."""
+        return self.low @ self.correction.torque
+
+    def late(self, delay: Float1D) -> Float2D:
+        """Return the rows of the torque for a further delay of every joint [s], shape (N, n)."""
+        torque, delay = self.torque, self.correction.delay + delay
+        y = torque[self.rows.rows]
+        at = np.arange(len(torque), dtype=float)[self.rows.rows]
+        if np.ptp(delay) == 0.0 and delay.any():
+            return between_samples(torque, at + delay[0] / self.dt)
+        for j in np.flatnonzero(delay):
+            y[:, [j]] = between_samples(torque[:, [j]], at + delay[j] / self.dt)
+        return y
 
     def regressor(self) -> Float:
         """Return the rows of the regressor, shape (N, n, b)."""

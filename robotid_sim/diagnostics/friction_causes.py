@@ -22,6 +22,12 @@ PEAKS = (3.0, 6.0, 12.0)
 WIDTHS = (0.3, 3.0)
 """Friction velocities that are tried, over the nominal eps."""
 
+NOTABLE = 0.1
+"""Deviation of friction from the model's shape that is worth a word, over its coefficients."""
+
+LOSS = 0.01
+"""Friction per transmitted torque that is worth a word."""
+
 NAMES = {"Fv": "viscous friction", "Fc": "Coulomb friction"}
 
 
@@ -33,14 +39,11 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     # A stroke is as good as a turn where a joint slides.
     turn = np.where(robot.prismatic, 2.0 * np.pi / np.maximum(np.ptp(q, axis=0), 1e-9), 1.0)
     load = np.abs(transmitted_torque(evidence, fit))
+    waves = [s * np.sin(turn * q), s * np.cos(turn * q)]
     shapes: list[tuple[str, Any, list[Float2D]]] = [
         ("asymmetric-friction", _asymmetric, [np.abs(dq), np.abs(s)]),
         ("load-dependent-friction", _load_dependent, [load * s]),
-        (
-            "position-dependent-friction",
-            _position_dependent,
-            [s * np.sin(turn * q), s * np.cos(turn * q)],
-        ),
+        ("position-dependent-friction", _position_dependent, waves),
     ]
     for peak in PEAKS:
         words = partial(_stribeck, peak * eps)
@@ -51,19 +54,30 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     for symbol, signal in (("Fv", dq), ("Fc", s)):
         shapes.append((f"missing-{symbol}", partial(_missing, symbol), [signal]))
     signals = [signal for _, _, parts in shapes for signal in parts]
+    levels, names = _levels(evidence, fit), evidence.basis.names
     rows = evidence.rows.apply(np.stack(signals, axis=2))
     candidates, first = [], 0
     for kind, words, parts in shapes:
         last = first + len(parts)
         for j, unit in enumerate(robot.joint_units):
-            if f"{kind.removeprefix('missing-')}{j + 1}" in evidence.basis.names:
+            if f"{kind.removeprefix('missing-')}{j + 1}" in names:
                 continue
             columns = joint_only(rows[:, j, first:last], j, dof)
             text = partial(words, j, unit)
             lower = 0.0 if kind in POSITIVE else -np.inf
-            candidates.append(Extension(kind, j, columns, text, lower=lower))
+            Fv, Fc = NOTABLE * levels[:, j]
+            least = {"asymmetric-friction": (Fv, Fc), "load-dependent-friction": (LOSS,)}
+            sizes = least.get(kind, (Fc,) * len(parts))
+            candidates.append(Extension(kind, j, columns, text, sizes, lower))
         first = last
     return candidates
+
+
+def _levels(evidence: Evidence, fit: Fit) -> Float2D:
+    """Return the sizes of the fitted Fv and Fc, zero where the model has none, shape (2, n)."""
+    values = dict(zip(evidence.basis.names, np.abs(fit.beta), strict=False))
+    joints = range(1, evidence.dof + 1)
+    return np.array([[values.get(f"{symbol}{j}", 0.0) for j in joints] for symbol in ("Fv", "Fc")])
 
 
 POSITIVE = ("load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck")

@@ -46,6 +46,9 @@ ROUNDS = 15
 GENERAL = {"torque-offset": ("asymmetric-friction", "torque-drift")}
 """By kind: kinds that it is a case of, and so does not compete with."""
 
+NEARLY = 0.25
+"""Share of a gain that a special case may lack: what is left can be accepted after it."""
+
 FORCED = 1.5
 """Residual of robots that can exist over that of the free fit from which columns are doubted."""
 
@@ -125,7 +128,7 @@ class _Round:
         candidates = [c for family in families for c in family(evidence, fit)]
         extensions = [c for c in candidates if c.corrected or (c.kind, c.joint) not in taken]
         gains = projection.gains(evidence.y, [c.columns for c in extensions])
-        repairs = [*delay_causes(evidence, projection), *scale_causes(evidence)]
+        repairs = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
         return cls(evidence, fit, projection, extensions, gains, repairs)
 
     @property
@@ -156,7 +159,27 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         for one in new:
             evidence = one.after(evidence)
         accepted += new
-    return accepted, evidence
+    return _lasting(accepted, evidence), evidence
+
+
+def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
+    """Return the causes without those that the ones found later have made needless."""
+    held = evidence.held_out()
+    columns = np.arange(evidence.plain)
+    place, first = {}, evidence.W.shape[2]
+    for one in accepted:
+        if isinstance(one.candidate, Extension) and one.candidate.corrected is None:
+            place[id(one)] = np.arange(first, first + one.value.size)
+            first += one.value.size
+    while place:
+        whole = held.score(columns)
+        gains = {k: whole - held.score(np.setdiff1d(columns, c)) for k, c in place.items()}
+        least = min(gains, key=lambda k: float(gains[k].sum() - gains[k].max()))
+        if gains[least].sum() - gains[least].max() > MARGIN:
+            break
+        columns = np.setdiff1d(columns, place.pop(least))
+        accepted = [one for one in accepted if id(one) != least]
+    return accepted
 
 
 def _best(state: _Round) -> list[Accepted]:
@@ -197,8 +220,12 @@ def _disagreement(state: _Round, scored: Accepted) -> float:
 
 
 def _no_worse(one: Accepted, top: Accepted) -> bool:
+    """Return whether a candidate explains as much as another, or nearly if it is a case of it."""
     gap = top.gains - one.gains
-    return bool(gap.sum() <= max(TIE, float(np.sqrt(gap.size) * gap.std(ddof=1))))
+    tie = max(TIE, float(np.sqrt(gap.size) * gap.std(ddof=1)))
+    if one.joints == top.joints and top.kind in GENERAL.get(one.kind, ()):
+        tie = max(tie, NEARLY * top.gain)
+    return bool(gap.sum() <= tie)
 
 
 def _scored_extensions(state: _Round) -> list[Accepted]:
@@ -216,7 +243,7 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         fit = held.fit(columns)
         value = fit.beta[evidence.plain :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
-        if torque.max() < LEAST or not candidate.lower < value[0] < candidate.upper:
+        if torque.max() < LEAST or not candidate.allows(value):
             continue
         gains, residual = held.score(columns) - before, (state.fit.sigma, fit.sigma)
         scored.append(Accepted(candidate, value, gains, residual))
@@ -256,6 +283,8 @@ def _doubted_column(state: _Round, program: ConsistentProgram) -> Accepted | Non
             fit = evidence.held_out(candidate.columns)
             count = evidence.plain + candidate.columns.shape[2]
             value = fit.fit(np.arange(count)).beta[evidence.plain :]
+            if not candidate.allows(value):
+                continue
         one = Accepted(candidate, value, now.by_fold, (now.rms, now.rms))
         after = Constrained.of(one.after(evidence), program)
         gains = after.by_fold - now.by_fold

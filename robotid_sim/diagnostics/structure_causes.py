@@ -19,6 +19,9 @@ from robotid_sim.model.robot import Robot
 STEP = 1e-4
 """Change of position and gravity in the derivatives [rad or m, share of gravity]."""
 
+TILT = 0.01
+"""Tilt of the base that is worth a word [rad]."""
+
 FLANK = 0.1
 """Share of the largest torque within which a joint changes the flank of its backlash."""
 
@@ -45,7 +48,7 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     candidates = []
     if tilted:
         words = partial(_gravity, robot.gravity, level)
-        candidates.append(Extension("gravity", None, rows[:, :, :2], words))
+        candidates.append(Extension("gravity", None, rows[:, :, :2], words, (TILT, TILT)))
     column = len(tilted)
     for j, unit in enumerate(evidence.nominal.joint_units):
         if f"Ia{j + 1}" not in evidence.basis.names:
@@ -56,8 +59,8 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
             column += 1
             text = partial(WORDS[kind], unit)
             corrected = partial(CORRECTED[kind], dof, j) if kind in CORRECTED else None
-            columns = rows[:, :, [column]]
-            candidates.append(Extension(kind, j, columns, text, corrected=corrected))
+            columns, least = rows[:, :, [column]], NOTABLE[kind][unit]
+            candidates.append(Extension(kind, j, columns, text, (least,), corrected=corrected))
     return candidates
 
 
@@ -153,6 +156,14 @@ WORDS: dict[str, Callable[[str, Float1D], Wording]] = {
     "elastic-joint": _elastic,
     "backlash": _backlash,
 }
+
+NOTABLE = {
+    "position-zero": {"rad": 0.01, "m": 1e-3},
+    "position-scale": {"rad": 0.02, "m": 0.02},
+    "elastic-joint": {"rad": 1e-3, "m": 1e-4},
+    "backlash": {"rad": 5e-4, "m": 5e-5},
+}
+"""Least size that is worth a word, by the unit of the joint."""
 
 CORRECTED: dict[str, Callable[[int, int, Float1D], Correction]] = {
     "position-zero": _shifted,

@@ -14,6 +14,9 @@ from robotid_sim.section import torque_unit
 COLORED = 4.0
 """Variance of an estimate over that for white residuals; assumed."""
 
+WRONG = (0.02,)
+"""Change of a torque constant that is worth a word."""
+
 SCALES = (-0.7, 2.0)
 """Change of a torque constant that a derivative reaches; the nominal model suggests others."""
 
@@ -38,7 +41,7 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
         scaled = joint_only(model[:, [j]], j, dof)
         corrected = partial(_rescaled, dof, j)
         low, high = SCALES
-        candidates.append(Extension("torque-scale", j, scaled, _scale, low, high, corrected))
+        candidates.append(Extension("torque-scale", j, scaled, _scale, WRONG, low, high, corrected))
     return candidates
 
 
