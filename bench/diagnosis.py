@@ -156,9 +156,9 @@ class Bench:
         error = float((rms(truth.tau - W @ estimate.beta) / rms(truth.tau)).max())
         return error, estimate.noise_std / rms(problem.by_joint(problem.y))
 
-    def growth(self, faulty: Log, log: Log, sound: Log, kind: str) -> float:
+    def growth(self, faulty: Log, fitted: tuple[float, Float1D], sound: Log, kind: str) -> float:
         """Return by what factor a fault makes the model error grow; 0 if nothing can show it."""
-        before, noise = self.fitted(log, sound)
+        before, noise = fitted
         after, noise_after = self.fitted(faulty, sound)
         shown = kind in NOMINAL or (noise_after > VISIBLE * noise).any()
         return after / before if shown else 0.0
@@ -289,10 +289,11 @@ def edits(name: str, seeds: int, sound: int) -> list[Run]:
     runs = []
     for seed in range(seeds):
         log = sensed(clean, "default", seed)
+        fitted = bench.fitted(log, clean)
         for kind in EDITS:
             for joint in np.random.default_rng((seed, len(runs))).permutation(log.dof):
                 faulty = edited(kind, log, int(joint), np.random.default_rng(seed))
-                growth = bench.growth(faulty, log, clean, kind)
+                growth = bench.growth(faulty, fitted, clean, kind)
                 if growth >= 2.0 or kind in REPAIRED:
                     break
             else:
@@ -326,7 +327,7 @@ def plants(name: str, kind: str, seeds: int) -> list[Run]:
     """Return the runs of a robot whose fault sits in the plant."""
     bench = Bench.of(name)
     clean = bench.log()
-    sound = [sensed(clean, "default", seed) for seed in range(seeds)]
+    sound = [bench.fitted(sensed(clean, "default", seed), clean) for seed in range(seeds)]
     for faulty, joints in worlds(bench, name, kind):
         logs = [sensed(faulty, "default", seed) for seed in range(seeds)]
         pairs = zip(logs, sound, strict=True)

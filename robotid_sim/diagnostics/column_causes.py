@@ -5,6 +5,7 @@ is explained well, by negative masses and friction. So they are compared by fits
 exist.
 """
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -117,12 +118,11 @@ def nominal_ratio(evidence: Evidence) -> Float1D:
 
 
 def _torque(kind: str, joints: tuple[int, ...], matrix: Float2D, words: Wording) -> Repair:
-    none = Correction.none(len(matrix))
-    return Repair(kind, joints, Correction(matrix, none.position, none.shift, none.delay), words)
+    return Repair(kind, joints, replace(Correction.none(len(matrix)), torque=matrix), words)
 
 
 def _position(
     kind: str, joints: tuple[int, ...], matrix: Float2D, shift: Float1D, words: Wording
 ) -> Repair:
-    none = Correction.none(len(matrix))
-    return Repair(kind, joints, Correction(none.torque, matrix, shift, none.delay), words)
+    correction = replace(Correction.none(len(matrix)), position=matrix, shift=shift)
+    return Repair(kind, joints, correction, words)

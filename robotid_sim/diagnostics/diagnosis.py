@@ -35,6 +35,7 @@ RELATED = {
     **dict.fromkeys(FRICTION, (*FRICTION, *LEVEL)),
     **dict.fromkeys(POSITION, POSITION),
     **dict.fromkeys(LEVEL, LEVEL),
+    **dict.fromkeys(("position-noise", "encoder-frozen"), POSITION),
     **dict.fromkeys(("position-columns", "position-sign", "position-units"), POSITION),
     "torque-scale": ("torque-scale",),
 }
@@ -73,18 +74,22 @@ def diagnose(
     accepted, evidence = search(evidence)
     for one in accepted:
         _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
-    modeled = [_cause(one, evidence) for one in _named(accepted)]
+    named = _named(accepted, recorded.causes, log.joint_names)
+    modeled = [_cause(one, evidence) for one in named]
     more = nominal_causes(evidence)
     if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
         more += excitation_causes(evidence)
     return Diagnosis((*recorded.causes, *modeled, *more), tuple(unseen_scales(evidence)))
 
 
-def _named(accepted: Sequence[Accepted]) -> list[Accepted]:
+def _named(
+    accepted: Sequence[Accepted], recorded: Sequence[Cause], names: Sequence[str]
+) -> list[Accepted]:
     """Return the causes without those that only make up for what the form of others leaves."""
     named: list[Accepted] = []
     for one in accepted:
         before = [a.kind for a in named if a.joints == one.joints]
+        before += [c.kind for c in recorded if c.joints == tuple(names[j] for j in one.joints)]
         if not any(one.kind in RELATED.get(kind, ()) for kind in before):
             named.append(one)
     return named

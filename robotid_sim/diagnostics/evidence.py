@@ -7,11 +7,12 @@ import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.diagnostics.held_out import Fit, HeldOut
-from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter, ungated
 from robotid_sim.measurement.sensors import between_samples
+from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
 FOLDS = 8
@@ -35,7 +36,7 @@ FLOOR = 5e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correction:
-    """A log as it should have been: linear maps of the torque and the position columns.
+    """A log as it should have been, and its gravity: maps of the torque and position columns.
 
     ``tau' = tau torque``, then taken `delay` later; ``q' = q position + shift``.
     """
@@ -48,11 +49,13 @@ class Correction:
     """[rad or m], shape (n,)."""
     delay: Float1D
     """Time by which the torque of each joint is late [s], shape (n,)."""
+    gravity: Float1D
+    """Change of the model's gravity [m/s^2], shape (3,)."""
 
     @classmethod
     def none(cls, dof: int) -> Self:
         """Return the correction that changes nothing."""
-        return cls(np.eye(dof), np.eye(dof), np.zeros(dof), np.zeros(dof))
+        return cls(np.eye(dof), np.eye(dof), np.zeros(dof), np.zeros(dof), np.zeros(3))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,15 +185,17 @@ class Evidence:
         """Return the evidence after a further correction; columns that were accepted stay."""
         old = self.correction
         delay, torque = old.delay + new.delay, old.torque @ new.torque
+        position, shift = old.position @ new.position, old.shift @ new.position + new.shift
         result = replace(
             self,
-            correction=Correction(
-                torque, old.position @ new.position, old.shift @ new.position + new.shift, delay
-            ),
+            correction=Correction(torque, position, shift, delay, old.gravity + new.gravity),
             volume=float(np.linalg.slogdet(torque)[1]),
         )
         result = replace(result, y=result.late(np.zeros(self.dof)))
-        if (new.position == np.eye(self.dof)).all() and not new.shift.any():
+        if new.gravity.any():  # which also decides what the base parameters are
+            nominal = replace(self.nominal, gravity=self.nominal.gravity + new.gravity)
+            result = replace(result, nominal=nominal, basis=_same_kind(self.basis, nominal))
+        elif (new.position == np.eye(self.dof)).all() and not new.shift.any():
             return result
         q = self.q @ new.position + new.shift
         dq, ddq = self.dq @ new.position, self.ddq @ new.position
@@ -242,6 +247,13 @@ def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
         cutoff=row_filter.cutoff * d,
     )
     return coarse, grid
+
+
+def _same_kind(basis: BaseParameters, nominal: Robot) -> BaseParameters:
+    """Return the base parameters of another robot with the same joint parameters considered."""
+    tail = range(parameters.N_INERTIAL * nominal.dof, parameters.size(nominal.dof))
+    joint = {basis.symbols[c][:2] for c in basis.considered if c in tail}
+    return base_parameters(nominal, [s for s in parameters.JOINT if s in joint])
 
 
 def _near(bad: Bool2D, reach: int) -> Bool2D:

@@ -145,14 +145,13 @@ class _Round:
 
 def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
     """Return the causes in the order of their acceptance, and the evidence with all of them."""
-    program = ConsistentProgram(evidence.nominal, evidence.basis)
     accepted: list[Accepted] = []
     for _ in range(ROUNDS):
         taken = {
             (a.kind, a.candidate.joint) for a in accepted if isinstance(a.candidate, Extension)
         }
         state = _Round.of(evidence, taken)
-        column = _doubted_column(state, program)
+        column = _doubted_column(state)
         new = [column] if column is not None else _best(state)
         if not new:
             break
@@ -192,15 +191,28 @@ def _best(state: _Round) -> list[Accepted]:
     equal = [s for s in passed if _no_worse(s, top)]
     best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
     if best.kind == "torque-scale" or not best.joints:  # joints vie for the same deviation
-        return [replace(best, rivals=_rivals(best, equal))]
+        return [replace(best, rivals=_rivals(state, best, equal))]
     alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
     others = {s.joints: s for s in sorted(alike, key=lambda s: s.gain)}
-    return [replace(best, rivals=_rivals(best, equal)), *others.values()]
+    return [replace(best, rivals=_rivals(state, best, equal)), *others.values()]
 
 
-def _rivals(best: Accepted, equal: list[Accepted]) -> tuple[str, ...]:
-    """Return other kinds that explain as much, without those of which the best is a case."""
-    kinds = {s.kind for s in equal} - {best.kind, *GENERAL.get(best.kind, ())}
+def _rivals(state: _Round, best: Accepted, equal: list[Accepted]) -> tuple[str, ...]:
+    """Return other kinds that explain as much, and nothing any more once the best is accepted."""
+    general = (best.kind, *GENERAL.get(best.kind, ()))
+    others = [s for s in equal if s.kind not in general]
+    after = best.after(state.evidence) if others else state.evidence
+    plain, kinds = np.arange(after.plain), set()
+    for one in others:
+        candidate = one.candidate
+        if isinstance(candidate, Repair):
+            gains = after.corrected(candidate.correction).held_out().score(plain)
+            gains = gains - after.held_out().score(plain)
+        else:
+            held = after.held_out(candidate.columns)
+            gains = held.score(np.arange(after.plain + one.value.size)) - held.score(plain)
+        if gains.sum() < MARGIN:
+            kinds.add(one.kind)
     return tuple(sorted(kinds))
 
 
@@ -266,9 +278,10 @@ def _scored_repairs(state: _Round) -> list[Accepted]:
     return scored
 
 
-def _doubted_column(state: _Round, program: ConsistentProgram) -> Accepted | None:
+def _doubted_column(state: _Round) -> Accepted | None:
     """Return the column that is wrong, if robots that can exist say that one is."""
     evidence = state.evidence
+    program = ConsistentProgram(evidence.nominal, evidence.basis)
     now = Constrained.of(evidence, program)
     if not np.isfinite(now.rms).all():  # a joint that stands still, or a solver that gives up
         return None
@@ -286,7 +299,10 @@ def _doubted_column(state: _Round, program: ConsistentProgram) -> Accepted | Non
             if not candidate.allows(value):
                 continue
         one = Accepted(candidate, value, now.by_fold, (now.rms, now.rms))
-        after = Constrained.of(one.after(evidence), program)
+        corrected = one.after(evidence)
+        if corrected.nominal is not evidence.nominal:  # gravity, which decides on the program
+            continue
+        after = Constrained.of(corrected, program)
         gains = after.by_fold - now.by_fold
         scored.append(replace(one, gains=gains, residual=(now.rms, after.rms)))
     top = max(scored, key=lambda s: s.gain)

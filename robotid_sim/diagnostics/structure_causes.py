@@ -48,7 +48,11 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     candidates = []
     if tilted:
         words = partial(_gravity, robot.gravity, level)
-        candidates.append(Extension("gravity", None, rows[:, :, :2], words, (TILT, TILT)))
+        tilted_by = partial(_tilted, dof, robot.gravity, level)
+        columns = rows[:, :, :2]
+        candidates.append(
+            Extension("gravity", None, columns, words, (TILT, TILT), corrected=tilted_by)
+        )
     column = len(tilted)
     for j, unit in enumerate(evidence.nominal.joint_units):
         if f"Ia{j + 1}" not in evidence.basis.names:
@@ -88,6 +92,17 @@ def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, 
     return signals
 
 
+def _true_gravity(gravity: Float1D, level: Float2D, value: Float1D) -> Float1D:
+    """Return a tilted gravity of the same strength [m/s^2], shape (3,)."""
+    strength = np.linalg.norm(gravity)
+    true = gravity + strength * (value @ level)
+    return np.asarray(strength * true / np.linalg.norm(true))
+
+
+def _tilted(dof: int, gravity: Float1D, level: Float2D, value: Float1D) -> Correction:
+    return replace(Correction.none(dof), gravity=_true_gravity(gravity, level, value) - gravity)
+
+
 def _shifted(dof: int, joint: int, value: Float1D) -> Correction:
     none = Correction.none(dof)
     return replace(none, shift=value[0] * (np.arange(dof) == joint))
@@ -99,10 +114,8 @@ def _scaled(dof: int, joint: int, value: Float1D) -> Correction:
 
 
 def _gravity(gravity: Float1D, level: Float2D, value: Float1D) -> Wording:
-    strength = float(np.linalg.norm(gravity))
-    true = gravity + strength * (value @ level)
-    true *= strength / np.linalg.norm(true)
-    angle = np.degrees(np.arccos(np.clip(true @ gravity / strength**2, -1.0, 1.0)))
+    true = _true_gravity(gravity, level, value)
+    angle = np.degrees(np.arccos(np.clip(true @ gravity / (gravity @ gravity), -1.0, 1.0)))
     entries = ", ".join(f"{g:.3f}" for g in true)
     return Wording(
         f"gravity points {angle:.2g} deg away from the model's: the base is tilted",
@@ -160,7 +173,7 @@ WORDS: dict[str, Callable[[str, Float1D], Wording]] = {
 NOTABLE = {
     "position-zero": {"rad": 0.01, "m": 1e-3},
     "position-scale": {"rad": 0.02, "m": 0.02},
-    "elastic-joint": {"rad": 1e-3, "m": 1e-4},
+    "elastic-joint": {"rad": 3e-3, "m": 3e-4},
     "backlash": {"rad": 5e-4, "m": 5e-5},
 }
 """Least size that is worth a word, by the unit of the joint."""

@@ -14,6 +14,9 @@ from robotid_sim.section import torque_unit
 COLORED = 4.0
 """Variance of an estimate over that for white residuals; assumed."""
 
+DRIFT = 0.02
+"""Drift over a log that is worth a word, over the RMS torque of the joint."""
+
 WRONG = (0.02,)
 """Change of a torque constant that is worth a word."""
 
@@ -34,7 +37,8 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     for j, unit in enumerate(evidence.nominal.joint_units):
         torque = torque_unit(unit)
         drift = partial(_drift, torque)
-        candidates.append(Extension("torque-drift", j, joint_only(level, j, dof), drift))
+        least = (np.inf, DRIFT * evidence.size[j])
+        candidates.append(Extension("torque-drift", j, joint_only(level, j, dof), drift, least))
         if f"Fo{j + 1}" not in evidence.basis.names:
             offset, constant = partial(_offset, torque), joint_only(level[:, :1], j, dof)
             candidates.append(Extension("torque-offset", j, constant, offset))

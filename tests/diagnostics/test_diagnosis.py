@@ -58,6 +58,7 @@ def test_a_fault_of_a_torque_is_named_with_its_joint(cell, kind, change):
     assert named(cell, torque(cell, change)) == {(kind, (cell.log.joint_names[J],))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
@@ -72,6 +73,7 @@ def test_a_fault_of_a_position_is_named_with_its_joint(cell, kind, change):
     assert (kind, (cell.log.joint_names[J],)) in named(cell, position(cell, change))
 
 
+@pytest.mark.slow
 def test_faults_of_all_joints_are_named_without_one(cell):
     tau = cell.log.tau_meas
     late = np.vstack([tau[:2], tau[:-2]])
@@ -91,6 +93,7 @@ def test_a_delay_is_measured(cell):
     assert float(late[1]) == pytest.approx(8.0, abs=0.1)  # two samples of 4 ms
 
 
+@pytest.mark.slow
 def test_columns_in_a_wrong_place_are_named(cell):
     names = cell.log.joint_names
     swapped = cell.log.tau_meas[:, [0, 2, 1, 3, 4, 5]]
@@ -113,6 +116,7 @@ def friction(cell, shape):
     return cell.of(tau)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "shape"),
     [
@@ -125,6 +129,7 @@ def test_another_shape_of_friction_is_named_with_its_joint(cell, kind, shape):
     assert named(cell, friction(cell, shape)) == {(kind, (cell.log.joint_names[J],))}
 
 
+@pytest.mark.slow
 def test_friction_and_rotors_that_the_model_lacks_are_named(cell):
     names = cell.log.joint_names
     lacking = {
@@ -155,6 +160,7 @@ def test_a_load_that_the_nominal_model_lacks_is_named(cell):
     assert named(cell, log) != named(replace(cell, nominal=loaded), log)
 
 
+@pytest.mark.slow
 def test_two_faults_are_both_named(cell):
     tau = np.array(cell.log.tau_meas)
     tau[:, 1] += 0.1 * rms(tau[:, 1])
@@ -196,6 +202,7 @@ def test_a_short_log_is_refused(small_cell):
         diagnose(short, small_cell.nominal, small_cell.basis)
 
 
+@pytest.mark.slow
 def test_lost_samples_and_a_fault_of_the_torque_are_both_named(cell):
     faulty = torque(cell, lambda x: x + 0.1 * rms(x))
     log = SENSORS.build("dropped-samples", probability=0.05)(faulty, np.random.default_rng(0))
