@@ -84,6 +84,8 @@ class Extension:
     """Bounds of what the first parameter can be."""
     corrected: Callable[[Float1D], Correction] | None = None
     """From the fitted parameters to a correction that takes the place of the columns."""
+    total: Callable[[Correction], Float1D] | None = None
+    """From all corrections of the search to the parameters that they make together."""
 
     def allows(self, value: Float1D) -> bool:
         """Return whether fitted parameters, shape (k,), make sense and are worth a word."""
@@ -99,4 +101,5 @@ class Repair:
     joints: tuple[int, ...]
     """Empty for all."""
     correction: Correction
-    words: Wording
+    words: Wording | Callable[[Correction], Wording]
+    """The cause in words, which may depend on all corrections of the search."""

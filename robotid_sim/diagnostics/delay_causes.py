@@ -1,6 +1,7 @@
 """Candidate causes: torque that is late or early against the positions, of all joints or of one."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -27,17 +28,20 @@ def delay_causes(evidence: Evidence, projection: Projection, least: float) -> li
         if delay is None:
             continue
         joints = () if which.all() else (int(which.argmax()),)
-        words = _words(evidence, delay, joints)
+        words = partial(_words, evidence.offset, joints)
         candidates.append(Repair("torque-delay", joints, delayed(delay * which), words))
     return candidates
 
 
-def _words(evidence: Evidence, delay: float, joints: tuple[int, ...]) -> Wording:
+def _words(offset: float, joints: tuple[int, ...], correction: Correction) -> Wording:
+    delay = float(correction.delay[list(joints)].mean() if joints else correction.delay.mean())
     side = "late" if delay > 0.0 else "early"
     remedy = "correct the time stamps of its torque"
     if not joints:
-        offset = evidence.offset - evidence.correction.delay.mean() - delay
-        remedy = f"correct the time stamps, or set `torque_time_offset` of the log to {offset:.4g}"
+        remedy = (
+            f"correct the time stamps, or set `torque_time_offset` of the log to "
+            f"{offset - delay:.4g}"
+        )
     return Wording(f"the measured torque is {1e3 * abs(delay):.3g} ms {side}", remedy)
 
 

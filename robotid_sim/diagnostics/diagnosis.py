@@ -17,6 +17,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import find_faults, repaired
 from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
 _logger = logging.getLogger(__name__)
@@ -101,11 +102,11 @@ def _cause(one: Accepted, evidence: Evidence) -> Cause:
     worst = int(np.argmax(np.log(before / after)))
     text = (
         f"the likelihood of rows left out of the fit rises by {one.gain:.0f} +- {one.std:.0f} "
-        f"(logarithm); the residual of {names[worst]} falls from {before[worst]:.2%} to "
-        f"{after[worst]:.2%} of its RMS torque"
+        f"(logarithm); the residual of {names[worst]} falls from {percent(before[worst], 2)} to "
+        f"{percent(after[worst], 2)} of its RMS torque"
     )
     if one.rivals:
         text += f"; explained as well by: {', '.join(one.rivals)}"
-    words = one.words
+    words = one.words(evidence.correction)
     joints = tuple(names[j] for j in one.joints)
     return Cause(one.kind, joints, words.finding, text, words.remedy, one.gain, one.std, one.rivals)

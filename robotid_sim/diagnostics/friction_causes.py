@@ -80,8 +80,11 @@ def _levels(evidence: Evidence, fit: Fit) -> Float2D:
     return np.array([[values.get(f"{symbol}{j}", 0.0) for j in joints] for symbol in ("Fv", "Fc")])
 
 
-POSITIVE = ("load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck")
-"""Kinds that take energy, so that their parameter is positive."""
+POSITIVE = (
+    *("friction-velocity", "load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck"),
+)
+"""Kinds that take energy, so that their parameter is positive; a sign that is wider and negative
+would be a peak at low speed."""
 
 
 def transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:

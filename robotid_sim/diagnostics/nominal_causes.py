@@ -14,6 +14,7 @@ from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.torque_causes import COLORED
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.section import percent
 
 UNCERTAIN = 0.2
 """Assumed standard deviation of a nominal parameter, over the size of its kind for its body."""
@@ -72,7 +73,7 @@ def _load(evidence: Evidence) -> list[Cause]:
             "not have",
             evidence=f"first moments differ by ({moments}) kg m about the last link; the squared "
             f"distance to the nominal model falls by {fall:.0f}, its parameters taken as known to "
-            f"{UNCERTAIN:.0%}",
+            f"{percent(UNCERTAIN)}",
             remedy="name the load with `--payload`, or measure it: `robotid payload`",
         )
     ]

@@ -17,7 +17,7 @@ from robotid_sim.diagnostics.cause import Extension, Repair, Wording
 from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
 from robotid_sim.diagnostics.constrained import Constrained
 from robotid_sim.diagnostics.delay_causes import delay_causes
-from robotid_sim.diagnostics.evidence import Evidence
+from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.held_out import Fit
 from robotid_sim.diagnostics.screening import Projection
@@ -81,11 +81,14 @@ class Accepted:
             return self.candidate.joints
         return () if self.candidate.joint is None else (self.candidate.joint,)
 
-    @property
-    def words(self) -> Wording:
-        """The cause in words."""
-        words = self.candidate.words
-        return words if isinstance(words, Wording) else words(self.value)
+    def words(self, correction: Correction) -> Wording:
+        """Return the cause in words, once all corrections of the search are known."""
+        candidate = self.candidate
+        if isinstance(candidate, Extension):
+            total = candidate.total
+            return candidate.words(self.value if total is None else total(correction))
+        words = candidate.words
+        return words if isinstance(words, Wording) else words(correction)
 
     @property
     def gain(self) -> float:
@@ -158,7 +161,20 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         for one in new:
             evidence = one.after(evidence)
         accepted += new
+    evidence = _polished(accepted, evidence)
     return _lasting(accepted, evidence), evidence
+
+
+def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
+    """Return the evidence with its delays estimated once more, now that the rest is known."""
+    delays = {one.joints for one in accepted if one.kind == "torque-delay"}
+    if not delays:
+        return evidence
+    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    for again in delay_causes(evidence, Projection.of(evidence, fit), 0.0):
+        if again.joints in delays:
+            evidence = evidence.corrected(again.correction)
+    return evidence
 
 
 def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
@@ -190,7 +206,8 @@ def _best(state: _Round) -> list[Accepted]:
     top = max(passed, key=lambda s: s.gain)
     equal = [s for s in passed if _no_worse(s, top)]
     best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
-    if best.kind == "torque-scale" or not best.joints:  # joints vie for the same deviation
+    corrected = isinstance(best.candidate, Repair) or best.candidate.corrected is not None
+    if corrected or not best.joints:  # joints vie for the same deviation
         return [replace(best, rivals=_rivals(state, best, equal))]
     alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
     others = {s.joints: s for s in sorted(alike, key=lambda s: s.gain)}

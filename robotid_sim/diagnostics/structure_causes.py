@@ -47,11 +47,17 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     rows = evidence.rows.apply(np.stack(signals, axis=2))
     candidates = []
     if tilted:
-        words = partial(_gravity, robot.gravity, level)
-        tilted_by = partial(_tilted, dof, robot.gravity, level)
-        columns = rows[:, :, :2]
+        given = robot.gravity - evidence.correction.gravity
         candidates.append(
-            Extension("gravity", None, columns, words, (TILT, TILT), corrected=tilted_by)
+            Extension(
+                kind="gravity",
+                joint=None,
+                columns=rows[:, :, :2],
+                words=partial(_gravity, given),
+                least=(TILT, TILT),
+                corrected=partial(_tilted, dof, robot.gravity, level),
+                total=lambda correction: correction.gravity,
+            )
         )
     column = len(tilted)
     for j, unit in enumerate(evidence.nominal.joint_units):
@@ -62,9 +68,12 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
         for kind in changes[j]:
             column += 1
             text = partial(WORDS[kind], unit)
-            corrected = partial(CORRECTED[kind], dof, j) if kind in CORRECTED else None
-            columns, least = rows[:, :, [column]], NOTABLE[kind][unit]
-            candidates.append(Extension(kind, j, columns, text, (least,), corrected=corrected))
+            columns, least = rows[:, :, [column]], (NOTABLE[kind][unit],)
+            one = Extension(kind, j, columns, text, least)
+            if kind in CORRECTED:
+                corrected, total = CORRECTED[kind]
+                one = replace(one, corrected=partial(corrected, dof, j), total=partial(total, j))
+            candidates.append(one)
     return candidates
 
 
@@ -92,15 +101,11 @@ def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, 
     return signals
 
 
-def _true_gravity(gravity: Float1D, level: Float2D, value: Float1D) -> Float1D:
-    """Return a tilted gravity of the same strength [m/s^2], shape (3,)."""
+def _tilted(dof: int, gravity: Float1D, level: Float2D, value: Float1D) -> Correction:
+    """Return the change to a tilted gravity of the same strength."""
     strength = np.linalg.norm(gravity)
     true = gravity + strength * (value @ level)
-    return np.asarray(strength * true / np.linalg.norm(true))
-
-
-def _tilted(dof: int, gravity: Float1D, level: Float2D, value: Float1D) -> Correction:
-    return replace(Correction.none(dof), gravity=_true_gravity(gravity, level, value) - gravity)
+    return replace(Correction.none(dof), gravity=strength * true / np.linalg.norm(true) - gravity)
 
 
 def _shifted(dof: int, joint: int, value: Float1D) -> Correction:
@@ -113,8 +118,8 @@ def _scaled(dof: int, joint: int, value: Float1D) -> Correction:
     return replace(none, position=np.diag(1.0 + value[0] * (np.arange(dof) == joint)))
 
 
-def _gravity(gravity: Float1D, level: Float2D, value: Float1D) -> Wording:
-    true = _true_gravity(gravity, level, value)
+def _gravity(gravity: Float1D, change: Float1D) -> Wording:
+    true = gravity + change
     angle = np.degrees(np.arccos(np.clip(true @ gravity / (gravity @ gravity), -1.0, 1.0)))
     entries = ", ".join(f"{g:.3f}" for g in true)
     return Wording(
@@ -178,8 +183,13 @@ NOTABLE = {
 }
 """Least size that is worth a word, by the unit of the joint."""
 
-CORRECTED: dict[str, Callable[[int, int, Float1D], Correction]] = {
-    "position-zero": _shifted,
-    "position-scale": _scaled,
+CORRECTED: dict[
+    str, tuple[Callable[[int, int, Float1D], Correction], Callable[[int, Correction], Float1D]]
+] = {
+    "position-zero": (_shifted, lambda joint, correction: correction.shift[[joint]]),
+    "position-scale": (
+        _scaled,
+        lambda joint, correction: correction.position[joint, [joint]] - 1.0,
+    ),
 }
 """Kinds that the log is corrected by, for they are not small enough for a derivative."""

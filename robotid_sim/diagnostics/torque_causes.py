@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Extension, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence, joint_only
 from robotid_sim.diagnostics.held_out import Fit
-from robotid_sim.section import torque_unit
+from robotid_sim.section import percent, torque_unit
 
 COLORED = 4.0
 """Variance of an estimate over that for white residuals; assumed."""
@@ -43,9 +43,8 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
             offset, constant = partial(_offset, torque), joint_only(level[:, :1], j, dof)
             candidates.append(Extension("torque-offset", j, constant, offset))
         scaled = joint_only(model[:, [j]], j, dof)
-        corrected = partial(_rescaled, dof, j)
-        low, high = SCALES
-        candidates.append(Extension("torque-scale", j, scaled, _scale, WRONG, low, high, corrected))
+        parts = (scaled, _scale, WRONG, *SCALES, partial(_rescaled, dof, j), partial(_total, j))
+        candidates.append(Extension("torque-scale", j, *parts))
     return candidates
 
 
@@ -63,7 +62,7 @@ def unseen_scales(evidence: Evidence) -> list[str]:
         held = evidence.held_out(joint_only(model[:, [j]], j, evidence.dof))
         std = float(np.sqrt(COLORED * held.fit(every).cov[-1, -1]))
         if std > LOOSEST:
-            unseen.append(f"{name} (known to +- {std:.0%})" if std < 1.0 else name)
+            unseen.append(f"{name} (known to +- {percent(std, 2)})" if std < 1.0 else name)
     if not unseen:
         return []
     return [f"Wrong torque constants of {', '.join(unseen)} would not show in this log."]
@@ -73,6 +72,10 @@ def _rescaled(dof: int, joint: int, value: Float1D) -> Correction:
     none = Correction.none(dof)
     scale = np.where(np.arange(dof) == joint, 1.0 / (1.0 + value[0]), 1.0)
     return replace(none, torque=np.diag(scale))
+
+
+def _total(joint: int, correction: Correction) -> Float1D:
+    return np.array([1.0 / correction.torque[joint, joint] - 1.0])
 
 
 def _offset(unit: str, value: Float1D) -> Wording:

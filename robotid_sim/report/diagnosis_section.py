@@ -5,7 +5,7 @@ from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
 from robotid_sim.preprocess.adaptive import smoother_of
-from robotid_sim.section import Section, Table, number
+from robotid_sim.section import Section, Table
 from robotid_sim.study.stages import Identification
 
 
@@ -29,18 +29,16 @@ def section_of(diagnosis: Diagnosis) -> Section:
         {
             "joint": [", ".join(cause.joints) or "all" for cause in causes],
             "finding": [cause.finding for cause in causes],
-            "remedy": [cause.remedy for cause in causes],
-            "gain": [number(cause.gain, 3) for cause in causes],
-            "standard error": [number(cause.gain_std, 2) for cause in causes],
+            "evidence": [cause.evidence for cause in causes],
+            "remedy": [cause.remedy.replace("`", "") for cause in causes],
         },
-        text_columns=3,
+        text_columns=4,
     )
     return Section(
         title=title,
-        text="What explains the log better than the model alone, the first finding first. The gain "
-        "is that of the logarithm of the likelihood of rows that were left out of the fit, with "
-        "its standard error over eight blocks; findings without a gain come from the samples "
-        "themselves or from the nominal model.",
+        text="What explains the log better than the model alone, in the order in which it was "
+        "found. A likelihood is that of rows that were left out of the fit, its logarithm with the "
+        "standard error over eight blocks.",
         tables=(table,),
-        notes=(*(f"{c.sentence} Evidence: {c.evidence}." for c in causes), *diagnosis.unseen),
+        notes=diagnosis.unseen,
     )
