@@ -15,6 +15,7 @@ import typer
 from robotid_sim.cli.cad import cad
 from robotid_sim.cli.check import check
 from robotid_sim.cli.design import design
+from robotid_sim.cli.diagnose import diagnose
 from robotid_sim.cli.export import export
 from robotid_sim.cli.identify import identify
 from robotid_sim.cli.list import list_
@@ -55,7 +56,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS: tuple[Callable[..., int], ...] = (
-    *(run, check, design, simulate, identify, validate),
+    *(run, check, design, simulate, identify, diagnose, validate),
     *(payload, reproduce, view, export, cad, list_),
 )
 for _command in COMMANDS:

@@ -7,6 +7,7 @@ import numpy as np
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
+from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.page import Page
 from robotid_sim.report.sections import (
@@ -56,6 +57,7 @@ def _sections(nominal: Robot, log: Log, fit: Identification) -> list[Section]:
             (residual_table(fit.estimates, nominal.joint_units),),
             basis.of(nominal.parameters()),
         ),
+        *diagnosis_section(log, fit),
         *trust_section(fit),
     ]
     if chosen.success:

@@ -1,5 +1,7 @@
 """The report of a whole study."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D
@@ -9,6 +11,7 @@ from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
+from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.finding import finding
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
@@ -83,6 +86,7 @@ def _study_sections(study: Study) -> list[Section]:
             true=basis.of(study.plant.parameters()),
             bound=_bound(log, nominal, basis),
         ),
+        *diagnosis_section(replace(log, truth=None), fit),
         *trust_section(fit),
     ]
     if fit.chosen.success:

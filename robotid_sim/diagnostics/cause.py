@@ -1,0 +1,105 @@
+"""What a diagnosis says: causes by name with evidence and remedy, and candidates for them."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D
+from robotid_sim.diagnostics.evidence import Correction
+
+NOTHING = "Nothing speaks against the model."
+
+
+class Wording(NamedTuple):
+    """A cause in words."""
+
+    finding: str
+    """What is wrong, a sentence without its full stop and without the joint."""
+    remedy: str
+    """What to do, likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that is wrong with a log or with the model for it."""
+
+    kind: str
+    """Name of the cause, lower-case kebab-case."""
+    joints: tuple[str, ...]
+    """Joints that it concerns; empty for all."""
+    finding: str
+    evidence: str
+    remedy: str
+    gain: float | None = None
+    """Held-out log-likelihood that it gains; None for what was found without a model."""
+    gain_std: float | None = None
+    """Standard error of the gain over the blocks."""
+    rivals: tuple[str, ...] = ()
+    """Other kinds of causes that explain the log as well."""
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong and where."""
+        where = f"{', '.join(self.joints)}: " if self.joints else ""
+        text = self.finding if where else self.finding[0].upper() + self.finding[1:]
+        return f"{where}{text}."
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What speaks against a log and its model, in the order in which it was found."""
+
+    causes: tuple[Cause, ...]
+    unseen: tuple[str, ...] = ()
+    """What the log could not have shown, one sentence each."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there is nothing."""
+        return not self.causes
+
+    def content(self) -> dict[str, Any]:
+        """Return the diagnosis as JSON values."""
+        causes = [asdict(cause) for cause in self.causes]
+        return {"healthy": self.healthy, "causes": causes, "unseen": list(self.unseen)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extension:
+    """A candidate that adds columns to the linear problem."""
+
+    kind: str
+    joint: int | None
+    """None for one that concerns all joints."""
+    columns: Float
+    """Torque per unit parameter [N m], shape (N, n, k)."""
+    words: Callable[[Float1D], Wording]
+    """From the fitted parameters, shape (k,), to words."""
+    least: tuple[float, ...] = ()
+    """Sizes of the parameters of which one has to be reached to be worth a word; none if empty."""
+    lower: float = -np.inf
+    upper: float = np.inf
+    """Bounds of what the first parameter can be."""
+    corrected: Callable[[Float1D], Correction] | None = None
+    """From the fitted parameters to a correction that takes the place of the columns."""
+    total: Callable[[Correction], Float1D] | None = None
+    """From all corrections of the search to the parameters that they make together."""
+
+    def allows(self, value: Float1D) -> bool:
+        """Return whether fitted parameters, shape (k,), make sense and are worth a word."""
+        notable = not self.least or bool((np.abs(value) >= self.least).any())
+        return notable and self.lower < value[0] < self.upper
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repair:
+    """A candidate that changes the columns of the log."""
+
+    kind: str
+    joints: tuple[int, ...]
+    """Empty for all."""
+    correction: Correction
+    words: Wording | Callable[[Correction], Wording]
+    """The cause in words, which may depend on all corrections of the search."""

@@ -1,0 +1,112 @@
+"""Diagnosis: what is wrong with a log or with the model for it, by name, with what to do."""
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+
+from robotid_sim.diagnostics.cause import Cause, Diagnosis
+from robotid_sim.diagnostics.evidence import Evidence
+from robotid_sim.diagnostics.excitation_causes import excitation_causes
+from robotid_sim.diagnostics.nominal_causes import nominal_causes
+from robotid_sim.diagnostics.recording_causes import recording_causes
+from robotid_sim.diagnostics.search import Accepted, search
+from robotid_sim.diagnostics.torque_causes import unseen_scales
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.faults import find_faults, repaired
+from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.section import percent
+from robotid_sim.threads import one_blas_thread
+
+_logger = logging.getLogger(__name__)
+
+FRICTION = (
+    "asymmetric-friction",
+    "friction-velocity",
+    "load-dependent-friction",
+    "position-dependent-friction",
+    "stribeck",
+)
+POSITION = ("backlash", "elastic-joint", "position-scale", "position-zero")
+LEVEL = ("torque-drift", "torque-offset")
+
+RELATED = {
+    **dict.fromkeys(FRICTION, (*FRICTION, *LEVEL)),
+    **dict.fromkeys(POSITION, POSITION),
+    **dict.fromkeys(LEVEL, LEVEL),
+    **dict.fromkeys(("position-noise", "encoder-frozen"), POSITION),
+    **dict.fromkeys(("position-columns", "position-sign", "position-units"), POSITION),
+    "torque-scale": ("torque-scale",),
+}
+"""By kind of a cause: kinds that make up, on the same joint, for what its form leaves."""
+
+
+@one_blas_thread()
+def diagnose(
+    log: Log, nominal: Robot, basis: BaseParameters, *, smoother: RtsSmoother | None = None
+) -> Diagnosis:
+    """Return what speaks against a log and the model for it; its truth is not looked at.
+
+    Parameters
+    ----------
+    log : Log
+        A measured log, of the virtual experiment or of a machine.
+    nominal : Robot
+        What is known of the robot; its inertia matters for few causes only.
+    basis : BaseParameters
+        The parameters that are identified.
+    smoother : RtsSmoother, optional
+        Makes the motion of the log; by default it is tuned to the log.
+
+    Raises
+    ------
+    LogError
+        If the log is of another robot, has no torques, or is too short.
+    """
+    log.require_robot(nominal).require_torques()
+    faults = find_faults(log)
+    recorded = recording_causes(log, faults)
+    clean = repaired(log, faults)
+    tuned = (smoother or RtsSmoother()).tuned(clean, nominal)
+    offset = log.torque_time_offset
+    evidence = Evidence.of(tuned(clean, nominal), nominal, basis, offset=offset, bad=recorded.bad)
+    accepted, evidence = search(evidence)
+    for one in accepted:
+        _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
+    named = _named(accepted, recorded.causes, log.joint_names)
+    modeled = [_cause(one, evidence) for one in named]
+    more = nominal_causes(evidence)
+    if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
+        more += excitation_causes(evidence)
+    return Diagnosis((*recorded.causes, *modeled, *more), tuple(unseen_scales(evidence)))
+
+
+def _named(
+    accepted: Sequence[Accepted], recorded: Sequence[Cause], names: Sequence[str]
+) -> list[Accepted]:
+    """Return the causes without those that only make up for what the form of others leaves."""
+    named: list[Accepted] = []
+    for one in accepted:
+        before = [a.kind for a in named if a.joints == one.joints]
+        before += [c.kind for c in recorded if c.joints == tuple(names[j] for j in one.joints)]
+        if not any(one.kind in RELATED.get(kind, ()) for kind in before):
+            named.append(one)
+    return named
+
+
+def _cause(one: Accepted, evidence: Evidence) -> Cause:
+    names = evidence.nominal.joint_names
+    before, after = (sigma / evidence.size for sigma in one.residual)
+    worst = int(np.argmax(np.log(before / after)))
+    text = (
+        f"the likelihood of rows left out of the fit rises by {one.gain:.0f} +- {one.std:.0f} "
+        f"(logarithm); the residual of {names[worst]} falls from {percent(before[worst], 2)} to "
+        f"{percent(after[worst], 2)} of its RMS torque"
+    )
+    if one.rivals:
+        text += f"; explained as well by: {', '.join(one.rivals)}"
+    words = one.words(evidence.correction)
+    joints = tuple(names[j] for j in one.joints)
+    return Cause(one.kind, joints, words.finding, text, words.remedy, one.gain, one.std, one.rivals)

@@ -1,0 +1,279 @@
+"""The rows of a log that candidate causes are compared on, and what a correction makes of them."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
+from robotid_sim.diagnostics.held_out import Fit, HeldOut
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import LogError
+from robotid_sim.measurement.motion import Motion, RowFilter, ungated
+from robotid_sim.measurement.sensors import between_samples
+from robotid_sim.model import parameters
+from robotid_sim.model.robot import Robot
+
+FOLDS = 8
+"""Blocks of the cross-validation."""
+
+FEWEST = 5
+"""Least rows of a block."""
+
+OVERSAMPLED = 10
+"""Samples of the regressor per row: its low-pass needs some, a thousand a second cost time."""
+
+NEIGHBOURS = 0.15
+"""Time around a sample without information in which no row is trusted [s]."""
+
+LONGEST_DELAY = 0.2
+"""Largest delay of a torque that can be corrected, of either sign [s]; rows leave it out."""
+
+FLOOR = 5e-4
+"""Least deviation of a joint's rows that counts, over its RMS torque."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correction:
+    """A log as it should have been, and its gravity: maps of the torque and position columns.
+
+    ``tau' = tau torque``, then taken `delay` later; ``q' = q position + shift``.
+    """
+
+    torque: Float2D
+    """Shape (n, n)."""
+    position: Float2D
+    """Shape (n, n)."""
+    shift: Float1D
+    """[rad or m], shape (n,)."""
+    delay: Float1D
+    """Time by which the torque of each joint is late [s], shape (n,)."""
+    gravity: Float1D
+    """Change of the model's gravity [m/s^2], shape (3,)."""
+
+    @classmethod
+    def none(cls, dof: int) -> Self:
+        """Return the correction that changes nothing."""
+        return cls(np.eye(dof), np.eye(dof), np.zeros(dof), np.zeros(dof), np.zeros(3))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Rows of a log with their folds; joints are independent and each has a noise of its own."""
+
+    nominal: Robot
+    basis: BaseParameters
+    q: Float2D
+    dq: Float2D
+    ddq: Float2D
+    """Motion on the coarse grid of the regressor, shape (M, n)."""
+    dt: float
+    """Step of that grid [s]."""
+    rows: RowFilter
+    """From that grid to rows."""
+    low: Float2D
+    """Low-passed torque on that grid [N m], shape (M, n)."""
+    offset: float
+    """Time after the positions at which the log says that its torques act [s]."""
+    fold: Int1D
+    """Block that every row belongs to, shape (N,)."""
+    use: Bool2D
+    """Rows that count, shape (N, n)."""
+    correction: Correction
+    """What has been corrected so far."""
+    W: Float
+    """Regressor, shape (N, n, b)."""
+    y: Float2D
+    """Torque [N m], shape (N, n)."""
+    columns: Float
+    """Further columns that were accepted, shape (N, n, k)."""
+    volume: float = 0.0
+    """Logarithm of the determinant of what the torque was multiplied by."""
+    quick: bool = False
+    """Whether the regressor goes without its low-pass."""
+
+    @classmethod
+    def of(
+        cls,
+        motion: Motion,
+        nominal: Robot,
+        basis: BaseParameters,
+        *,
+        offset: float = 0.0,
+        bad: Bool2D | None = None,
+    ) -> Self:
+        """Return the rows of a smoothed motion; samples that are `bad`, (N, n), leave theirs out.
+
+        The motion has a row filter and no delay of the torque taken off. Raises `LogError` if the
+        rows are too few.
+        """
+        row_filter = motion.row_filter
+        assert row_filter is not None
+        reach = max(row_filter.edge, round(LONGEST_DELAY / motion.dt))
+        row_filter = replace(ungated(row_filter), edge=reach)
+        coarse, grid = _coarse(row_filter)
+        full = replace(row_filter, step=1, edge=0)
+        low = full.apply(motion.tau[full.used])[grid.start - full.first :: grid.step]
+        times = motion.t[grid][coarse.rows]
+        use = np.ones((times.size, nominal.dof), dtype=bool)
+        if bad is not None:
+            use = ~_near(bad, round(NEIGHBOURS / motion.dt))[grid][coarse.rows]
+        columns = basis.rank
+        if use.sum(axis=0).min() < FEWEST * FOLDS or use.sum() < 2 * columns:
+            raise LogError(
+                f"{int(use.sum())} rows are too few to compare causes with {columns} parameters; "
+                "record a longer log"
+            )
+        q, dq, ddq = (part[grid] for part in (motion.q, motion.dq, motion.ddq))
+        W = coarse.apply(torque_regressor(nominal, q, dq, ddq, basis.columns))
+        return cls(
+            nominal=nominal,
+            basis=basis,
+            q=q,
+            dq=dq,
+            ddq=ddq,
+            dt=motion.dt * grid.step,
+            rows=coarse,
+            low=low,
+            offset=offset,
+            fold=_folds(times, motion.period),
+            use=use,
+            correction=Correction.none(nominal.dof),
+            W=W,
+            y=low[coarse.rows],
+            columns=np.zeros((*use.shape, 0)),
+        )
+
+    @property
+    def dof(self) -> int:
+        """Number of joints."""
+        return self.nominal.dof
+
+    @property
+    def size(self) -> Float1D:
+        """RMS torque of the rows of every joint [N m], shape (n,)."""
+        return np.asarray(np.sqrt((self.y**2).mean(axis=0)))
+
+    @property
+    def floor(self) -> Float1D:
+        """Least deviation of the rows that counts [N m], shape (n,)."""
+        return FLOOR * self.size
+
+    @property
+    def plain(self) -> int:
+        """Number of columns without candidates."""
+        return int(self.W.shape[2] + self.columns.shape[2])
+
+    def held_out(self, columns: Float | None = None) -> HeldOut:
+        """Return the sums that fits with and without further columns, (N, n, k), come from."""
+        more = np.zeros((*self.y.shape, 0)) if columns is None else columns
+        parts = [self.W, self.columns, more, self.y[:, :, None]]
+        A = np.concatenate(parts, axis=2) * self.use[:, :, None]
+        return HeldOut.of(A, self.fold, self.use, self.floor, self.volume)
+
+    def model(self, fit: Fit) -> Robot:
+        """Return the robot of a fit of the plain columns; no body need be able to exist."""
+        phi = self.basis.completed(fit.beta[: self.basis.rank], self.nominal.parameters())
+        return self.nominal.with_parameters(phi, formal=True)
+
+    def with_columns(self, columns: Float) -> Self:
+        """Return the evidence with further columns accepted."""
+        return replace(self, columns=np.concatenate([self.columns, columns], axis=2))
+
+    def corrected(self, new: Correction) -> Self:
+        """Return the evidence after a further correction; columns that were accepted stay."""
+        old = self.correction
+        delay, torque = old.delay + new.delay, old.torque @ new.torque
+        position, shift = old.position @ new.position, old.shift @ new.position + new.shift
+        result = replace(
+            self,
+            correction=Correction(torque, position, shift, delay, old.gravity + new.gravity),
+            volume=float(np.linalg.slogdet(torque)[1]),
+        )
+        result = replace(result, y=result.late(np.zeros(self.dof)))
+        if new.gravity.any():  # which also decides what the base parameters are
+            nominal = replace(self.nominal, gravity=self.nominal.gravity + new.gravity)
+            result = replace(result, nominal=nominal, basis=_same_kind(self.basis, nominal))
+        elif (new.position == np.eye(self.dof)).all() and not new.shift.any():
+            return result
+        q = self.q @ new.position + new.shift
+        dq, ddq = self.dq @ new.position, self.ddq @ new.position
+        result = replace(result, q=q, dq=dq, ddq=ddq)
+        return replace(result, W=result.regressor())
+
+    @property
+    def torque(self) -> Float2D:
+        """Corrected low-passed torque on the grid of the regressor, delays left, shape (M, n)."""
+        return self.low @ self.correction.torque
+
+    def late(self, delay: Float1D) -> Float2D:
+        """Return the rows of the torque for a further delay of every joint [s], shape (N, n)."""
+        torque, delay = self.torque, self.correction.delay + delay
+        y = torque[self.rows.rows]
+        at = np.arange(len(torque), dtype=float)[self.rows.rows]
+        if np.ptp(delay) == 0.0 and delay.any():
+            return between_samples(torque, at + delay[0] / self.dt)
+        for j in np.flatnonzero(delay):
+            y[:, [j]] = between_samples(torque[:, [j]], at + delay[j] / self.dt)
+        return y
+
+    def regressor(self) -> Float:
+        """Return the rows of the regressor, shape (N, n, b)."""
+        robot, columns, rows = self.nominal, self.basis.columns, self.rows
+        if self.quick:
+            q, dq, ddq = (part[rows.rows] for part in (self.q, self.dq, self.ddq))
+            return torque_regressor(robot, q, dq, ddq, columns)
+        return rows.apply(torque_regressor(robot, self.q, self.dq, self.ddq, columns))
+
+    def rough(self) -> Self:
+        """Return the evidence with a regressor without low-pass, which corrections make quickly."""
+        rough = replace(self, quick=True)
+        return replace(rough, W=rough.regressor())
+
+
+def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
+    """Return the row filter of a coarser grid and the samples that are that grid."""
+    divisors = (d for d in range(row_filter.step // OVERSAMPLED, 0, -1) if not row_filter.step % d)
+    d = next(divisors, 1)
+    grid = slice(row_filter.first + row_filter.edge % d, row_filter.stop, d)
+    samples = len(range(grid.start, grid.stop, d))
+    coarse = replace(
+        row_filter,
+        first=0,
+        stop=samples,
+        step=row_filter.step // d,
+        edge=row_filter.edge // d,
+        cutoff=row_filter.cutoff * d,
+    )
+    return coarse, grid
+
+
+def _same_kind(basis: BaseParameters, nominal: Robot) -> BaseParameters:
+    """Return the base parameters of another robot with the same joint parameters considered."""
+    tail = range(parameters.N_INERTIAL * nominal.dof, parameters.size(nominal.dof))
+    joint = {basis.symbols[c][:2] for c in basis.considered if c in tail}
+    return base_parameters(nominal, [s for s in parameters.JOINT if s in joint])
+
+
+def _near(bad: Bool2D, reach: int) -> Bool2D:
+    """Return which samples lie within some samples of a bad one, shape (N, n)."""
+    sums = np.cumsum(np.pad(bad, ((reach + 1, reach), (0, 0))), axis=0)
+    return np.asarray(sums[2 * reach + 1 :] > sums[: -2 * reach - 1])
+
+
+def _folds(times: Float1D, period: float | None) -> Int1D:
+    """Return the block of every row: the same phases of all periods are left out together."""
+    elapsed = times - times[0]
+    if period is not None and elapsed[-1] > 1.5 * period:
+        share = elapsed / period % 1.0
+    else:
+        share = elapsed / (elapsed[-1] * (1.0 + 1e-9))
+    return np.asarray(np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1))
+
+
+def joint_only(rows: Float2D, joint: int, dof: int) -> Float:
+    """Return rows (N, k) as columns (N, n, k) that are zero for all other joints."""
+    columns = np.zeros((len(rows), dof, rows.shape[1]))
+    columns[:, joint] = rows
+    return columns

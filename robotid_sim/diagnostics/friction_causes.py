@@ -1,0 +1,149 @@
+r"""Candidate causes: friction of another shape than the model's, joint by joint.
+
+All are further columns beside :math:`F_v \dot q + F_c s`, with s the smooth sign of the model.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.diagnostics.cause import Extension, Wording
+from robotid_sim.diagnostics.evidence import Evidence, joint_only
+from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.model import parameters
+from robotid_sim.section import torque_unit
+
+PEAKS = (3.0, 6.0, 12.0)
+"""Stribeck velocities that are tried, over eps."""
+
+WIDTHS = (0.3, 3.0)
+"""Friction velocities that are tried, over the nominal eps."""
+
+NOTABLE = 0.1
+"""Deviation of friction from the model's shape that is worth a word, over its coefficients."""
+
+LOSS = 0.01
+"""Friction per transmitted torque that is worth a word."""
+
+NAMES = {"Fv": "viscous friction", "Fc": "Coulomb friction"}
+
+
+def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
+    """Return the candidates for all joints; `fit` is that of the plain columns."""
+    robot, dof = evidence.nominal, evidence.dof
+    q, dq, eps = evidence.q, evidence.dq, robot.eps
+    s = np.tanh(dq / eps)
+    # A stroke is as good as a turn where a joint slides.
+    turn = np.where(robot.prismatic, 2.0 * np.pi / np.maximum(np.ptp(q, axis=0), 1e-9), 1.0)
+    load = np.abs(transmitted_torque(evidence, fit))
+    waves = [s * np.sin(turn * q), s * np.cos(turn * q)]
+    shapes: list[tuple[str, Any, list[Float2D]]] = [
+        ("asymmetric-friction", _asymmetric, [np.abs(dq), np.abs(s)]),
+        ("load-dependent-friction", _load_dependent, [load * s]),
+        ("position-dependent-friction", _position_dependent, waves),
+    ]
+    for peak in PEAKS:
+        words = partial(_stribeck, peak * eps)
+        shapes.append(("stribeck", words, [np.exp(-((dq / (peak * eps)) ** 2)) * s]))
+    for width in WIDTHS:
+        words = partial(_velocity, eps, "below" if width < 1.0 else "above")
+        shapes.append(("friction-velocity", words, [np.tanh(dq / (width * eps))]))
+    for symbol, signal in (("Fv", dq), ("Fc", s)):
+        shapes.append((f"missing-{symbol}", partial(_missing, symbol), [signal]))
+    signals = [signal for _, _, parts in shapes for signal in parts]
+    levels, names = _levels(evidence, fit), evidence.basis.names
+    rows = evidence.rows.apply(np.stack(signals, axis=2))
+    candidates, first = [], 0
+    for kind, words, parts in shapes:
+        last = first + len(parts)
+        for j, unit in enumerate(robot.joint_units):
+            if f"{kind.removeprefix('missing-')}{j + 1}" in names:
+                continue
+            columns = joint_only(rows[:, j, first:last], j, dof)
+            text = partial(words, j, unit)
+            lower = 0.0 if kind in POSITIVE else -np.inf
+            Fv, Fc = NOTABLE * levels[:, j]
+            least = {"asymmetric-friction": (Fv, Fc), "load-dependent-friction": (LOSS,)}
+            sizes = least.get(kind, (Fc,) * len(parts))
+            candidates.append(Extension(kind, j, columns, text, sizes, lower))
+        first = last
+    return candidates
+
+
+def _levels(evidence: Evidence, fit: Fit) -> Float2D:
+    """Return the sizes of the fitted Fv and Fc, zero where the model has none, shape (2, n)."""
+    values = dict(zip(evidence.basis.names, np.abs(fit.beta), strict=False))
+    joints = range(1, evidence.dof + 1)
+    return np.array([[values.get(f"{symbol}{j}", 0.0) for j in joints] for symbol in ("Fv", "Fc")])
+
+
+POSITIVE = (
+    *("friction-velocity", "load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck"),
+)
+"""Kinds that take energy, so that their parameter is positive; a sign that is wider and negative
+would be a peak at low speed."""
+
+
+def transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:
+    """Return the torque that the gears pass on to the bodies [N m], shape (M, n)."""
+    robot = evidence.model(fit)
+    phi, dof = robot.parameters(), evidence.dof
+    for j in range(dof):
+        phi[parameters.joint_slice(j, dof)] = 0.0
+    bodies = robot.with_parameters(phi, formal=True)
+    return joint_torque(bodies, evidence.q, evidence.dq, evidence.ddq)
+
+
+def _stribeck(speed: Float1D, joint: int, unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"dry friction falls with speed (Stribeck), by some {value[0]:.2g} {torque_unit(unit)} "
+        f"from standstill to {2.0 * speed[joint]:.2g} {unit}/s",
+        "fit its shape with `estimate_stribeck`, or keep the joint away from low speeds",
+    )
+
+
+def _velocity(eps: Float1D, side: str, joint: int, unit: str, value: Float1D) -> Wording:
+    del value
+    return Wording(
+        f"dry friction changes its sign within another speed than the model's: eps lies {side} "
+        f"{eps[joint]:.3g} {unit}/s",
+        'estimate it: `eps = "estimate"` in the section [estimation] of the configuration',
+    )
+
+
+def _asymmetric(joint: int, unit: str, value: Float1D) -> Wording:
+    del joint
+    torque = torque_unit(unit)
+    return Wording(
+        f"friction differs between the directions: half the difference is {value[0]:+.2g} {torque} "
+        f"s/{unit} of the viscous and {value[1]:+.2g} {torque} of the dry part",
+        "fit it by direction with `directional_problem`",
+    )
+
+
+def _load_dependent(joint: int, unit: str, value: Float1D) -> Wording:
+    del joint, unit
+    return Wording(
+        f"dry friction grows with the load, by {value[0]:.2g} of what the gear passes on",
+        "identify with the loads of the task; the model has no such term",
+    )
+
+
+def _position_dependent(joint: int, unit: str, value: Float1D) -> Wording:
+    del joint
+    return Wording(
+        f"dry friction depends on the position, by {np.hypot(*value):.2g} {torque_unit(unit)}",
+        "look for a tight bearing or gear, and identify in the range of the task",
+    )
+
+
+def _missing(symbol: str, joint: int, unit: str, value: Float1D) -> Wording:
+    del joint
+    tail = f"{torque_unit(unit)} s/{unit}" if symbol == "Fv" else torque_unit(unit)
+    return Wording(
+        f"{NAMES[symbol]} of {value[0]:.2g} {tail} that the model does not have",
+        f"add {symbol} to `joint_parameters` in the section [estimation]",
+    )

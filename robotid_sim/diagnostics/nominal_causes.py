@@ -1,0 +1,93 @@
+"""Causes that only the nominal model shows: a load that it does not have, a unit of all torques.
+
+The parameters of the last link take a load in without a trace, and those of all links a scale of
+all torques. What is left is that the estimate is not what was known before, by far more than that
+was uncertain; how uncertain the nominal model is has to be assumed.
+"""
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.diagnostics.cause import Cause
+from robotid_sim.diagnostics.column_causes import WRONG_SCALE, nominal_ratio
+from robotid_sim.diagnostics.evidence import Evidence
+from robotid_sim.diagnostics.torque_causes import COLORED
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.robot import Robot
+from robotid_sim.section import percent
+
+UNCERTAIN = 0.2
+"""Assumed standard deviation of a nominal parameter, over the size of its kind for its body."""
+
+IMPROVED = 50.0
+"""Least fall of the squared distance to the nominal model for a load to be named."""
+
+ELSEWHERE = 4.0
+"""Largest squared distance per parameter that may be left: else more than the load is unknown."""
+
+
+def nominal_causes(evidence: Evidence) -> list[Cause]:
+    """Return what the estimate says against the nominal model, given all causes found before."""
+    ratio = nominal_ratio(evidence)
+    if (np.abs(np.log(ratio)) > np.log(WRONG_SCALE)).all() and evidence.dof > 1:
+        return [_unit(ratio)]
+    return _load(evidence)
+
+
+def _unit(ratio: Float1D) -> Cause:
+    return Cause(
+        kind="torque-scale",
+        joints=(),
+        finding="all torques are of another size than the nominal model's",
+        evidence=f"measured over nominal RMS torque {(1.0 / ratio).min():.2g} to "
+        f"{(1.0 / ratio).max():.2g}; no log shows a scale of all torques by itself",
+        remedy="check the unit of the torques and the nominal model",
+    )
+
+
+def _load(evidence: Evidence) -> list[Cause]:
+    """Return a load at the last link that the nominal model does not have."""
+    nominal, basis = evidence.nominal, evidence.basis
+    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    inertial = slice(0, basis.inertial_rank)
+    change = (fit.beta[: basis.rank] - basis.of(nominal.parameters()))[inertial]
+    B = basis.B[inertial]
+    cov = (B * _spread(nominal) ** 2) @ B.T + COLORED * fit.cov[inertial, inertial]
+    size = np.sqrt(np.diag(cov))
+    half = np.linalg.cholesky(cov / np.outer(size, size) + 1e-12 * np.eye(size.size))
+    last = B[:, parameters.inertial_slice(nominal.dof - 1)] / size[:, None]
+    d, L = np.linalg.solve(half, change / size), np.linalg.solve(half, last)
+    inverse = np.linalg.pinv(L.T @ L, rcond=1e-10, hermitian=True)
+    phi = inverse @ (L.T @ d)
+    mass, std = float(phi[0]), float(np.sqrt(inverse[0, 0]))
+    left = float(((d - L @ phi) ** 2).sum())
+    fall = float(d @ d) - left
+    if fall < IMPROVED or mass <= std or left > ELSEWHERE * d.size:
+        return []
+    moments = ", ".join(f"{value:.2g}" for value in phi[1:4])
+    return [
+        Cause(
+            kind="load",
+            joints=(nominal.joint_names[-1],),
+            finding=f"the last link carries {mass:.3g} +- {std:.2g} kg that the nominal model does "
+            "not have",
+            evidence=f"first moments differ by ({moments}) kg m about the last link; the squared "
+            f"distance to the nominal model falls by {fall:.0f}, its parameters taken as known to "
+            f"{percent(UNCERTAIN)}",
+            remedy="name the load with `--payload`, or measure it: `robotid payload`",
+        )
+    ]
+
+
+def _spread(nominal: Robot) -> Float1D:
+    """Return the assumed standard deviation of every full parameter, shape (14 n,)."""
+    phi = nominal.parameters()
+    spread = UNCERTAIN * np.abs(phi)
+    for k in range(nominal.dof):
+        body = parameters.inertial_slice(k)
+        mass, com, _ = inertia.unpack(phi[body])
+        moment = 0.5 * np.trace(inertia.inertia_matrix(phi[body]))
+        spread[body] = UNCERTAIN * np.array(
+            [mass, *3 * [mass * np.linalg.norm(com)], *6 * [moment]]
+        )
+    return spread

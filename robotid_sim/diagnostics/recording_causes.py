@@ -1,0 +1,184 @@
+"""Causes that a log shows by itself, without a model: samples that are no measurements."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
+from robotid_sim.diagnostics.cause import Cause
+from robotid_sim.measurement.log import MOVING, Log
+from robotid_sim.preprocess.faults import LONGEST_GAP, Faults
+
+LOST = 5e-3
+"""Share of lost samples that is worth a word."""
+
+FAR_OFF = 5e-4
+FEW = 5
+"""Share and number of outliers that are worth a word."""
+
+CLIPPED = 20
+"""Samples at one extreme value from which on a torque counts as clipped."""
+
+CROWDED = 5.0
+"""Their number over that of the next values, for a coarse torque repeats too."""
+
+NOISIER = 10.0
+"""Noise of a sensor over that of the others of its kind from which on it is bad."""
+
+NORMAL_90 = 1.6449
+"""Deviations within which 90 % of a Gaussian variable lie."""
+
+NOTABLE = {"rad": 5e-4, "m": 5e-5, "torque": 0.05}
+"""Least noise of a bad sensor: of positions [rad or m], of torques over their RMS."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """What a log shows by itself."""
+
+    causes: tuple[Cause, ...]
+    bad: Bool2D
+    """Samples whose torque or position says nothing, shape (N, n)."""
+
+
+def recording_causes(log: Log, faults: Faults) -> Recorded:
+    """Return what is wrong with the samples of a log; the faults are those of the log."""
+    clipped, frozen = clipped_torques(log.tau_meas), frozen_positions(log.q)
+    causes = [
+        *_lost(log, faults),
+        *_outliers(log, faults),
+        *_by_joint(
+            log,
+            clipped,
+            "torque-clipped",
+            "the measured torque is clipped at its extreme values",
+            "raise the range of the sensor or the limit of the drive, or drive more gently",
+        ),
+        *_by_joint(
+            log,
+            frozen,
+            "encoder-frozen",
+            "the position stands still while the robot moves, then jumps",
+            "check the encoder and its connection, and record again",
+        ),
+        *_bad_sensors(log),
+    ]
+    return Recorded(tuple(causes), clipped | frozen)
+
+
+def clipped_torques(tau: Float2D) -> Bool2D:
+    """Return which torques repeat an extreme value of their joint exactly, shape (N, n)."""
+    clipped = np.zeros(tau.shape, dtype=bool)
+    for j, x in enumerate(tau.T):
+        for side in (x, -x):
+            top = side == side.max()
+            below = side[~top]
+            if not below.size:
+                continue
+            next_value = int((below == below.max()).sum())
+            if top.sum() >= max(CLIPPED, CROWDED * next_value):
+                clipped[:, j] |= top
+    return clipped
+
+
+def frozen_positions(q: Float2D) -> Bool2D:
+    """Return which positions repeat the one before, many times, and then jump, shape (N, n)."""
+    frozen = np.zeros(q.shape, dtype=bool)
+    for j, x in enumerate(q.T):
+        step = np.abs(np.diff(x))
+        usual = max(float(np.median(step)), float(np.quantile(step, 0.99)))
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], (step == 0.0).astype(int), [0]])))
+        for begin, end in edges.reshape(-1, 2):
+            jump = step[end] if end < step.size else 0.0
+            if end - begin > LONGEST_GAP and jump > 3.0 * usual and np.ptp(x) > MOVING:
+                frozen[begin : end + 1, j] = True
+    return frozen
+
+
+def _lost(log: Log, faults: Faults) -> list[Cause]:
+    count = int(faults.lost.sum())
+    if count < LOST * log.t.size:
+        return []
+    return [
+        Cause(
+            kind="lost-samples",
+            joints=(),
+            finding="samples are lost, the one before stands in their place",
+            evidence=f"{count} of {log.t.size} samples repeat all channels of the one before",
+            remedy="record with a real-time logger; the preprocessor `adaptive` leaves them out",
+        )
+    ]
+
+
+def _outliers(log: Log, faults: Faults) -> list[Cause]:
+    causes = []
+    for what, found in (("torque", faults.torque), ("position", faults.position)):
+        count = found.sum(axis=0)
+        causes += [
+            Cause(
+                kind=f"{what}-outliers",
+                joints=(log.joint_names[j],),
+                finding=f"single samples of the {what} are far off",
+                evidence=f"{count[j]} of {log.t.size} samples lie beyond 8 robust standard "
+                "deviations of their neighbors",
+                remedy="check cables and shielding; the preprocessor `adaptive` leaves them out",
+            )
+            for j in range(log.dof)
+            if count[j] > max(FEW, FAR_OFF * log.t.size)
+        ]
+    return causes
+
+
+def _by_joint(log: Log, found: Bool2D, kind: str, finding: str, remedy: str) -> list[Cause]:
+    count = found.sum(axis=0)
+    return [
+        Cause(
+            kind=kind,
+            joints=(log.joint_names[j],),
+            finding=finding,
+            evidence=f"{count[j]} of {log.t.size} samples",
+            remedy=remedy,
+        )
+        for j in np.flatnonzero(count)
+    ]
+
+
+def _bad_sensors(log: Log) -> list[Cause]:
+    """Return sensors that are far noisier, or coarser, than the others of their kind."""
+    causes = []
+    units = np.array(log.joint_units)
+    for unit in ("rad", "m"):
+        causes += _outstanding(log, sample_noise(log.q), units == unit, "position", unit)
+    size = np.sqrt((log.tau_meas**2).mean(axis=0))
+    noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
+    return [*causes, *_outstanding(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")]
+
+
+def sample_noise(x: Float2D) -> Float1D:
+    """Return the white noise of signals by their fourth difference, robustly, shape (n,).
+
+    Its 90 % quantile, for the median of a coarse signal, which mostly stays as it is, is zero.
+    """
+    fourth = np.abs(np.diff(x, n=4, axis=0))
+    return np.asarray(np.quantile(fourth, 0.9, axis=0) / NORMAL_90 / np.sqrt(70.0))
+
+
+def _outstanding(log: Log, noise: Float1D, alike: Bool1D, what: str, kind: str) -> list[Cause]:
+    joints = np.flatnonzero(alike)
+    causes = []
+    for j in joints:
+        others = noise[joints[joints != j]]
+        if not others.size or noise[j] <= max(NOISIER * float(np.median(others)), NOTABLE[kind]):
+            continue
+        unit = "of its RMS" if kind == "torque" else kind
+        causes.append(
+            Cause(
+                kind=f"{what}-noise",
+                joints=(log.joint_names[j],),
+                finding=f"the {what} is far noisier than that of the other joints",
+                evidence=f"noise {noise[j]:.2g} {unit}, median of the others "
+                f"{np.median(others):.2g}",
+                remedy="check the sensor, its cable and its resolution",
+            )
+        )
+    return causes

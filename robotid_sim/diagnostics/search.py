@@ -1,0 +1,342 @@
+r"""The greedy search for causes: the best one is accepted, then all are tried again beside it.
+
+Every candidate is fitted as further columns of the linear problem or as a correction of the log,
+and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
+if its gain, without that of the block that speaks most for it, exceeds a margin for the number of
+candidates that were tried. Columns with a wrong sign, unit or joint are judged by robots that can
+exist.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.diagnostics.cause import Extension, Repair, Wording
+from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
+from robotid_sim.diagnostics.constrained import Constrained
+from robotid_sim.diagnostics.delay_causes import delay_causes
+from robotid_sim.diagnostics.evidence import Correction, Evidence
+from robotid_sim.diagnostics.friction_causes import friction_causes
+from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.diagnostics.screening import Projection
+from robotid_sim.diagnostics.structure_causes import structure_causes
+from robotid_sim.diagnostics.torque_causes import torque_causes
+from robotid_sim.estimation.cone_program import ConsistentProgram
+
+MARGIN = 10.0
+"""Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
+
+ERRORS = 2.0
+"""Least gain of robots that can exist over its standard error."""
+
+LEAST = 5e-3
+"""Smallest torque of a cause that is worth a word, over the RMS torque of a joint."""
+
+TIE = 5.0
+"""Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
+
+FINALISTS = 8
+"""Candidates of the first look that are compared by held-out likelihood."""
+
+ROUNDS = 15
+"""Most rounds of the search."""
+
+GENERAL = {"torque-offset": ("asymmetric-friction", "torque-drift")}
+"""By kind: kinds that it is a case of, and so does not compete with."""
+
+NEARLY = 0.25
+"""Share of a gain that a special case may lack: what is left can be accepted after it."""
+
+FORCED = 1.5
+"""Residual of robots that can exist over that of the free fit from which columns are doubted."""
+
+UNEXPLAINED = 0.1
+"""Residual over the RMS torque from which columns are doubted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accepted:
+    """A candidate with what it gains, by block."""
+
+    candidate: Extension | Repair
+    value: Float1D
+    """Fitted parameters; empty for a correction that has none."""
+    gains: Float1D
+    residual: tuple[Float1D, Float1D]
+    """Noise of every joint's rows without and with it [N m], both of shape (n,)."""
+    rivals: tuple[str, ...] = ()
+    """Other kinds that explain the log as well."""
+
+    @property
+    def kind(self) -> str:
+        """Name of the cause."""
+        return self.candidate.kind
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Joints that it concerns; empty for all."""
+        if isinstance(self.candidate, Repair):
+            return self.candidate.joints
+        return () if self.candidate.joint is None else (self.candidate.joint,)
+
+    def words(self, correction: Correction) -> Wording:
+        """Return the cause in words, once all corrections of the search are known."""
+        candidate = self.candidate
+        if isinstance(candidate, Extension):
+            total = candidate.total
+            return candidate.words(self.value if total is None else total(correction))
+        words = candidate.words
+        return words if isinstance(words, Wording) else words(correction)
+
+    @property
+    def gain(self) -> float:
+        """Gain of the log-likelihood over all blocks."""
+        return float(self.gains.sum())
+
+    @property
+    def std(self) -> float:
+        """Standard error of the gain over the blocks."""
+        return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
+
+    def after(self, evidence: Evidence) -> Evidence:
+        """Return the evidence with this cause accounted for."""
+        candidate = self.candidate
+        if isinstance(candidate, Repair):
+            return evidence.corrected(candidate.correction)
+        if candidate.corrected is not None:
+            return evidence.corrected(candidate.corrected(self.value))
+        return evidence.with_columns(candidate.columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Round:
+    """The evidence of a round with its plain fit and all candidates but those for columns."""
+
+    evidence: Evidence
+    fit: Fit
+    projection: Projection
+    extensions: list[Extension]
+    gains: Float1D
+    """First look at the extensions."""
+    repairs: list[Repair]
+    """Delays, and scales of torques as the nominal model suggests them."""
+
+    @classmethod
+    def of(cls, evidence: Evidence, taken: set[tuple[str, int | None]]) -> "_Round":
+        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        projection = Projection.of(evidence, fit)
+        families = (torque_causes, friction_causes, structure_causes)
+        candidates = [c for family in families for c in family(evidence, fit)]
+        extensions = [c for c in candidates if c.corrected or (c.kind, c.joint) not in taken]
+        gains = projection.gains(evidence.y, [c.columns for c in extensions])
+        repairs = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
+        return cls(evidence, fit, projection, extensions, gains, repairs)
+
+    @property
+    def margin(self) -> float:
+        """Least gain that is no chance."""
+        return MARGIN + float(np.log(len(self.extensions) + len(self.repairs)))
+
+    @property
+    def finalists(self) -> list[Extension]:
+        """The extensions that the first look likes best."""
+        best = np.argsort(-self.gains, kind="stable")[:FINALISTS]
+        return [self.extensions[k] for k in best if self.gains[k] > self.margin]
+
+
+def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
+    """Return the causes in the order of their acceptance, and the evidence with all of them."""
+    accepted: list[Accepted] = []
+    for _ in range(ROUNDS):
+        taken = {
+            (a.kind, a.candidate.joint) for a in accepted if isinstance(a.candidate, Extension)
+        }
+        state = _Round.of(evidence, taken)
+        column = _doubted_column(state)
+        new = [column] if column is not None else _best(state)
+        if not new:
+            break
+        for one in new:
+            evidence = one.after(evidence)
+        accepted += new
+    evidence = _polished(accepted, evidence)
+    return _lasting(accepted, evidence), evidence
+
+
+def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
+    """Return the evidence with its delays estimated once more, now that the rest is known."""
+    delays = {one.joints for one in accepted if one.kind == "torque-delay"}
+    if not delays:
+        return evidence
+    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    for again in delay_causes(evidence, Projection.of(evidence, fit), 0.0):
+        if again.joints in delays:
+            evidence = evidence.corrected(again.correction)
+    return evidence
+
+
+def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
+    """Return the causes without those that the ones found later have made needless."""
+    held = evidence.held_out()
+    columns = np.arange(evidence.plain)
+    place, first = {}, evidence.W.shape[2]
+    for one in accepted:
+        if isinstance(one.candidate, Extension) and one.candidate.corrected is None:
+            place[id(one)] = np.arange(first, first + one.value.size)
+            first += one.value.size
+    while place:
+        whole = held.score(columns)
+        gains = {k: whole - held.score(np.setdiff1d(columns, c)) for k, c in place.items()}
+        least = min(gains, key=lambda k: float(gains[k].sum() - gains[k].max()))
+        if gains[least].sum() - gains[least].max() > MARGIN:
+            break
+        columns = np.setdiff1d(columns, place.pop(least))
+        accepted = [one for one in accepted if id(one) != least]
+    return accepted
+
+
+def _best(state: _Round) -> list[Accepted]:
+    """Return the best candidate, and others of its kind that pass on other joints."""
+    scored = [*_scored_extensions(state), *_scored_repairs(state)]
+    passed = [s for s in scored if s.gain - s.gains.max() > state.margin]
+    if not passed:
+        return []
+    top = max(passed, key=lambda s: s.gain)
+    equal = [s for s in passed if _no_worse(s, top)]
+    best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
+    corrected = isinstance(best.candidate, Repair) or best.candidate.corrected is not None
+    if corrected or not best.joints:  # joints vie for the same deviation
+        return [replace(best, rivals=_rivals(state, best, equal))]
+    alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
+    others = {s.joints: s for s in sorted(alike, key=lambda s: s.gain)}
+    return [replace(best, rivals=_rivals(state, best, equal)), *others.values()]
+
+
+def _rivals(state: _Round, best: Accepted, equal: list[Accepted]) -> tuple[str, ...]:
+    """Return other kinds that explain as much, and nothing any more once the best is accepted."""
+    general = (best.kind, *GENERAL.get(best.kind, ()))
+    others = [s for s in equal if s.kind not in general]
+    after = best.after(state.evidence) if others else state.evidence
+    plain, kinds = np.arange(after.plain), set()
+    for one in others:
+        candidate = one.candidate
+        if isinstance(candidate, Repair):
+            gains = after.corrected(candidate.correction).held_out().score(plain)
+            gains = gains - after.held_out().score(plain)
+        else:
+            held = after.held_out(candidate.columns)
+            gains = held.score(np.arange(after.plain + one.value.size)) - held.score(plain)
+        if gains.sum() < MARGIN:
+            kinds.add(one.kind)
+    return tuple(sorted(kinds))
+
+
+def _count(scored: Accepted) -> int:
+    """Return the number of parameters of a candidate."""
+    return max(scored.value.size, 1)
+
+
+def _disagreement(state: _Round, scored: Accepted) -> float:
+    """Return how far torques are from the nominal model's once a wrong constant is corrected.
+
+    Two joints can only say that their constants differ; the nominal model decides which is wrong.
+    """
+    if scored.kind != "torque-scale":
+        return 0.0
+    return float((np.log(nominal_ratio(scored.after(state.evidence))) ** 2).sum())
+
+
+def _no_worse(one: Accepted, top: Accepted) -> bool:
+    """Return whether a candidate explains as much as another, or nearly if it is a case of it."""
+    gap = top.gains - one.gains
+    tie = max(TIE, float(np.sqrt(gap.size) * gap.std(ddof=1)))
+    if one.joints == top.joints and top.kind in GENERAL.get(one.kind, ()):
+        tie = max(tie, NEARLY * top.gain)
+    return bool(gap.sum() <= tie)
+
+
+def _scored_extensions(state: _Round) -> list[Accepted]:
+    evidence, finalists = state.evidence, state.finalists
+    if not finalists:
+        return []
+    held = evidence.held_out(np.concatenate([c.columns for c in finalists], axis=2))
+    plain = np.arange(evidence.plain)
+    before = held.score(plain)
+    scored, first = [], evidence.plain
+    for candidate in finalists:
+        last = first + candidate.columns.shape[2]
+        columns = np.concatenate([plain, np.arange(first, last)])
+        first = last
+        fit = held.fit(columns)
+        value = fit.beta[evidence.plain :]
+        torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
+        if torque.max() < LEAST or not candidate.allows(value):
+            continue
+        gains, residual = held.score(columns) - before, (state.fit.sigma, fit.sigma)
+        scored.append(Accepted(candidate, value, gains, residual))
+    return scored
+
+
+def _scored_repairs(state: _Round) -> list[Accepted]:
+    evidence, plain = state.evidence, np.arange(state.evidence.plain)
+    before = evidence.held_out().score(plain)
+    scored = []
+    for candidate in state.repairs:
+        after = evidence.corrected(candidate.correction)
+        change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
+        held = after.held_out()
+        likelier = held.fit(plain).likelihood - state.fit.likelihood
+        if likelier < state.margin or change.max() < LEAST:
+            continue
+        gains, residual = held.score(plain) - before, (state.fit.sigma, held.fit(plain).sigma)
+        scored.append(Accepted(candidate, np.zeros(0), gains, residual))
+    return scored
+
+
+def _doubted_column(state: _Round) -> Accepted | None:
+    """Return the column that is wrong, if robots that can exist say that one is."""
+    evidence = state.evidence
+    program = ConsistentProgram(evidence.nominal, evidence.basis)
+    now = Constrained.of(evidence, program)
+    if not np.isfinite(now.rms).all():  # a joint that stands still, or a solver that gives up
+        return None
+    forced = (now.rms / now.free > FORCED) & (now.rms > 2.0 * LEAST * evidence.size)
+    if not forced.any() and (now.free < UNEXPLAINED * evidence.size).all():
+        return None
+    candidates: list[Extension | Repair] = [*_likeliest(evidence, column_causes(evidence))]
+    scored = []
+    for candidate in (*candidates, *state.repairs, *state.finalists):
+        value: Float1D = np.zeros(0)
+        if isinstance(candidate, Extension):
+            fit = evidence.held_out(candidate.columns)
+            count = evidence.plain + candidate.columns.shape[2]
+            value = fit.fit(np.arange(count)).beta[evidence.plain :]
+            if not candidate.allows(value):
+                continue
+        one = Accepted(candidate, value, now.by_fold, (now.rms, now.rms))
+        corrected = one.after(evidence)
+        if corrected.nominal is not evidence.nominal:  # gravity, which decides on the program
+            continue
+        after = Constrained.of(corrected, program)
+        gains = after.by_fold - now.by_fold
+        scored.append(replace(one, gains=gains, residual=(now.rms, after.rms)))
+    top = max(scored, key=lambda s: s.gain)
+    if isinstance(top.candidate, Extension):  # the likelihood of all rows will say so too
+        return None
+    return top if top.gain > max(state.margin, ERRORS * top.std) else None
+
+
+def _likeliest(evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
+    """Return signs of torques, which a free fit cannot judge, and the best others.
+
+    The others are judged by rows without low-pass, which is a rough look, but a quick one.
+    """
+    rough = evidence.rough()
+    plain = np.arange(rough.plain)
+    judged = [r for r in repairs if r.kind == "torque-sign"]
+    others = [r for r in repairs if r not in judged]
+    likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
+    best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]
+    return [*judged, *(others[k] for k in best)]

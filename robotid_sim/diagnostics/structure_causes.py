@@ -1,0 +1,195 @@
+"""Candidate causes in the model behind the torque: gravity, positions, elasticity, rotors.
+
+Their columns are derivatives of the modeled torque of all joints, taken numerically.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.diagnostics.cause import Extension, Wording
+from robotid_sim.diagnostics.evidence import Correction, Evidence, joint_only
+from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.model.robot import Robot
+
+STEP = 1e-4
+"""Change of position and gravity in the derivatives [rad or m, share of gravity]."""
+
+TILT = 0.01
+"""Tilt of the base that is worth a word [rad]."""
+
+FLANK = 0.1
+"""Share of the largest torque within which a joint changes the flank of its backlash."""
+
+
+def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
+    """Return the candidates; `fit` is that of the plain columns."""
+    robot, dof = evidence.model(fit), evidence.dof
+    state = (evidence.q, evidence.dq, evidence.ddq)
+    tau = joint_torque(robot, *state)
+    changes = [_moved(evidence, robot, tau, j) for j in range(dof)]
+    tilted: list[Float2D] = []
+    strength = float(np.linalg.norm(robot.gravity))
+    if strength > 0.0:
+        level = np.linalg.svd(robot.gravity[None])[2][1:]  # directions across gravity
+        for across in level:
+            other = replace(robot, gravity=robot.gravity + STEP * strength * across)
+            tilted.append((joint_torque(other, *state) - tau) / STEP)
+    signals = [
+        *tilted,
+        evidence.ddq,
+        *(signal for by_kind in changes for signal in by_kind.values()),
+    ]
+    rows = evidence.rows.apply(np.stack(signals, axis=2))
+    candidates = []
+    if tilted:
+        given = robot.gravity - evidence.correction.gravity
+        candidates.append(
+            Extension(
+                kind="gravity",
+                joint=None,
+                columns=rows[:, :, :2],
+                words=partial(_gravity, given),
+                least=(TILT, TILT),
+                corrected=partial(_tilted, dof, robot.gravity, level),
+                total=lambda correction: correction.gravity,
+            )
+        )
+    column = len(tilted)
+    for j, unit in enumerate(evidence.nominal.joint_units):
+        if f"Ia{j + 1}" not in evidence.basis.names:
+            rotor, text = joint_only(rows[:, j, [column]], j, dof), partial(_rotor, unit)
+            candidates.append(Extension("rotor-inertia", j, rotor, text, lower=0.0))
+    for j, unit in enumerate(evidence.nominal.joint_units):
+        for kind in changes[j]:
+            column += 1
+            text = partial(WORDS[kind], unit)
+            columns, least = rows[:, :, [column]], (NOTABLE[kind][unit],)
+            one = Extension(kind, j, columns, text, least)
+            if kind in CORRECTED:
+                corrected, total = CORRECTED[kind]
+                one = replace(one, corrected=partial(corrected, dof, j), total=partial(total, j))
+            candidates.append(one)
+    return candidates
+
+
+def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, Float2D]:
+    """Return the torque per unit of every way in which the position of a joint can be wrong.
+
+    That is per rad or m for the zero, per one for the scale, per rad or m at the largest load for
+    an elastic joint, and per half of the play for backlash, whose jumps are too short for rows.
+    """
+    q = evidence.q[:, j]
+    load = tau[:, j] / max(float(np.abs(tau[:, j]).max()), 1e-12)
+    changes = {
+        "position-zero": np.ones_like(q),
+        "position-scale": q,
+        "elastic-joint": load,
+        "backlash": np.tanh(load / FLANK),
+    }
+    signals: dict[str, Float2D] = {}
+    for kind, change in changes.items():
+        rate = np.zeros_like(q) if kind == "backlash" else np.gradient(change, evidence.dt)
+        moved = [np.array(part) for part in (evidence.q, evidence.dq, evidence.ddq)]
+        for part, by in zip(moved, (change, rate, np.gradient(rate, evidence.dt)), strict=True):
+            part[:, j] += STEP * by
+        signals[kind] = (joint_torque(robot, *moved) - tau) / STEP
+    return signals
+
+
+def _tilted(dof: int, gravity: Float1D, level: Float2D, value: Float1D) -> Correction:
+    """Return the change to a tilted gravity of the same strength."""
+    strength = np.linalg.norm(gravity)
+    true = gravity + strength * (value @ level)
+    return replace(Correction.none(dof), gravity=strength * true / np.linalg.norm(true) - gravity)
+
+
+def _shifted(dof: int, joint: int, value: Float1D) -> Correction:
+    none = Correction.none(dof)
+    return replace(none, shift=value[0] * (np.arange(dof) == joint))
+
+
+def _scaled(dof: int, joint: int, value: Float1D) -> Correction:
+    none = Correction.none(dof)
+    return replace(none, position=np.diag(1.0 + value[0] * (np.arange(dof) == joint)))
+
+
+def _gravity(gravity: Float1D, change: Float1D) -> Wording:
+    true = gravity + change
+    angle = np.degrees(np.arccos(np.clip(true @ gravity / (gravity @ gravity), -1.0, 1.0)))
+    entries = ", ".join(f"{g:.3f}" for g in true)
+    return Wording(
+        f"gravity points {angle:.2g} deg away from the model's: the base is tilted",
+        f"level the base, or set `gravity = [{entries}]` in the section [robot]",
+    )
+
+
+def _zero(unit: str, value: Float1D) -> Wording:
+    size = f"{np.degrees(value[0]):+.3g} deg" if unit == "rad" else f"{value[0]:+.3g} m"
+    return Wording(
+        f"the zero of the position is off by {-value[0]:+.3g} {unit} ({size} to be added)",
+        "reference the joint again, or add the difference to its positions",
+    )
+
+
+def _gear(unit: str, value: Float1D) -> Wording:
+    del unit
+    return Wording(
+        f"the position is scaled wrongly: true over recorded motion is {1.0 + value[0]:.3g}",
+        "check gear ratio and encoder counts of the joint",
+    )
+
+
+def _elastic(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the link moves against the encoder with the load, by {abs(value[0]):.2g} {unit} at the "
+        "largest torque: the joint is elastic",
+        "measure on the side of the link, or correct the positions by torque over stiffness",
+    )
+
+
+def _backlash(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the link moves against the encoder by {2.0 * abs(value[0]):.2g} {unit} when its load "
+        "changes sign: backlash",
+        "adjust the gear, or measure on the side of the link",
+    )
+
+
+def _rotor(unit: str, value: Float1D) -> Wording:
+    inertia = "kg" if unit == "m" else "kg m^2"
+    return Wording(
+        f"a reflected rotor inertia of {value[0]:.3g} {inertia} that the model does not have",
+        "add Ia to `joint_parameters` in the section [estimation]",
+    )
+
+
+WORDS: dict[str, Callable[[str, Float1D], Wording]] = {
+    "position-zero": _zero,
+    "position-scale": _gear,
+    "elastic-joint": _elastic,
+    "backlash": _backlash,
+}
+
+NOTABLE = {
+    "position-zero": {"rad": 0.01, "m": 1e-3},
+    "position-scale": {"rad": 0.02, "m": 0.02},
+    "elastic-joint": {"rad": 3e-3, "m": 3e-4},
+    "backlash": {"rad": 5e-4, "m": 5e-5},
+}
+"""Least size that is worth a word, by the unit of the joint."""
+
+CORRECTED: dict[
+    str, tuple[Callable[[int, int, Float1D], Correction], Callable[[int, Correction], Float1D]]
+] = {
+    "position-zero": (_shifted, lambda joint, correction: correction.shift[[joint]]),
+    "position-scale": (
+        _scaled,
+        lambda joint, correction: correction.position[joint, [joint]] - 1.0,
+    ),
+}
+"""Kinds that the log is corrected by, for they are not small enough for a derivative."""
