@@ -106,7 +106,7 @@ def engine_run(setup: Setup) -> Log:
         setup.nominal, setup.basis, setup.excitation, setup.streams("design")
     ).trajectories[0]
     cell = setup.cell
-    with cell.open(cell.substeps_along(trajectory)) as engine:
+    with cell.open() as engine:
         return rollout(engine, cell.controller, trajectory)
 
 
