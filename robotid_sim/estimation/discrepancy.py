@@ -147,7 +147,7 @@ def state_functions(
     states = (motion.q, motion.dq, motion.ddq)
     load, torque = rigid_body_torque(robot, *states), joint_torque(robot, *states)
     time = np.linspace(0.0, 1.0, motion.t.size)
-    functions = {}
+    joints = []
     for j in range(nominal.dof):
         dq, eps = motion.dq[:, j], float(nominal.eps[j])
         state = JointState(
@@ -160,16 +160,14 @@ def state_functions(
             eps=eps,
             dt=motion.dt,
         )
-        for quantity, function in FUNCTIONS.items():
-            functions[quantity, j] = joint_rows(motion, function(state), j)
-    return functions
-
-
-def joint_rows(motion: Motion, signal: Float2D, joint: int) -> Float2D:
-    """Return a signal (N, k) of one joint as rows of the fit."""
-    every = np.zeros((len(signal), motion.q.shape[1], signal.shape[1]))
-    every[:, joint] = signal
-    return np.asarray(rows_of(motion, every)[:, joint])
+        joints.append({name: function(state) for name, function in FUNCTIONS.items()})
+    return {
+        (name, j): rows
+        for name in FUNCTIONS
+        for j, rows in enumerate(
+            np.moveaxis(rows_of(motion, np.stack([joint[name] for joint in joints], 1)), 1, 0)
+        )
+    }
 
 
 def find_discrepancy(

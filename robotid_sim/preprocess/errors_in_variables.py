@@ -187,7 +187,7 @@ class ErrorsInVariables(RowPreprocessor):
 
     smoother: RtsSmoother = field(default_factory=RtsSmoother)
     """Gives the motion to start from."""
-    rounds: int = 4
+    rounds: int = 3
     """How often motion and parameters are improved in turn."""
     parameters: tuple[float, ...] | None = field(default=None, metadata=INTERNAL)
     """Full parameters of the model, after `tuned`."""
