@@ -16,6 +16,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pybullet_data
 
 from robotid_sim.errors import RobotIdError
@@ -25,6 +26,8 @@ from robotid_sim.study.study import run_study
 
 YARDSTICK = "irb140"
 EXAMPLES = "cmeel.prefix/share/example-robot-data/robots"
+EXPECTED = (RobotIdError, np.linalg.LinAlgError, ArithmeticError)
+"""What ends the study of one robot and not the bench."""
 MOST_SECONDS = 3.0
 """Seconds per joint over those of the yardstick that an arm may take."""
 
@@ -105,7 +108,7 @@ def studied(arm: Arm, seed: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         try:
             verdict = run_study(setup, Path(folder), workers=1).result.verdict
-        except RobotIdError as error:
+        except EXPECTED as error:
             took = time.perf_counter() - began
             return Row("STOPPED", **sizes, seconds=took, remarks=str(error))
     failed = [f"{c.name} {c.value:.4g} {c.message}" for c in verdict.checks if not c.passed]

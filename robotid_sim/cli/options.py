@@ -31,7 +31,10 @@ Config = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 BaseLink = Annotated[
-    str | None, typer.Option(help="Link where the chain starts.  [default: the root]")
+    str | None,
+    typer.Option(
+        help="Link where the chain starts.  [default: the root; with --tip what carries the arm]"
+    ),
 ]
 TipLink = Annotated[
     str | None, typer.Option(help="Link where the chain ends.  [default: the longest chain's]")
