@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.cause import Extension, Repair, Wording
+from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
 from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
 from robotid_sim.diagnostics.constrained import Constrained
 from robotid_sim.diagnostics.delay_causes import delay_causes
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.held_out import Fit
-from robotid_sim.diagnostics.screening import Projection
+from robotid_sim.diagnostics.screening import Remainder
 from robotid_sim.diagnostics.structure_causes import structure_causes
 from robotid_sim.diagnostics.torque_causes import torque_causes
 from robotid_sim.estimation.cone_program import ConsistentProgram
@@ -39,6 +39,9 @@ TIE = 5.0
 
 FINALISTS = 8
 """Candidates of the first look that are compared by held-out likelihood."""
+
+STEPS = 2
+"""Further steps of Gauss-Newton of a correction."""
 
 ROUNDS = 15
 """Most rounds of the search."""
@@ -60,7 +63,7 @@ UNEXPLAINED = 0.1
 class Accepted:
     """A candidate with what it gains, by block."""
 
-    candidate: Extension | Repair
+    candidate: Extension | Amendment
     value: Float1D
     """Fitted parameters; empty for a correction that has none."""
     gains: Float1D
@@ -77,7 +80,7 @@ class Accepted:
     @property
     def joints(self) -> tuple[int, ...]:
         """Joints that it concerns; empty for all."""
-        if isinstance(self.candidate, Repair):
+        if isinstance(self.candidate, Amendment):
             return self.candidate.joints
         return () if self.candidate.joint is None else (self.candidate.joint,)
 
@@ -103,7 +106,7 @@ class Accepted:
     def after(self, evidence: Evidence) -> Evidence:
         """Return the evidence with this cause accounted for."""
         candidate = self.candidate
-        if isinstance(candidate, Repair):
+        if isinstance(candidate, Amendment):
             return evidence.corrected(candidate.correction)
         if candidate.corrected is not None:
             return evidence.corrected(candidate.corrected(self.value))
@@ -116,28 +119,28 @@ class _Round:
 
     evidence: Evidence
     fit: Fit
-    projection: Projection
+    projection: Remainder
     extensions: list[Extension]
     gains: Float1D
     """First look at the extensions."""
-    repairs: list[Repair]
+    amendments: list[Amendment]
     """Delays, and scales of torques as the nominal model suggests them."""
 
     @classmethod
     def of(cls, evidence: Evidence, taken: set[tuple[str, int | None]]) -> "_Round":
         fit = evidence.held_out().fit(np.arange(evidence.plain))
-        projection = Projection.of(evidence, fit)
+        projection = Remainder.of(evidence, fit)
         families = (torque_causes, friction_causes, structure_causes)
         candidates = [c for family in families for c in family(evidence, fit)]
         extensions = [c for c in candidates if c.corrected or (c.kind, c.joint) not in taken]
         gains = projection.gains(evidence.y, [c.columns for c in extensions])
-        repairs = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
-        return cls(evidence, fit, projection, extensions, gains, repairs)
+        amendments = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
+        return cls(evidence, fit, projection, extensions, gains, amendments)
 
     @property
     def margin(self) -> float:
         """Least gain that is no chance."""
-        return MARGIN + float(np.log(len(self.extensions) + len(self.repairs)))
+        return MARGIN + float(np.log(len(self.extensions) + len(self.amendments)))
 
     @property
     def finalists(self) -> list[Extension]:
@@ -159,10 +162,32 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         if not new:
             break
         for one in new:
-            evidence = one.after(evidence)
+            evidence = _converged(one, one.after(evidence))
         accepted += new
     evidence = _polished(accepted, evidence)
     return _lasting(accepted, evidence), evidence
+
+
+def _converged(one: Accepted, evidence: Evidence) -> Evidence:
+    """Return the evidence after a correction once its steps of Gauss-Newton have converged.
+
+    What a first step leaves would be taken for another cause.
+    """
+    if isinstance(one.candidate, Amendment) or one.candidate.corrected is None:
+        return evidence
+    for _ in range(STEPS):
+        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        candidates = (*torque_causes(evidence, fit), *structure_causes(evidence, fit))
+        sought = (one.kind, one.candidate.joint)
+        again = next((c for c in candidates if (c.kind, c.joint) == sought), None)
+        if again is None or again.corrected is None:
+            break
+        held = evidence.held_out(again.columns)
+        value = held.fit(np.arange(evidence.plain + one.value.size)).beta[evidence.plain :]
+        if not again.lower < value[0] < again.upper:
+            break
+        evidence = evidence.corrected(again.corrected(value))
+    return evidence
 
 
 def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
@@ -171,7 +196,7 @@ def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
     if not delays:
         return evidence
     fit = evidence.held_out().fit(np.arange(evidence.plain))
-    for again in delay_causes(evidence, Projection.of(evidence, fit), 0.0):
+    for again in delay_causes(evidence, Remainder.of(evidence, fit), 0.0):
         if again.joints in delays:
             evidence = evidence.corrected(again.correction)
     return evidence
@@ -199,14 +224,14 @@ def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
 
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
-    scored = [*_scored_extensions(state), *_scored_repairs(state)]
+    scored = [*_scored_extensions(state), *_scored_amendments(state)]
     passed = [s for s in scored if s.gain - s.gains.max() > state.margin]
     if not passed:
         return []
     top = max(passed, key=lambda s: s.gain)
     equal = [s for s in passed if _no_worse(s, top)]
     best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
-    corrected = isinstance(best.candidate, Repair) or best.candidate.corrected is not None
+    corrected = isinstance(best.candidate, Amendment) or best.candidate.corrected is not None
     if corrected or not best.joints:  # joints vie for the same deviation
         return [replace(best, rivals=_rivals(state, best, equal))]
     alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
@@ -222,7 +247,7 @@ def _rivals(state: _Round, best: Accepted, equal: list[Accepted]) -> tuple[str, 
     plain, kinds = np.arange(after.plain), set()
     for one in others:
         candidate = one.candidate
-        if isinstance(candidate, Repair):
+        if isinstance(candidate, Amendment):
             gains = after.corrected(candidate.correction).held_out().score(plain)
             gains = gains - after.held_out().score(plain)
         else:
@@ -279,11 +304,11 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
     return scored
 
 
-def _scored_repairs(state: _Round) -> list[Accepted]:
+def _scored_amendments(state: _Round) -> list[Accepted]:
     evidence, plain = state.evidence, np.arange(state.evidence.plain)
     before = evidence.held_out().score(plain)
     scored = []
-    for candidate in state.repairs:
+    for candidate in state.amendments:
         after = evidence.corrected(candidate.correction)
         change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
         held = after.held_out()
@@ -305,9 +330,9 @@ def _doubted_column(state: _Round) -> Accepted | None:
     forced = (now.rms / now.free > FORCED) & (now.rms > 2.0 * LEAST * evidence.size)
     if not forced.any() and (now.free < UNEXPLAINED * evidence.size).all():
         return None
-    candidates: list[Extension | Repair] = [*_likeliest(evidence, column_causes(evidence))]
+    candidates: list[Extension | Amendment] = [*_likeliest(evidence, column_causes(evidence))]
     scored = []
-    for candidate in (*candidates, *state.repairs, *state.finalists):
+    for candidate in (*candidates, *state.amendments, *state.finalists):
         value: Float1D = np.zeros(0)
         if isinstance(candidate, Extension):
             fit = evidence.held_out(candidate.columns)
@@ -328,15 +353,15 @@ def _doubted_column(state: _Round) -> Accepted | None:
     return top if top.gain > max(state.margin, ERRORS * top.std) else None
 
 
-def _likeliest(evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
+def _likeliest(evidence: Evidence, amendments: Sequence[Amendment]) -> list[Amendment]:
     """Return signs of torques, which a free fit cannot judge, and the best others.
 
     The others are judged by rows without low-pass, which is a rough look, but a quick one.
     """
     rough = evidence.rough()
     plain = np.arange(rough.plain)
-    judged = [r for r in repairs if r.kind == "torque-sign"]
-    others = [r for r in repairs if r not in judged]
+    judged = [r for r in amendments if r.kind == "torque-sign"]
+    others = [r for r in amendments if r not in judged]
     likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
     best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]
     return [*judged, *(others[k] for k in best)]
