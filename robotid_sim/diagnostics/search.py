@@ -3,8 +3,8 @@ r"""The greedy search for causes: the best one is accepted, then all are tried a
 Every candidate is fitted as further columns of the linear problem or as a correction of the log,
 and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
 if its gain, without that of the block that speaks most for it, exceeds a margin for the number of
-candidates that were tried. Columns with a wrong sign, unit or joint are judged by robots that can
-exist.
+candidates that were tried, and if the residual of a joint falls enough. Columns with a wrong sign,
+unit or joint are judged by robots that can exist.
 """
 
 from collections.abc import Sequence
@@ -33,6 +33,9 @@ ERRORS = 2.0
 
 LEAST = 5e-3
 """Smallest torque of a cause that is worth a word, over the RMS torque of a joint."""
+
+FALL = 1.3
+"""Factor by which the residual of a joint must fall for a cause to be worth a word."""
 
 TIE = 5.0
 """Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
@@ -68,7 +71,7 @@ class Accepted:
     """Fitted parameters; empty for a correction that has none."""
     gains: Float1D
     residual: tuple[Float1D, Float1D]
-    """Noise of every joint's rows without and with it [N m], both of shape (n,)."""
+    """Noise of every joint's rows over its RMS torque, without and with it, both shape (n,)."""
     rivals: tuple[str, ...] = ()
     """Other kinds that explain the log as well."""
 
@@ -102,6 +105,12 @@ class Accepted:
     def std(self) -> float:
         """Standard error of the gain over the blocks."""
         return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
+
+    @property
+    def fall(self) -> float:
+        """Largest factor by which the noise of a joint's rows falls."""
+        before, after = self.residual
+        return float((before / after).max())
 
     def after(self, evidence: Evidence) -> Evidence:
         """Return the evidence with this cause accounted for."""
@@ -225,7 +234,7 @@ def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
     scored = [*_scored_extensions(state), *_scored_amendments(state)]
-    passed = [s for s in scored if s.gain - s.gains.max() > state.margin]
+    passed = [s for s in scored if s.gain - s.gains.max() > state.margin and s.fall > FALL]
     if not passed:
         return []
     top = max(passed, key=lambda s: s.gain)
@@ -299,7 +308,10 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
         if torque.max() < LEAST or not candidate.allows(value):
             continue
-        gains, residual = held.score(columns) - before, (state.fit.sigma, fit.sigma)
+        gains, residual = (
+            held.score(columns) - before,
+            (state.fit.sigma / evidence.size, fit.sigma / evidence.size),
+        )
         scored.append(Accepted(candidate, value, gains, residual))
     return scored
 
@@ -315,7 +327,8 @@ def _scored_amendments(state: _Round) -> list[Accepted]:
         likelier = held.fit(plain).likelihood - state.fit.likelihood
         if likelier < state.margin or change.max() < LEAST:
             continue
-        gains, residual = held.score(plain) - before, (state.fit.sigma, held.fit(plain).sigma)
+        gains = held.score(plain) - before
+        residual = (state.fit.sigma / evidence.size, held.fit(plain).sigma / after.size)
         scored.append(Accepted(candidate, np.zeros(0), gains, residual))
     return scored
 
@@ -346,7 +359,8 @@ def _doubted_column(state: _Round) -> Accepted | None:
             continue
         after = Constrained.of(corrected, program)
         gains = after.by_fold - now.by_fold
-        scored.append(replace(one, gains=gains, residual=(now.rms, after.rms)))
+        residual = (now.rms / evidence.size, after.rms / corrected.size)
+        scored.append(replace(one, gains=gains, residual=residual))
     top = max(scored, key=lambda s: s.gain)
     if isinstance(top.candidate, Extension):  # the likelihood of all rows will say so too
         return None
