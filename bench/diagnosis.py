@@ -303,7 +303,7 @@ def edits(name: str, seeds: int, sound: int) -> list[Run]:
                 where.append(neighbor(int(joint), log.dof))
             joints = () if kind in WHOLE else tuple(names[j] for j in where)
             runs.append(diagnosed(bench, faulty, Run(name, kind, seed, joints, growth, (), 0.0)))
-        runs += without_rotors(bench, log, clean, seed)
+        runs += without_rotors(bench, name, log, clean, seed)
     for preset in INJECTED:
         for seed in range(sound):
             log = sensed(clean, preset, 1000 + seed)
@@ -311,7 +311,7 @@ def edits(name: str, seeds: int, sound: int) -> list[Run]:
     return runs
 
 
-def without_rotors(bench: Bench, log: Log, clean: Log, seed: int) -> list[Run]:
+def without_rotors(bench: Bench, name: str, log: Log, clean: Log, seed: int) -> list[Run]:
     """Return the run in which the model has no rotor inertia, if the motion shows one."""
     basis = base_parameters(bench.nominal, ("Fv", "Fc"))
     with_rotors = [f"Ia{j + 1}" in bench.basis.names for j in range(log.dof)]
@@ -319,7 +319,7 @@ def without_rotors(bench: Bench, log: Log, clean: Log, seed: int) -> list[Run]:
     growth = replace(bench, basis=basis).fitted(log, clean)[0] / bench.fitted(log, clean)[0]
     if growth < 2.0:
         return []
-    run = Run(bench.plant.name, "rotor-inertia", seed, joints, growth, (), 0.0)
+    run = Run(name, "rotor-inertia", seed, joints, growth, (), 0.0)
     return [diagnosed(bench, log, run, basis)]
 
 

@@ -94,7 +94,7 @@ class Extension:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Repair:
+class Amendment:
     """A candidate that changes the columns of the log."""
 
     kind: str

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.diagnostics.cause import Repair, Wording
+from robotid_sim.diagnostics.cause import Amendment, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque
 
@@ -19,12 +19,12 @@ WRONG_SCALE = 3.0
 """Ratio of measured to nominal torque, or its inverse, beyond which a unit is suspected."""
 
 
-def column_causes(evidence: Evidence) -> list[Repair]:
+def column_causes(evidence: Evidence) -> list[Amendment]:
     """Return the candidates that concern torques, then those that concern positions."""
     return [*_torques(evidence), *_positions(evidence)]
 
 
-def _torques(evidence: Evidence) -> list[Repair]:
+def _torques(evidence: Evidence) -> list[Amendment]:
     dof = evidence.dof
     candidates = []
     for j in range(dof):
@@ -40,7 +40,7 @@ def _torques(evidence: Evidence) -> list[Repair]:
     return candidates
 
 
-def scale_causes(evidence: Evidence) -> list[Repair]:
+def scale_causes(evidence: Evidence) -> list[Amendment]:
     """Return scales of the torques that are of another size than the nominal model's."""
     ratios = nominal_ratio(evidence)
     far = np.abs(np.log(ratios)) > np.log(WRONG_SCALE)
@@ -56,7 +56,7 @@ def scale_causes(evidence: Evidence) -> list[Repair]:
     return candidates
 
 
-def _positions(evidence: Evidence) -> list[Repair]:
+def _positions(evidence: Evidence) -> list[Amendment]:
     dof, units = evidence.dof, evidence.nominal.joint_units
     none = Correction.none(dof)
     turning = [j for j in range(dof) if units[j] == "rad"]
@@ -117,12 +117,12 @@ def nominal_ratio(evidence: Evidence) -> Float1D:
     return np.asarray(np.maximum(size, tiny) / np.maximum(evidence.size, tiny))
 
 
-def _torque(kind: str, joints: tuple[int, ...], matrix: Float2D, words: Wording) -> Repair:
-    return Repair(kind, joints, replace(Correction.none(len(matrix)), torque=matrix), words)
+def _torque(kind: str, joints: tuple[int, ...], matrix: Float2D, words: Wording) -> Amendment:
+    return Amendment(kind, joints, replace(Correction.none(len(matrix)), torque=matrix), words)
 
 
 def _position(
     kind: str, joints: tuple[int, ...], matrix: Float2D, shift: Float1D, words: Wording
-) -> Repair:
+) -> Amendment:
     correction = replace(Correction.none(len(matrix)), position=matrix, shift=shift)
-    return Repair(kind, joints, correction, words)
+    return Amendment(kind, joints, correction, words)

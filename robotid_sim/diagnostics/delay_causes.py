@@ -6,15 +6,15 @@ from functools import partial
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
-from robotid_sim.diagnostics.cause import Repair, Wording
+from robotid_sim.diagnostics.cause import Amendment, Wording
 from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
-from robotid_sim.diagnostics.screening import Projection
+from robotid_sim.diagnostics.screening import Remainder
 
 STEPS = 3
 """Steps of Gauss-Newton from the best delay on the grid."""
 
 
-def delay_causes(evidence: Evidence, projection: Projection, least: float) -> list[Repair]:
+def delay_causes(evidence: Evidence, projection: Remainder, least: float) -> list[Amendment]:
     """Return the likeliest delay of all joints together, and of every joint alone.
 
     Those that gain less than `least` at a first look are left out.
@@ -29,7 +29,7 @@ def delay_causes(evidence: Evidence, projection: Projection, least: float) -> li
             continue
         joints = () if which.all() else (int(which.argmax()),)
         words = partial(_words, evidence.offset, joints)
-        candidates.append(Repair("torque-delay", joints, delayed(delay * which), words))
+        candidates.append(Amendment("torque-delay", joints, delayed(delay * which), words))
     return candidates
 
 
@@ -51,7 +51,7 @@ def delayed(delay: Float1D) -> Correction:
 
 
 def _likeliest(
-    evidence: Evidence, projection: Projection, which: Bool1D, least: float
+    evidence: Evidence, projection: Remainder, which: Bool1D, least: float
 ) -> float | None:
     """Return the likeliest delay of some joints [s]; None if it gains less than `least`."""
     most = round(LONGEST_DELAY / evidence.dt)

@@ -98,7 +98,7 @@ def _named(
 
 def _cause(one: Accepted, evidence: Evidence) -> Cause:
     names = evidence.nominal.joint_names
-    before, after = (sigma / evidence.size for sigma in one.residual)
+    before, after = one.residual
     worst = int(np.argmax(np.log(before / after)))
     text = (
         f"the likelihood of rows left out of the fit rises by {one.gain:.0f} +- {one.std:.0f} "

@@ -11,7 +11,7 @@ from robotid_sim.diagnostics.held_out import Fit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Projection:
+class Remainder:
     """What the weighted plain columns leave of a torque or of further columns."""
 
     Q: Float2D

@@ -3,8 +3,8 @@ r"""The greedy search for causes: the best one is accepted, then all are tried a
 Every candidate is fitted as further columns of the linear problem or as a correction of the log,
 and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
 if its gain, without that of the block that speaks most for it, exceeds a margin for the number of
-candidates that were tried. Columns with a wrong sign, unit or joint are judged by robots that can
-exist.
+candidates that were tried, and if the residual of a joint falls enough. Columns with a wrong sign,
+unit or joint are judged by robots that can exist.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.cause import Extension, Repair, Wording
+from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
 from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
 from robotid_sim.diagnostics.constrained import Constrained
 from robotid_sim.diagnostics.delay_causes import delay_causes
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.held_out import Fit
-from robotid_sim.diagnostics.screening import Projection
+from robotid_sim.diagnostics.screening import Remainder
 from robotid_sim.diagnostics.structure_causes import structure_causes
 from robotid_sim.diagnostics.torque_causes import torque_causes
 from robotid_sim.estimation.cone_program import ConsistentProgram
@@ -34,11 +34,17 @@ ERRORS = 2.0
 LEAST = 5e-3
 """Smallest torque of a cause that is worth a word, over the RMS torque of a joint."""
 
+FALL = 1.3
+"""Factor by which the residual of a joint must fall for a cause to be worth a word."""
+
 TIE = 5.0
 """Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
 
 FINALISTS = 8
 """Candidates of the first look that are compared by held-out likelihood."""
+
+STEPS = 2
+"""Further steps of Gauss-Newton of a correction."""
 
 ROUNDS = 15
 """Most rounds of the search."""
@@ -60,12 +66,12 @@ UNEXPLAINED = 0.1
 class Accepted:
     """A candidate with what it gains, by block."""
 
-    candidate: Extension | Repair
+    candidate: Extension | Amendment
     value: Float1D
     """Fitted parameters; empty for a correction that has none."""
     gains: Float1D
     residual: tuple[Float1D, Float1D]
-    """Noise of every joint's rows without and with it [N m], both of shape (n,)."""
+    """Noise of every joint's rows over its RMS torque, without and with it, both shape (n,)."""
     rivals: tuple[str, ...] = ()
     """Other kinds that explain the log as well."""
 
@@ -77,7 +83,7 @@ class Accepted:
     @property
     def joints(self) -> tuple[int, ...]:
         """Joints that it concerns; empty for all."""
-        if isinstance(self.candidate, Repair):
+        if isinstance(self.candidate, Amendment):
             return self.candidate.joints
         return () if self.candidate.joint is None else (self.candidate.joint,)
 
@@ -100,10 +106,16 @@ class Accepted:
         """Standard error of the gain over the blocks."""
         return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
 
+    @property
+    def fall(self) -> float:
+        """Largest factor by which the noise of a joint's rows falls."""
+        before, after = self.residual
+        return float((before / after).max())
+
     def after(self, evidence: Evidence) -> Evidence:
         """Return the evidence with this cause accounted for."""
         candidate = self.candidate
-        if isinstance(candidate, Repair):
+        if isinstance(candidate, Amendment):
             return evidence.corrected(candidate.correction)
         if candidate.corrected is not None:
             return evidence.corrected(candidate.corrected(self.value))
@@ -116,28 +128,28 @@ class _Round:
 
     evidence: Evidence
     fit: Fit
-    projection: Projection
+    projection: Remainder
     extensions: list[Extension]
     gains: Float1D
     """First look at the extensions."""
-    repairs: list[Repair]
+    amendments: list[Amendment]
     """Delays, and scales of torques as the nominal model suggests them."""
 
     @classmethod
     def of(cls, evidence: Evidence, taken: set[tuple[str, int | None]]) -> "_Round":
         fit = evidence.held_out().fit(np.arange(evidence.plain))
-        projection = Projection.of(evidence, fit)
+        projection = Remainder.of(evidence, fit)
         families = (torque_causes, friction_causes, structure_causes)
         candidates = [c for family in families for c in family(evidence, fit)]
         extensions = [c for c in candidates if c.corrected or (c.kind, c.joint) not in taken]
         gains = projection.gains(evidence.y, [c.columns for c in extensions])
-        repairs = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
-        return cls(evidence, fit, projection, extensions, gains, repairs)
+        amendments = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
+        return cls(evidence, fit, projection, extensions, gains, amendments)
 
     @property
     def margin(self) -> float:
         """Least gain that is no chance."""
-        return MARGIN + float(np.log(len(self.extensions) + len(self.repairs)))
+        return MARGIN + float(np.log(len(self.extensions) + len(self.amendments)))
 
     @property
     def finalists(self) -> list[Extension]:
@@ -159,10 +171,32 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         if not new:
             break
         for one in new:
-            evidence = one.after(evidence)
+            evidence = _converged(one, one.after(evidence))
         accepted += new
     evidence = _polished(accepted, evidence)
     return _lasting(accepted, evidence), evidence
+
+
+def _converged(one: Accepted, evidence: Evidence) -> Evidence:
+    """Return the evidence after a correction once its steps of Gauss-Newton have converged.
+
+    What a first step leaves would be taken for another cause.
+    """
+    if isinstance(one.candidate, Amendment) or one.candidate.corrected is None:
+        return evidence
+    for _ in range(STEPS):
+        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        candidates = (*torque_causes(evidence, fit), *structure_causes(evidence, fit))
+        sought = (one.kind, one.candidate.joint)
+        again = next((c for c in candidates if (c.kind, c.joint) == sought), None)
+        if again is None or again.corrected is None:
+            break
+        held = evidence.held_out(again.columns)
+        value = held.fit(np.arange(evidence.plain + one.value.size)).beta[evidence.plain :]
+        if not again.lower < value[0] < again.upper:
+            break
+        evidence = evidence.corrected(again.corrected(value))
+    return evidence
 
 
 def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
@@ -171,7 +205,7 @@ def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
     if not delays:
         return evidence
     fit = evidence.held_out().fit(np.arange(evidence.plain))
-    for again in delay_causes(evidence, Projection.of(evidence, fit), 0.0):
+    for again in delay_causes(evidence, Remainder.of(evidence, fit), 0.0):
         if again.joints in delays:
             evidence = evidence.corrected(again.correction)
     return evidence
@@ -199,14 +233,14 @@ def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
 
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
-    scored = [*_scored_extensions(state), *_scored_repairs(state)]
-    passed = [s for s in scored if s.gain - s.gains.max() > state.margin]
+    scored = [*_scored_extensions(state), *_scored_amendments(state)]
+    passed = [s for s in scored if s.gain - s.gains.max() > state.margin and s.fall > FALL]
     if not passed:
         return []
     top = max(passed, key=lambda s: s.gain)
     equal = [s for s in passed if _no_worse(s, top)]
     best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
-    corrected = isinstance(best.candidate, Repair) or best.candidate.corrected is not None
+    corrected = isinstance(best.candidate, Amendment) or best.candidate.corrected is not None
     if corrected or not best.joints:  # joints vie for the same deviation
         return [replace(best, rivals=_rivals(state, best, equal))]
     alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
@@ -222,7 +256,7 @@ def _rivals(state: _Round, best: Accepted, equal: list[Accepted]) -> tuple[str, 
     plain, kinds = np.arange(after.plain), set()
     for one in others:
         candidate = one.candidate
-        if isinstance(candidate, Repair):
+        if isinstance(candidate, Amendment):
             gains = after.corrected(candidate.correction).held_out().score(plain)
             gains = gains - after.held_out().score(plain)
         else:
@@ -274,23 +308,27 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
         if torque.max() < LEAST or not candidate.allows(value):
             continue
-        gains, residual = held.score(columns) - before, (state.fit.sigma, fit.sigma)
+        gains, residual = (
+            held.score(columns) - before,
+            (state.fit.sigma / evidence.size, fit.sigma / evidence.size),
+        )
         scored.append(Accepted(candidate, value, gains, residual))
     return scored
 
 
-def _scored_repairs(state: _Round) -> list[Accepted]:
+def _scored_amendments(state: _Round) -> list[Accepted]:
     evidence, plain = state.evidence, np.arange(state.evidence.plain)
     before = evidence.held_out().score(plain)
     scored = []
-    for candidate in state.repairs:
+    for candidate in state.amendments:
         after = evidence.corrected(candidate.correction)
         change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
         held = after.held_out()
         likelier = held.fit(plain).likelihood - state.fit.likelihood
         if likelier < state.margin or change.max() < LEAST:
             continue
-        gains, residual = held.score(plain) - before, (state.fit.sigma, held.fit(plain).sigma)
+        gains = held.score(plain) - before
+        residual = (state.fit.sigma / evidence.size, held.fit(plain).sigma / after.size)
         scored.append(Accepted(candidate, np.zeros(0), gains, residual))
     return scored
 
@@ -305,9 +343,9 @@ def _doubted_column(state: _Round) -> Accepted | None:
     forced = (now.rms / now.free > FORCED) & (now.rms > 2.0 * LEAST * evidence.size)
     if not forced.any() and (now.free < UNEXPLAINED * evidence.size).all():
         return None
-    candidates: list[Extension | Repair] = [*_likeliest(evidence, column_causes(evidence))]
+    candidates: list[Extension | Amendment] = [*_likeliest(evidence, column_causes(evidence))]
     scored = []
-    for candidate in (*candidates, *state.repairs, *state.finalists):
+    for candidate in (*candidates, *state.amendments, *state.finalists):
         value: Float1D = np.zeros(0)
         if isinstance(candidate, Extension):
             fit = evidence.held_out(candidate.columns)
@@ -321,22 +359,23 @@ def _doubted_column(state: _Round) -> Accepted | None:
             continue
         after = Constrained.of(corrected, program)
         gains = after.by_fold - now.by_fold
-        scored.append(replace(one, gains=gains, residual=(now.rms, after.rms)))
+        residual = (now.rms / evidence.size, after.rms / corrected.size)
+        scored.append(replace(one, gains=gains, residual=residual))
     top = max(scored, key=lambda s: s.gain)
     if isinstance(top.candidate, Extension):  # the likelihood of all rows will say so too
         return None
     return top if top.gain > max(state.margin, ERRORS * top.std) else None
 
 
-def _likeliest(evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
+def _likeliest(evidence: Evidence, amendments: Sequence[Amendment]) -> list[Amendment]:
     """Return signs of torques, which a free fit cannot judge, and the best others.
 
     The others are judged by rows without low-pass, which is a rough look, but a quick one.
     """
     rough = evidence.rough()
     plain = np.arange(rough.plain)
-    judged = [r for r in repairs if r.kind == "torque-sign"]
-    others = [r for r in repairs if r not in judged]
+    judged = [r for r in amendments if r.kind == "torque-sign"]
+    others = [r for r in amendments if r not in judged]
     likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
     best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]
     return [*judged, *(others[k] for k in best)]

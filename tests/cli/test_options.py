@@ -16,6 +16,7 @@ USED = {
     "design": ROBOT | DRAWN | {"--quick"},
     "simulate": ROBOT | DRAWN | SENSORS,
     "identify": ROBOT | DRAWN,
+    "diagnose": ROBOT | DRAWN,
     "validate": ROBOT | DRAWN | {"--quick", "--plant-friction"},
     "payload": ROBOT | DRAWN,
     "reproduce": {"--seed", "--quick", "--plugin"},
