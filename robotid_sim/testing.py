@@ -153,7 +153,11 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
     blind = preprocessor(replace(log, truth=None), robot)
     assert _numbers(blind) == _numbers(motion), "looks at the truth"
     other = preprocessor(log, perturb(robot, np.random.default_rng(1)))
-    assert _numbers(other) == _numbers(motion), "depends on the inertia of the nominal model"
+    for name in ("q", "dq", "ddq", "tau"):
+        one, two = getattr(motion, name), getattr(other, name)
+        # A model that is identified on the way has another rounding.
+        same = np.allclose(one, two, rtol=0.0, atol=1e-6 * np.abs(one).max())
+        assert same, "depends on the inertia of the nominal model"
     tuned = preprocessor.tuned(log, robot)
     assert _numbers(tuned(log, robot)) == _numbers(motion), "tuned() changes its answer"
     assert tuned.tuned(log, robot) is tuned, "what is tuned is tuned again"

@@ -43,7 +43,7 @@ class Consistent(Estimator):
     """Weight of the squared distance to the nominal, in units of its parameters."""
     divergence: float = 0.0
     """Weight of the log-det divergence from the nominal bodies."""
-    rounds: int = 2
+    rounds: int = 5
     """Rounds of the weighted least squares."""
     block: float = 0.2
     """Length of the blocks of the covariance [s]."""

@@ -48,7 +48,7 @@ def hats(x: Float1D, knots: Float1D) -> Float2D:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JointState:
+class Quantities:
     """What the functions of one joint depend on, arrays of shape (N,)."""
 
     q: Float1D
@@ -66,7 +66,7 @@ class JointState:
     dt: float
 
 
-def _speeds(state: JointState) -> Float2D:
+def _speeds(state: Quantities) -> Float2D:
     """Return functions of the speed, constant below that at which the smooth sign is a sign."""
     speed = np.abs(state.dq)
     return hats(speed, np.geomspace(state.eps, max(float(speed.max()), 4.0 * state.eps), 7))
@@ -81,7 +81,7 @@ def _span(x: Float1D, count: int) -> Float1D:
     return np.linspace(float(x.min()), float(x.max()), count)
 
 
-FUNCTIONS: Mapping[str, Callable[[JointState], Float2D]] = {
+FUNCTIONS: Mapping[str, Callable[[Quantities], Float2D]] = {
     "speed": lambda s: _speeds(s) * s.sign[:, None],
     "direction": _speeds,
     "load": lambda s: hats(np.abs(s.load), _span(np.abs(s.load), 4)) * s.sign[:, None],
@@ -150,7 +150,7 @@ def state_functions(
     joints = []
     for j in range(nominal.dof):
         dq, eps = motion.dq[:, j], float(nominal.eps[j])
-        state = JointState(
+        state = Quantities(
             q=motion.q[:, j],
             dq=dq,
             sign=np.tanh(dq / eps),

@@ -27,7 +27,7 @@ from scipy.special import chdtrc
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.estimation.reduction import triangular_factor
 
-LOG_RANGE = (-14.0, 30.0)
+LOG_RANGE = (-14.0, 16.0)
 """Range of the logarithm of a variance, over that of the noise."""
 
 GRID = np.linspace(*LOG_RANGE, 45)

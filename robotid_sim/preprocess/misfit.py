@@ -11,7 +11,7 @@ from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.robot import Robot
 
-ROUNDS = 2
+ROUNDS = 4
 """How often weights of the joints are estimated anew."""
 
 CONSIDERED = ("Fv", "Fc", "Fo", "Ia")
