@@ -131,7 +131,8 @@ class TestWorstDirection:
         names = list(data.basis.names)
         one, other = names.index("Fv1"), names.index("Ia1R") if "Ia1R" in names else 0
         W[:, other] = W[:, one] * (1.0 + 1e-3 * np.sin(np.arange(len(W))))
-        problem = LinearProblem(W, data.tau.ravel(), data.basis, data.robot.joint_names, data.dt)
+        y = (data.tau + data.white(np.random.default_rng(0))).ravel()
+        problem = LinearProblem(W, y, data.basis, data.robot.joint_names, data.dt)
         found = worst_direction(problem, fit(problem))
         assert {name for name, _ in found.leading} == {names[one], names[other]}
         assert found.ratio > 500.0
