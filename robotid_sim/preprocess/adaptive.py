@@ -143,6 +143,6 @@ def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:
     """Return the smoother behind a preprocessor, with its rows; None if it has none."""
     if isinstance(preprocessor, RtsSmoother):
         return preprocessor
-    if isinstance(preprocessor, Adaptive):
+    if isinstance(preprocessor, Adaptive | ErrorsInVariables):
         return replace(preprocessor.smoother, rows=preprocessor.rows)
     return None

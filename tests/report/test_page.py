@@ -122,7 +122,7 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     tree = html.fromstring(text)
     titles = [h.text for h in tree.cssselect("h2")]
     flow = ["Verdict", "Excitation", "Preprocessing", "Identification"]
-    flow += ["How far to trust the numbers", "Prediction"]
+    flow += ["Diagnosis", "How far to trust the numbers", "Prediction"]
     assert titles == [*flow, "Closed loop", "Assumptions", "Timings", "Reproduce"]
     shown = re.sub(r"\s+", " ", tree.text_content())
     assert "robotid run irb140 --quick --out x" in shown
