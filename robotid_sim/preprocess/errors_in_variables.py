@@ -32,13 +32,12 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.linalg.lapack import dtbtrs
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
-from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.misfit import CONSIDERED, RowFit
+from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.registry import INTERNAL
@@ -49,7 +48,7 @@ NODES = np.arange(-2, 4)
 SHUT = 1e6
 """Noise of a sample that is no measurement, over that of the others."""
 
-COARSE = 0.005
+COARSE = 0.02
 """Time between the states at which derivatives of rigid-body torques are taken [s]."""
 
 LEAST_NOISE = 1e-6
@@ -231,7 +230,7 @@ class ErrorsInVariables(RowPreprocessor):
         noise = Noise(position, torque_noise(log, motion, model))
         for _ in range(self.rounds):
             motion = improved(log, motion, model, noise, sound)
-            fit = RowFit.of(motion, robot)
+            fit = RowFit.of(motion, robot, fit.parameters)
             model = fitted(fit, motion, robot)
             assert motion.row_filter is not None
             rows = fit.noise(fit.rows(motion.tau))
@@ -241,9 +240,9 @@ class ErrorsInVariables(RowPreprocessor):
 
 def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
     """Return the robot with the parameters that explain a motion's torque best."""
-    basis = base_parameters(robot, CONSIDERED)
     beta = fit.solution(fit.rows(motion.tau))
-    return robot.with_parameters(basis.completed(beta, robot.parameters()), formal=True)
+    phi = fit.parameters.completed(beta, robot.parameters())
+    return robot.with_parameters(phi, formal=True)
 
 
 def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:

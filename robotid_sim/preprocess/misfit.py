@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
-from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter
@@ -30,19 +30,19 @@ class RowFit:
     """Rows of the regressor, shape (N, n, b)."""
     row_filter: RowFilter
     """What the torque has to pass to be compared."""
-    columns: Int1D
-    """Parameters of the nominal model that the columns are of."""
+    parameters: BaseParameters
+    """What the columns are of."""
     size: Float1D
     """What the columns were divided by, shape (b,)."""
 
     @classmethod
-    def of(cls, motion: Motion, robot: Robot) -> "RowFit":
-        """Return the rows of a motion that has a row filter."""
+    def of(cls, motion: Motion, robot: Robot, parameters: BaseParameters | None = None) -> "RowFit":
+        """Return the rows of a motion that has a row filter; parameters as of another fit."""
         row_filter = motion.row_filter
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.used] for part in (motion.q, motion.dq, motion.ddq))
-        columns = base_parameters(robot, CONSIDERED).columns
-        W = row_filter.apply(torque_regressor(robot, q, dq, ddq, columns))
+        parameters = parameters or base_parameters(robot, CONSIDERED)
+        W = row_filter.apply(torque_regressor(robot, q, dq, ddq, parameters.columns))
         if W.shape[0] * W.shape[1] <= 2 * W.shape[2]:
             raise LogError(
                 f"{W.shape[0] * W.shape[1]} rows are too few to compare preprocessors with "
@@ -50,7 +50,7 @@ class RowFit:
             )
         size = np.sqrt((W**2).mean(axis=(0, 1)))
         size = np.where(size > 0.0, size, 1.0)
-        return cls(W / size, row_filter, columns, size)
+        return cls(W / size, row_filter, parameters, size)
 
     def rows(self, tau: Float2D) -> Float2D:
         """Return the rows of a torque (N, n) of the log."""
@@ -75,7 +75,7 @@ class RowFit:
 
     def torque(self, motion: Motion, robot: Robot, tau: Float2D) -> Float2D:
         """Return the torque along a motion of the model that explains a torque best, (N, n)."""
-        W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, self.columns)
+        W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, self.parameters.columns)
         return np.asarray(W @ self.solution(self.rows(tau)))
 
     def basis(self, sigma: Float1D) -> Float2D:
