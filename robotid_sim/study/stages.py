@@ -25,6 +25,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.streams import named_stream
@@ -135,7 +136,14 @@ def identify(
     progress("identify", 0.4)
     eps = None
     if plan.estimate_eps:
-        nominal, eps = _with_estimated_eps(nominal, motion, basis)
+        # A motion that follows from the model follows from its friction too: smoothed it does not.
+        apart = preprocessor
+        if isinstance(apart, Adaptive):
+            apart = replace(apart, method="rts")
+        nominal, eps = _with_estimated_eps(nominal, apart(log, nominal), basis)
+        if eps.success:
+            preprocessor = plan.preprocessor.tuned(log, nominal)
+            motion = preprocessor(log, nominal)
     plain = build_problem(motion, nominal, basis)
     progress("identify", 0.6)
     discrepancy = find_discrepancy(plain, motion, nominal, gain_std=plan.torque_gain_std)
