@@ -1,26 +1,15 @@
 """What is wrong with a log or with its model: the section of a diagnosis."""
 
 from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
-from robotid_sim.diagnostics.diagnosis import diagnose
-from robotid_sim.errors import LogError
-from robotid_sim.measurement.log import Log
-from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.section import Section, Table
-from robotid_sim.study.stages import Identification
 
 
-def diagnosis_section(log: Log, fit: Identification) -> tuple[Section, ...]:
-    """Return the diagnosis of an identification's log; nothing if the log is too short for one."""
-    smoother = smoother_of(fit.preprocessor)
-    try:
-        diagnosis = diagnose(log, fit.nominal, fit.basis, smoother=smoother)
-    except LogError:
-        return ()
-    return (section_of(diagnosis),)
+def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
+    """Return a diagnosis as a section; nothing if there is none."""
+    return () if diagnosis is None else (_section(diagnosis),)
 
 
-def section_of(diagnosis: Diagnosis) -> Section:
-    """Return a diagnosis as a section."""
+def _section(diagnosis: Diagnosis) -> Section:
     title = "Diagnosis"
     if diagnosis.healthy:
         return Section(title=title, text=NOTHING, notes=diagnosis.unseen)

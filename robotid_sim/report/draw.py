@@ -264,6 +264,7 @@ def draw(chart: Chart) -> Drawing:
     with mpl.rc_context(STYLE):
         sheet = _drawn(chart, WIDTH)
         sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
+        sheet.set_layout_engine("none")  # what the picture was given holds for the drawing
         sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     text = svg.getvalue()
     return Drawing(text, png.getvalue(), csv_text(chart), _for_page(text, chart.name))

@@ -18,7 +18,7 @@ from robotid_sim.report.sections import (
 from robotid_sim.report.tables import residual_table
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.stages import Identification, diagnosed
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import predictions, rms
 
@@ -57,7 +57,7 @@ def _sections(nominal: Robot, log: Log, fit: Identification) -> list[Section]:
             (residual_table(fit.estimates, nominal.joint_units),),
             basis.of(nominal.parameters()),
         ),
-        *diagnosis_section(log, fit),
+        *diagnosis_section(diagnosed(log, fit)),
         *trust_section(fit),
     ]
     if chosen.success:

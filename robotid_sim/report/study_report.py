@@ -1,7 +1,5 @@
 """The report of a whole study."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from robotid_sim.arrays import Float1D
@@ -86,7 +84,7 @@ def _study_sections(study: Study) -> list[Section]:
             true=basis.of(study.plant.parameters()),
             bound=_bound(log, nominal, basis),
         ),
-        *diagnosis_section(replace(log, truth=None), fit),
+        *diagnosis_section(study.diagnosis),
         *trust_section(fit),
     ]
     if fit.chosen.success:

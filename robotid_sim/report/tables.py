@@ -15,6 +15,7 @@ from robotid_sim.study.result import CheckResult, ComparedPreprocessor, Estimate
 from robotid_sim.validation.prediction import Prediction, rms
 
 NEES = "nees_in_band"
+CAUSES = "no_cause_named"
 
 CHECKS = {
     "limits_respected": "largest use of a limit of the motion",
@@ -22,6 +23,7 @@ CHECKS = {
     "consistent_urdf_reloaded": "relative torque difference after reloading",
     "model_error_unseen": "model error on the unseen motion, share of RMS",
     "residual_over_expected_noise": "residual over what the sensor noise explains",
+    CAUSES: "causes of misfit that the diagnosis names",
     "no_saturation": "samples with a clipped torque",
     NEES: "squared error of WLS over its variance (NEES)",
     "consistent_fit_over_least_squares": "squared error that constraints add, per parameter",

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from robotid_sim.diagnostics.cause import Diagnosis
+from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.errors import InconsistentInertiaError, LogError
 from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
@@ -25,7 +27,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.adaptive import Adaptive, smoother_of
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.streams import named_stream
@@ -185,6 +187,16 @@ def _with_estimated_eps(
         _logger.warning("friction velocities were not estimated: %s", fit.message)
         return nominal, fit
     return with_eps(nominal, fit.values[0]), fit
+
+
+def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
+    """Return what speaks against a log and the model of its fit; None if the log is too short."""
+    smoother = smoother_of(fit.preprocessor)
+    try:
+        return diagnose(replace(log, truth=None), fit.nominal, fit.basis, smoother=smoother)
+    except LogError as error:
+        _logger.warning("no diagnosis: %s", error)
+        return None
 
 
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.errors import ControllerError, SimulationDiverged
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.excitation import CRITERIA, FAMILIES
@@ -35,7 +36,14 @@ from robotid_sim.study.result import (
 )
 from robotid_sim.study.scoring import compare_preprocessing, score_estimate
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import Identification, compared_models, identify, refits_of, simulate
+from robotid_sim.study.stages import (
+    Identification,
+    compared_models,
+    diagnosed,
+    identify,
+    refits_of,
+    simulate,
+)
 from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
@@ -97,6 +105,8 @@ class Study:
     """What the sensors saw of it."""
     fit: Identification
     """What was identified from the log."""
+    diagnosis: Diagnosis | None
+    """What speaks against the log and its model; None if the log is too short to tell."""
     unseen: Log
     """A log of a trajectory that the identification has not seen."""
     loop: ClosedLoop | None
@@ -157,6 +167,8 @@ def run_study(
         fit = identify(log, nominal, basis, setup.fit, streams("identify"), progress=progress)
         save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit))
         identified = write_identified(fit, folder / "identified.urdf")
+    with clock.stage("diagnose"):
+        diagnosis = diagnosed(log, fit)
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
         unseen = simulate(cell, setup.unseen, streams("unseen measure"), progress=progress)
         compared = compare_preprocessing(cell.plant, fit.nominal, log, fit)
@@ -165,8 +177,8 @@ def run_study(
         if loop is not None:
             save_failures(loop, folder)
     with clock.stage("score"):
-        estimates = _scored(cell.plant, unseen, fit)
-        judged = verdict(setup, log, unseen, fit, estimates, identified, loop)
+        estimates = scored(cell.plant, unseen, fit)
+        judged = verdict(setup, log, unseen, fit, diagnosis, estimates, identified, loop)
     result = StudyResult(
         robot=describe_robot(cell.plant),
         seed=streams.seed,
@@ -187,10 +199,10 @@ def run_study(
         verdict=judged,
     )
     result.save(folder / "result.json")
-    return Study(setup, trajectory, log, fit, unseen, loop, result)
+    return Study(setup, trajectory, log, fit, diagnosis, unseen, loop, result)
 
 
-def _scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
+def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
     """Return the estimates beside the truth and tried on the unseen log."""
     betas = [estimate.beta for estimate in fit.estimates if estimate.success]
     tried = iter(predict_all(betas, unseen, fit.nominal, fit.basis, fit.preprocessor))

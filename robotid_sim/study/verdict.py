@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.arrays import Bool1D
+from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.directions import excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.dynamics import rigid_body_torque
@@ -14,6 +15,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation.design import default_path
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.study.config import VerdictLimits
 from robotid_sim.study.result import CheckResult, EstimateResult, VerdictResult, finite
 from robotid_sim.study.setup import Setup
@@ -26,6 +28,9 @@ from robotid_sim.validation.honesty import (
     residual_limit,
 )
 from robotid_sim.validation.noise import residual_noise
+
+MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
+"""Causes that the adaptive preprocessor leaves out of the rows."""
 
 RELOAD_TOLERANCE = 1e-9
 """Largest torque difference after a round trip through the file, over the largest torque."""
@@ -43,6 +48,7 @@ def verdict(
     log: Log,
     unseen: Log,
     fit: Identification,
+    diagnosis: Diagnosis | None,
     estimates: list[EstimateResult],
     identified_urdf: Path | None,
     loop: ClosedLoop | None,
@@ -61,6 +67,7 @@ def verdict(
         _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
         *([_noise_check(setup, log, fit)] if noisy else []),
+        *([] if diagnosis is None else [_causes_check(diagnosis, fit)]),
         _saturation_check([log, unseen]),
         *_honesty_checks(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
@@ -86,6 +93,17 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
         return check
     suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
     return check.model_copy(update={"message": " ".join(suspicion.sentences())})
+
+
+def _causes_check(diagnosis: Diagnosis, fit: Identification) -> CheckResult:
+    """Check that nothing is wrong with the log or the model but what the preprocessor mended."""
+    mended: set[str] = set()
+    if isinstance(fit.preprocessor, Adaptive):
+        mended |= MASKED if fit.preprocessor.outliers else set()
+        mended |= {"torque-delay"} if fit.preprocessor.delay else set()
+    causes = [cause for cause in diagnosis.causes if cause.kind not in mended]
+    check = _at_most("no_cause_named", float(len(causes)), 0.0)
+    return check.model_copy(update={"message": " ".join(cause.sentence for cause in causes)})
 
 
 def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) -> list[CheckResult]:

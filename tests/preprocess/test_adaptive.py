@@ -16,7 +16,7 @@ from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.rts import RtsSmoother
 
-SEEDS = range(100, 105)
+SEEDS = range(100, 110)
 
 
 def noisy(log, *sensors, seed=0, encoder=1e-4):

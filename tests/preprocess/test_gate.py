@@ -39,7 +39,7 @@ def test_a_joint_that_is_shut_for_long_has_rows_without_weight():
     rows = gated(FILTER, gate).apply(np.ones((6000, JOINTS)))
     middle = slice(45, 55)  # samples 2450 to 2950
     np.testing.assert_allclose(rows[middle, 1], 0.0, atol=1e-3)
-    np.testing.assert_allclose(rows[12:-12, [0, 2]], 1.0, atol=1e-3)  # away from the ends
+    np.testing.assert_allclose(rows[25:-25, [0, 2]], 1.0, atol=1e-6)  # away from the ends
 
 
 def test_an_open_gate_leaves_the_filter_as_it_is():

@@ -23,7 +23,7 @@ from robotid_sim.study.stages import identify
 
 VERDICT = [
     *("limits_respected", "rank_full", "consistent_urdf_reloaded", "model_error_unseen"),
-    *("residual_over_expected_noise", "no_saturation", "nees_in_band"),
+    *("residual_over_expected_noise", "no_cause_named", "no_saturation", "nees_in_band"),
     *("consistent_fit_over_least_squares", "tracking_gap_left", "torque_mismatch_left"),
     "failed_loops",
 ]
@@ -168,13 +168,17 @@ def test_default_study_passes_on_arms_of_others(name, tmp_path) -> None:
     assert result.verdict.passed, result.verdict
 
 
+DELAYED = {"encoder-noise": {}, "torque-noise": {}, "torque-delay": {"delay": 0.005}}
+
 BREAKERS = {
-    "delayed torque": (
-        {
-            "sensors": {"encoder-noise": {}, "torque-noise": {}, "torque-delay": {"delay": 0.005}},
-            "preprocess": {"name": "rts"},  # the adaptive one would take the delay off
-        },
+    "delayed torque": (  # the adaptive preprocessor would take the delay off
+        {"sensors": DELAYED, "preprocess": {"name": "rts"}},
         "residual_over_expected_noise",
+    ),
+    "delay that is named": ({"sensors": DELAYED, "preprocess": {"name": "rts"}}, "no_cause_named"),
+    "friction that the model lacks": (
+        {"experiment": {"friction": {"law": "stribeck"}}},
+        "no_cause_named",
     ),
     "tiny excitation": ({"design": {"amplitude": 0.003}}, "rank_full"),
     "low torque limit": (
@@ -192,6 +196,14 @@ def test_each_check_of_the_verdict_can_fail(cause, tmp_path) -> None:
     result = study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path).result
     assert not check(result, name).passed
     assert not result.verdict.passed
+
+
+def test_what_the_preprocessor_mends_does_not_fail_the_verdict(tmp_path) -> None:
+    dropped = {"dropped-samples": {"probability": 0.05}, "outliers": {}}
+    config = load_config(None, {"sensors": {**DELAYED, **dropped}, "control": NO_CONTROL}).quick()
+    whole = study(urdf_path("2r"), config, tmp_path)
+    assert {"torque-delay", "lost-samples"} <= {cause.kind for cause in whole.diagnosis.causes}
+    assert check(whole.result, "no_cause_named").passed, whole.diagnosis.causes
 
 
 def test_wrong_friction_law_breaks_model_error_and_residual(tmp_path) -> None:

@@ -1,0 +1,148 @@
+"""Verdicts of quick studies: how many honest ones fail, and how many with a fault do not.
+
+Honest studies are whole: design, experiment, identification, closed loop, of five robots over many
+seeds. Faults are those of `faults`, each large enough to double the model error; the truth that a
+verdict sees is that of the sound robot, and there is no closed loop.
+
+Run as ``python bench/verdicts.py [--seeds 200] [--faults 2] [--workers N]``.
+"""
+
+import argparse
+import logging
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+from faults import PLANTS, ROBOTS, STUDY, Bench, Fault, edited_logs, plant_logs, sensed
+
+from robotid_sim.measurement.log import Log
+from robotid_sim.parallel import map_tasks
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.config import load_config
+from robotid_sim.study.setup import Setup
+from robotid_sim.study.stages import diagnosed, identify, simulate
+from robotid_sim.study.study import run_study, scored, write_identified
+from robotid_sim.study.verdict import verdict
+
+DATA = Path(__file__).parents[1] / "tests" / "data"
+PACKAGED = "cmeel.prefix/share/example-robot-data/robots"
+
+HONEST = {
+    "twolink": "twolink",
+    "irb140": "irb140",
+    "ur10": f"{PACKAGED}/ur_description/urdf/ur10_robot.urdf",
+    "so100": f"{PACKAGED}/so_arm_description/urdf/so100.urdf",
+    "scara": str(DATA / "scara.urdf"),
+}
+"""Two of the catalog, an arm of 5 kg at the wrist, one of 50 g, one with a prismatic joint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One verdict."""
+
+    robot: str
+    case: str
+    """``honest`` or the kind of the fault."""
+    seed: int
+    failed: tuple[str, ...]
+    """Checks that failed, with what they say."""
+
+
+def outcome(robot: str, case: str, seed: int, checks: Sequence) -> Outcome:
+    """Return the outcome that checks make."""
+    failed = tuple(f"{c.name} {c.value} {c.message}".strip() for c in checks if not c.passed)
+    return Outcome(robot, case, seed, failed)
+
+
+def honest(name: str, seed: int) -> Outcome:
+    """Return the verdict of a quick study of a robot."""
+    robot = HONEST[name]
+    if robot.startswith(PACKAGED):
+        robot = str(distribution("example-robot-data").locate_file(robot))
+    setup = build_setup(robot, load_config(None, {"seed": seed}).quick())
+    with tempfile.TemporaryDirectory() as folder:
+        result = run_study(setup, Path(folder)).result
+    return outcome(name, "honest", seed, result.verdict.checks)
+
+
+def with_fault(name: str, setup: Setup, logs: tuple[Log, Log], fault: Fault, seed: int) -> Outcome:
+    """Return the verdict on a log with a fault; `logs` are the sound one and an unseen one."""
+    log = replace(fault.log, truth=None)
+    rng = np.random.default_rng(seed)
+    fit = identify(log, setup.nominal, setup.basis, setup.fit, rng)
+    with tempfile.TemporaryDirectory() as folder:
+        written = write_identified(fit, Path(folder) / "identified.urdf")
+        estimates = scored(setup.cell.plant, logs[1], fit)
+        causes = diagnosed(log, fit)
+        judged = verdict(setup, *logs, fit, causes, estimates, written, None)
+    return outcome(name, fault.kind, seed, judged.checks)
+
+
+def faulty(name: str, kind: str, seeds: int) -> list[Outcome]:
+    """Return the verdicts on the faults of a robot: the edits of logs, or a kind of plant."""
+    bench = Bench.of(name)
+    config = load_config(None, {**STUDY, "preset": "default"})
+    setup = replace(build_setup(bench.plant, config), comparison=None)
+    unseen = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    clean = bench.log()
+    if kind == "edits":
+        found = [(s, f) for s in range(seeds) for f in edited_logs(bench, clean, s)]
+    else:
+        found = list(enumerate(plant_logs(bench, name, kind, seeds)))
+    return [
+        with_fault(name, setup, (sensed(clean, "default", seed), unseen), fault, seed)
+        for seed, fault in found
+    ]
+
+
+def of_task(task: tuple[str, str, int]) -> list[Outcome]:
+    """Return the outcomes of one task: a robot, ``honest`` or what is wrong, seed or seeds."""
+    name, kind, number = task
+    logging.disable(logging.WARNING)
+    return [honest(name, number)] if kind == "honest" else faulty(name, kind, number)
+
+
+def print_table(outcomes: list[Outcome], *, honest: bool) -> None:
+    """Print how many verdicts are not what they should be, by robot or by fault, and which."""
+    for key in dict.fromkeys(o.robot if honest else o.case for o in outcomes):
+        mine = [o for o in outcomes if key in (o.robot, o.case)]
+        failed = sum(bool(o.failed) for o in mine)
+        print(f"{key:26}{failed:5} of {len(mine)} FAILED")
+    failed = sum(bool(o.failed) for o in outcomes)
+    print(f"{'all':26}{failed:5} of {len(outcomes)} FAILED ({failed / max(len(outcomes), 1):.2%})")
+    by_check = Counter(text.split()[0] for o in outcomes for text in o.failed)
+    print("  " + ", ".join(f"{name} {count}" for name, count in by_check.most_common()))
+    for o in outcomes:
+        if bool(o.failed) == honest:
+            print(f"  {o.robot} {o.case} {o.seed}: {'; '.join(o.failed) or 'PASSED'}")
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=200, help="honest studies of a robot")
+    parser.add_argument("--faults", type=int, default=2, help="seeds of every fault and robot")
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    tasks = [(name, "honest", seed) for seed in range(options.seeds) for name in HONEST]
+    if options.faults:
+        tasks += [(n, k, options.faults) for n in ROBOTS for k in ("edits", *PLANTS)]
+    parts = map_tasks(
+        of_task,
+        tasks,
+        options.workers,
+        lambda share: print(f"{share:.0%}", end=" ", file=sys.stderr, flush=True),
+    )
+    outcomes = [one for part in parts for one in part]
+    for sound in (True, False):
+        print_table([o for o in outcomes if (o.case == "honest") == sound], honest=sound)
+
+
+if __name__ == "__main__":
+    main()
