@@ -38,6 +38,15 @@ from robotid_sim.model.robot import Robot
 SIGNIFICANCE = 0.01
 """Probability that a model that lacks nothing is said to lack something."""
 
+REST = "phase"
+"""What repeats from period to period and is a function of nothing else."""
+
+FEWEST_PERIODS = 1.9
+"""Periods in the rows that can show that something repeats; filters take some of the two."""
+
+PHASES = 20
+"""Piecewise linear functions a period."""
+
 ROUNDS = 3
 """How often the noise beside the functions is estimated anew."""
 
@@ -61,6 +70,8 @@ class Quantities:
     """Torque of the whole model [N m]."""
     time: Float1D
     """From 0 to 1."""
+    phase: Float1D
+    """Time in periods; all zero where the rows have less than two."""
     eps: float
     """Velocity of the smooth sign."""
     dt: float
@@ -81,6 +92,13 @@ def _span(x: Float1D, count: int) -> Float1D:
     return np.linspace(float(x.min()), float(x.max()), count)
 
 
+def _phases(state: Quantities) -> Float2D:
+    """Return functions of the phase; of one phase alone they are nothing."""
+    knots = np.linspace(0.0, 1.0, PHASES, endpoint=False)
+    units = np.eye(PHASES)
+    return _centred(np.stack([np.interp(state.phase, knots, u, period=1.0) for u in units], axis=1))
+
+
 FUNCTIONS: Mapping[str, Callable[[Quantities], Float2D]] = {
     "speed": lambda s: _speeds(s) * s.sign[:, None],
     "direction": _speeds,
@@ -88,6 +106,7 @@ FUNCTIONS: Mapping[str, Callable[[Quantities], Float2D]] = {
     "position": lambda s: _centred(hats(s.q, _span(s.q, 8))),
     "time": lambda s: _centred(hats(s.time, np.linspace(0.0, 1.0, 6))),
     "lag": lambda s: np.gradient(s.torque, s.dt)[:, None],
+    REST: _phases,
 }
 """Functions of every quantity, torque per unit of each, shape (N, k)."""
 
@@ -98,6 +117,7 @@ CAUSES: Mapping[str, str] = {
     "position": "a torque that depends on the position (cogging, spring, cable, tilted base)",
     "time": "drift (warming up, a sensor that creeps)",
     "lag": "a torque that comes late or early",
+    REST: "periods repeat it, so that it is no noise; a torque of another shape than those above",
 }
 """The likely cause of a discrepancy that is a function of a quantity."""
 
@@ -146,7 +166,7 @@ def state_functions(
     robot = nominal.with_parameters(phi, formal=True)
     states = (motion.q, motion.dq, motion.ddq)
     load, torque = rigid_body_torque(robot, *states), joint_torque(robot, *states)
-    time = np.linspace(0.0, 1.0, motion.t.size)
+    time, phase = np.linspace(0.0, 1.0, motion.t.size), _phase(motion)
     joints = []
     for j in range(nominal.dof):
         dq, eps = motion.dq[:, j], float(nominal.eps[j])
@@ -157,6 +177,7 @@ def state_functions(
             load=load[:, j],
             torque=torque[:, j],
             time=time,
+            phase=phase,
             eps=eps,
             dt=motion.dt,
         )
@@ -168,6 +189,14 @@ def state_functions(
             np.moveaxis(rows_of(motion, np.stack([joint[name] for joint in joints], 1)), 1, 0)
         )
     }
+
+
+def _phase(motion: Motion) -> Float1D:
+    """Return the time in periods, or zeros if the rows have less than two of them."""
+    used = slice(None) if motion.row_filter is None else motion.row_filter.used
+    if motion.period is None or np.ptp(motion.t[used]) < FEWEST_PERIODS * motion.period:
+        return np.zeros(motion.t.size)
+    return np.asarray(motion.t / motion.period)
 
 
 def find_discrepancy(
@@ -208,6 +237,7 @@ def find_discrepancy(
             blocks.append(rows / size)
     ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
     groups = [np.arange(low, high) for low, high in pairwise(ends)]
+    last = [c for c, (quantity, _) in enumerate(keys) if quantity == REST]
     W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
     for _ in range(ROUNDS):
         Z = np.zeros((N, n, ends[-1]))
@@ -216,7 +246,9 @@ def find_discrepancy(
         rows = np.concatenate([W / noise[:, None], Z, (y / noise)[..., None]], axis=2)
         rows = freed(rows, gains.reshape(N, n, -1) / noise[:, None])
         flat = rows.reshape(N * n, -1)
-        found = choose_components(flat[:, :b], flat[:, -1], flat[:, b:-1], groups, significance)
+        found = choose_components(
+            flat[:, :b], flat[:, -1], flat[:, b:-1], groups, significance, last=last
+        )
         if not found.variances.any():
             return nothing
         function = np.array([Z[..., g] @ found.effects[g] for g in groups])  # (c, N, n)

@@ -109,7 +109,13 @@ class _Contrasts:
 
 
 def choose_components(
-    X: Float2D, y: Float1D, Z: Float2D, groups: Sequence[Int1D], significance: float
+    X: Float2D,
+    y: Float1D,
+    Z: Float2D,
+    groups: Sequence[Int1D],
+    significance: float,
+    *,
+    last: Sequence[int] = (),
 ) -> VarianceComponents:
     """Return the variance components that the data ask for.
 
@@ -125,6 +131,8 @@ def choose_components(
         Columns of every component.
     significance : float
         Probability that any component enters although none is there.
+    last : sequence of int
+        Components that enter only once no other does.
     """
     b, k = X.shape[1], Z.shape[1]
     R = triangular_factor(np.column_stack([X, Z, y]))
@@ -133,14 +141,18 @@ def choose_components(
     active: list[int] = []
     logs: Float1D = np.zeros(0)
     while len(active) < len(groups):
-        others = [c for c in range(len(groups)) if c not in active]
         rest = contrasts.given(active, logs)
-        gains = {c: rest.gain(groups[c]) for c in others}
-        best = max(others, key=lambda c: gains[c][1])
-        if 0.5 * chdtrc(1, max(gains[best][1], 0.0)) > significance / len(groups):
+        gains = {c: rest.gain(groups[c]) for c in range(len(groups)) if c not in active}
+        improbable = {
+            c: gain
+            for c, gain in gains.items()
+            if 0.5 * chdtrc(1, max(gain[1], 0.0)) <= significance / len(groups)
+        }
+        first = [c for c in improbable if c not in last] or list(improbable)
+        if not first:
             break
-        active.append(best)
-        logs = _optimum(contrasts, active, np.append(logs, gains[best][0]))
+        active.append(max(first, key=lambda c: improbable[c][1]))
+        logs = _optimum(contrasts, active, np.append(logs, improbable[active[-1]][0]))
     variances, ratios = np.zeros(len(groups)), np.zeros(len(groups))
     variances[active] = np.exp(logs)
     for position, c in enumerate(active):

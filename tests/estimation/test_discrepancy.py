@@ -78,6 +78,34 @@ def test_the_joint_and_the_quantity_are_named(case, quantity, joint):
     assert first.joint in first.sentence()
 
 
+def test_a_torque_that_periods_repeat_is_no_noise(case):
+    """Of the period alone, not of the state, which differs between the halves of the motion."""
+    phase = case.dt * np.arange(len(case.tau)) / 5.0
+    for joint in (0, 4):
+        lack = own(case, joint, 3.0 * case.noise[joint] * np.sin(2.0 * np.pi * 5.0 * phase))
+        motion, problem = fitted(case, lack)
+        alone = find_discrepancy(problem, motion, case.robot)
+        repeated = find_discrepancy(problem, replace(motion, period=5.0), case.robot)
+        name = case.robot.joint_names[joint]
+        assert (name, "phase") in {(lack.joint, lack.quantity) for lack in repeated.lacks}
+        assert "phase" not in {lack.quantity for lack in alone.lacks}
+        covered = confidence_intervals(
+            (allowed := allowing_for(problem, repeated)), wls(allowed)
+        ).covers(case.beta)
+        assert covered.mean() > 0.9
+
+
+def test_a_torque_that_periods_do_not_repeat_is_not_called_so(case):
+    rng = np.random.default_rng(3)
+    found = 0
+    for seed in range(SEEDS):
+        slow = np.convolve(rng.standard_normal(len(case.tau)), np.ones(5) / 5.0, mode="same")
+        motion, problem = fitted(case, own(case, 1, case.noise[1] * slow), seed)
+        lacks = find_discrepancy(problem, replace(motion, period=5.0), case.robot).lacks
+        found += "phase" in {lack.quantity for lack in lacks}
+    assert found <= 1
+
+
 def test_intervals_that_allow_for_it_cover(case):
     lack = sum(stribeck(case, j) for j in range(case.robot.dof))
     plain_hits, hits, errors, before = [], [], [], []
