@@ -3,9 +3,13 @@
 from importlib.metadata import distribution
 from pathlib import Path
 
+import numpy as np
 import pybullet_data
 
 from robotid_sim.model.catalog import find_urdf
+from robotid_sim.model.friction import Friction
+from robotid_sim.model.joint import Joint
+from robotid_sim.model.robot import Link, Robot
 
 DATA = Path(__file__).parent / "data"
 
@@ -42,3 +46,22 @@ ROBOTS = ("irb140", "irb120", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp"
 
 FURTHER = ("ur3", "ur10", "kinova")
 """Arms of other packages that no code and no other test knows."""
+
+
+def single(*, prismatic=False, inertia=0.5, gravity=(0.0, 0.0, 0.0), Ia=0.0, **friction) -> Robot:
+    """Return a robot of one joint: a flywheel, by default of 0.5 kg m^2, or a slider of 2 kg."""
+    phi = np.zeros(10)
+    phi[0], phi[[4, 6, 9]] = 2.0, inertia
+    joint = Joint(
+        "joint",
+        np.eye(4),
+        np.array([1.0, 0.0, 0.0]),
+        prismatic=prismatic,
+        lower=-100.0,
+        upper=100.0,
+        velocity=10.0,
+        acceleration=100.0,
+        friction=Friction(**friction),
+        rotor_inertia=Ia,
+    )
+    return Robot("single", (Link("body", phi),), (joint,), gravity=np.array(gravity))

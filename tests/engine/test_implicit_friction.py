@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from robots import urdf_path
+from robots import single, urdf_path
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import forward_dynamics
@@ -13,8 +13,7 @@ from robotid_sim.engine.plant import MAX_SUBSTEPS, Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.friction_laws import FRICTION_LAWS
-from robotid_sim.model.joint import Joint
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.quintic import PointToPoint
 
 DT = 1e-3  # [s]
@@ -23,20 +22,7 @@ FC, EPS = 1.5, 0.03
 
 def wrist(inertia: float) -> Robot:
     """Return a light wrist: with 2e-4 kg m^2, explicit friction needs 250 sub-steps."""
-    phi = np.zeros(10)
-    phi[0], phi[[4, 6, 9]] = 0.5, inertia
-    joint = Joint(
-        "wrist",
-        np.eye(4),
-        np.array([0.0, 0.0, 1.0]),
-        prismatic=False,
-        lower=-3.0,
-        upper=3.0,
-        velocity=7.0,
-        acceleration=70.0,
-        friction=Friction(Fc=FC, eps=EPS),
-    )
-    return Robot("wrist", (Link("hand", phi),), (joint,))
+    return single(inertia=inertia, Fc=FC, eps=EPS)
 
 
 def swung(robot: Robot, substeps: int, *, leapfrog: bool = True) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from friction_oracle import friction_torque
-from robots import urdf_path
+from robots import single, urdf_path
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -18,7 +18,6 @@ from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.experiment.disturbance import Constant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.friction_laws import (
     FRICTION_LAWS,
     Asymmetric,
@@ -27,33 +26,13 @@ from robotid_sim.model.friction_laws import (
     StickSlip,
     Stribeck,
 )
-from robotid_sim.model.joint import Joint
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.quintic import PointToPoint
 
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""
 
 DT = 1e-3  # [s]
-
-
-def single(*, prismatic=False, gravity=(0.0, 0.0, 0.0), Ia=0.0, **friction):
-    """Return a robot of one joint: a flywheel of 0.5 kg m^2 or a slider of 2 kg along x."""
-    phi = np.zeros(10)
-    phi[0], phi[[4, 6, 9]] = 2.0, 0.5
-    joint = Joint(
-        "joint",
-        np.eye(4),
-        np.array([1.0, 0.0, 0.0]),
-        prismatic=prismatic,
-        lower=-100.0,
-        upper=100.0,
-        velocity=10.0,
-        acceleration=100.0,
-        friction=Friction(**friction),
-        rotor_inertia=Ia,
-    )
-    return Robot("single", (Link("body", phi),), (joint,), gravity=np.array(gravity))
 
 
 def sway(robot):
