@@ -33,8 +33,10 @@ def in_threads(kernel: Callable[[slice], None], samples: int) -> None:
 
     `kernel` takes the slice of the samples to work on.
     """
-    count = max(1, min(os.cpu_count() or 1, samples // SMALLEST_PART))
-    if count == 1:
+    count = samples // SMALLEST_PART
+    if count > 1:  # to ask for the cores costs more than a small batch
+        count = min(os.cpu_count() or 1, count)
+    if count <= 1:
         kernel(slice(0, samples))
         return
     edges = [samples * k // count for k in range(count + 1)]

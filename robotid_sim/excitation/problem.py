@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -115,7 +115,7 @@ class ExcitationProblem:
 
     def each(self, x: Float1D) -> list[Float1D]:
         """Return the coordinates of every motion."""
-        return np.split(x, self.motions)
+        return [x] if self.motions == 1 else np.split(x, self.motions)
 
     def trajectories(self, x: Float1D) -> tuple[Excitation, ...]:
         """Return the trajectories with the given coordinates, one a motion."""
@@ -127,6 +127,8 @@ class ExcitationProblem:
 
     def _motion(self, grid: ExcitationGrid, x: Float1D) -> MotionArrays:
         """Return all motions one after the other, each array of shape (motions N, n)."""
+        if self.motions == 1:
+            return grid.motion(x)
         q, dq, ddq = zip(*(grid.motion(part) for part in self.each(x)), strict=True)
         return np.concatenate(q), np.concatenate(dq), np.concatenate(ddq)
 
@@ -209,7 +211,7 @@ class ExcitationProblem:
             ahead, here = self.limits @ (x - center), self.limits @ center
             room = np.where(ahead > 0.0, 1.0 - here, 1.0 + here)
             return np.asarray(center + (x - center) / max(1.0, float((np.abs(ahead) / room).max())))
-        return largest_motion(self.space, x)
+        return largest_motion(cast(NonlinearSpace, self.space), x)  # others have `limits`
 
     def _grid(self, samples: int) -> ExcitationGrid:
         if samples not in self._grids:
@@ -285,13 +287,12 @@ def start_rows(space: ExcitationSpace, pose: Float1D) -> tuple[Float2D, Float1D]
     return np.asarray(rows), np.asarray(pose - grid.middle)
 
 
-def largest_motion(space: ExcitationSpace, x: Float1D) -> Float1D:
+def largest_motion(space: NonlinearSpace, x: Float1D) -> Float1D:
     """Return x, shrunk toward rest until a nonlinear space's limits hold.
 
     Rates grow with the motion about as its size, so that a few steps by the use of the limits find
     a size that just keeps them.
     """
-    assert isinstance(space, NonlinearSpace)
     size = 1.0
     for _ in range(SHRINKS):
         use = float(space.limit_values(size * x).max())

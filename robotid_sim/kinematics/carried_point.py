@@ -1,6 +1,6 @@
 """A point of an arm that just enough of its joints carry along a path: exact inverse kinematics."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +29,8 @@ class CarriedPoint:
     """Positions of all joints where every search starts [rad or m], shape (n,)."""
     held: Float2D
     """Orientation of the last body in the root frame, that six joints hold, shape (3, 3)."""
+    position: Float1D = field(init=False)
+    """Where the point is at `q_start`, in the root frame [m], shape (3,)."""
 
     def __post_init__(self) -> None:
         moved = np.array(self.moved, dtype=np.intp)
@@ -42,16 +44,13 @@ class CarriedPoint:
         freeze(self, (3, 3), "held")
         if self.q_start.size < self.bodies:
             raise ShapeError("q_start needs a position for every joint of the chain")
+        object.__setattr__(self, "position", self.pose()[:3, 3])
+        freeze(self, (3,), "position")
 
     @property
     def bodies(self) -> int:
         """Number of joints up to the point's body."""
         return len(self.geometry)
-
-    @property
-    def position(self) -> Float1D:
-        """Where the point is at `q_start`, in the root frame [m], shape (3,)."""
-        return self.pose()[:3, 3]
 
     def along(self, targets: Float2D) -> Float2D:
         """Return positions of all joints along targets (N, 3), by steps from `q_start` on.
