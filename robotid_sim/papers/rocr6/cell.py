@@ -1,6 +1,8 @@
 """The experiment on all six joints: engine, sensors, preprocessing, estimates, verification."""
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,7 +74,7 @@ def experiment(
     """
     plant, nominal = load_robot(ROBOT), nominal_six(seed)
     logs = [
-        measured(plant, nominal, trajectory_of(content), seed, f"{what}, run {run}")
+        with_noise(clean_log(seed, json.dumps(content)), plant, seed, f"{what}, run {run}")
         for what, content in (("excitation", excitation), ("verification", verification))
     ]
     motions = [BUTTERWORTH(log, nominal) for log in logs]
@@ -96,11 +98,10 @@ def experiment(
     }
 
 
-def measured(
-    plant: Robot, nominal: Robot, trajectory: FourierTrajectory, seed: int, stream: str
-) -> Log:
-    """Drive the plant along a trajectory and return what encoders and motor currents tell."""
-    return with_noise(driven(plant, nominal, trajectory), plant, seed, stream)
+@lru_cache(maxsize=2)
+def clean_log(seed: int, trajectory: str) -> Log:
+    """Return what `driven` does of a trajectory in its JSON form; all runs of a seed share it."""
+    return driven(load_robot(ROBOT), nominal_six(seed), trajectory_of(json.loads(trajectory)))
 
 
 def driven(plant: Robot, nominal: Robot, trajectory: FourierTrajectory) -> Log:
