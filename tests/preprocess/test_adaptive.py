@@ -16,7 +16,7 @@ from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.rts import RtsSmoother
 
-SEEDS = range(100, 110)
+SEEDS = range(100, 105)
 
 
 def noisy(log, *sensors, seed=0, encoder=1e-4):
@@ -103,7 +103,7 @@ def test_exactly_periodic_motion_is_as_accurate_as_the_bound_allows(
 ):
     median, worst, _ = rms_errors(periodic(request.getfixturevalue(name)), encoder)
     assert median <= 1.15
-    assert worst <= 2.5  # by chance alone the largest of 60 RMS over 10 seeds reaches 1.6
+    assert worst <= 2.2  # by chance alone the largest of 60 RMS over 5 seeds reaches 1.7
 
 
 @pytest.mark.slow
