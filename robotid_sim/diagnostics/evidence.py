@@ -21,8 +21,9 @@ FOLDS = 8
 FEWEST = 5
 """Least rows of a block."""
 
-OVERSAMPLED = 10
-"""Samples of the regressor per row: its low-pass needs some, a thousand a second cost time."""
+OVERSAMPLED = 50
+"""Samples of the regressor per row: a sign that turns between two of them looks wider, and ten a
+row gave a sound wrist another friction velocity; all that there are cost time."""
 
 NEIGHBOURS = 0.15
 """Time around a sample without information in which no row is trusted [s]."""

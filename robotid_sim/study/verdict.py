@@ -32,10 +32,6 @@ from robotid_sim.validation.noise import residual_noise
 MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
 """Causes that the adaptive preprocessor leaves out of the rows."""
 
-UNSURE = {"friction-velocity"}
-"""Causes that do not count: the smoothed motion of the diagnosis rounds reversals, which looks like
-another friction velocity. The residual over the expected noise judges it."""
-
 RELOAD_TOLERANCE = 1e-9
 """Largest torque difference after a round trip through the file, over the largest torque."""
 
@@ -101,7 +97,7 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
 
 def _causes_check(diagnosis: Diagnosis, fit: Identification) -> CheckResult:
     """Check that nothing is wrong with the log or the model but what the preprocessor mended."""
-    mended = set(UNSURE)
+    mended: set[str] = set()
     if isinstance(fit.preprocessor, Adaptive):
         mended |= MASKED if fit.preprocessor.outliers else set()
         mended |= {"torque-delay"} if fit.preprocessor.delay else set()
