@@ -74,7 +74,7 @@ class TorqueLimit(MotionConstraint):
     robot: Robot
     """The nominal model."""
     ratio: float = 0.75
-    """Share rho of the limits."""
+    """Share rho of the limits; infinity for none."""
     uncertainty: float = 0.0
     """Relative uncertainty u of every parameter."""
     joints: Int1D = field(init=False, repr=False)
@@ -88,7 +88,7 @@ class TorqueLimit(MotionConstraint):
                 f"torque ratio {self.ratio} must be positive, uncertainty {self.uncertainty} not "
                 "negative"
             )
-        limited = np.flatnonzero(np.isfinite(self.robot.limits.effort))
+        limited = np.flatnonzero(np.isfinite(self.ratio * self.robot.limits.effort))
         object.__setattr__(self, "joints", limited)
 
     @property

@@ -137,7 +137,8 @@ class ExcitationProblem:
     @property
     def constraints(self) -> tuple[MotionConstraint, ...]:
         """Everything that a motion must keep beside kinematic limits."""
-        return (TorqueLimit(self.nominal, self.options.torque_ratio), *self.extra)
+        torque = TorqueLimit(self.nominal, self.options.torque_ratio)
+        return (torque, *self.extra) if torque.joints.size else self.extra
 
     def use(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
         """Return the values of a constraint on its grid, sample-major, one motion after another."""

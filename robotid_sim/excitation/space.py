@@ -94,7 +94,7 @@ class ExcitationFamily(ABC):
     margin: float = 0.9
     """Share of the position, velocity and acceleration limits that the reference uses."""
     torque_ratio: float = 0.75
-    """Share of the torque limits that the nominal model may need."""
+    """Share of the torque limits that the nominal model may need; infinity for no limits."""
 
     def __post_init__(self) -> None:
         for name in ("period", "periods", "margin", "torque_ratio", "amplitude", "jerk"):

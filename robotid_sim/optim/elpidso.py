@@ -103,6 +103,8 @@ class PidSwarm(VelocitySwarm):
         self._sum, self._last = np.zeros_like(x), np.zeros_like(x)
         self._waited = np.zeros(self.population, dtype=int)
         self._teacher = np.tile(np.arange(self.population)[:, None], (1, self.box.dim))
+        self._columns = np.arange(self.box.dim)
+        self._probability = learning_probability(self.population)[:, None]
         self._mutant: Float1D | None = None
         return x
 
@@ -143,20 +145,20 @@ class PidSwarm(VelocitySwarm):
         first, second = rng.integers(self.population, size=(2, stuck.size, dim))
         f = self._swarm.best_f
         elite = np.where(f[first] < f[second], first, second)
-        taught = rng.random((stuck.size, dim)) < learning_probability(self.population)[stuck, None]
+        taught = rng.random((stuck.size, dim)) < self._probability[stuck]
         taught[np.arange(stuck.size), rng.integers(dim, size=stuck.size)] |= ~taught.any(axis=1)
         self._teacher[stuck] = np.where(taught, elite, stuck[:, None])
         self._waited[stuck] = 0
 
     def _fly(self) -> Float2D:
         swarm, rest = self._swarm, 1.0 - self.progress
-        exemplar = np.take_along_axis(swarm.best_x, self._teacher, axis=0)
+        exemplar = swarm.best_x[self._teacher, self._columns]
         if self.form == "literal":
             swarm.best_x = exemplar  # [1] Algorithm 1, line 26
         w, c1, c2 = self.coefficients(self.progress)
         pull = swarm.pulls(c1, c2, self.rng, exemplar)
         most = self.windup * self.box.width
-        self._sum = np.clip(self._sum + pull, -most, most)
+        self._sum = np.minimum(np.maximum(self._sum + pull, -most), most)
         control = self.kp * pull + rest * (self.ki * self._sum + self.kd * (pull - self._last))
         self._last = pull
         return swarm.fly(w * swarm.v + control)  # [1] eq. (21)

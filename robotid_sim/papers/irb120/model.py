@@ -42,10 +42,6 @@ HARMONICS = 3
 """Number of harmonics; not printed, but the published vectors have three entries."""
 HALVINGS = 20
 """Of the range of scales in which the largest one within reach is sought."""
-UNBOUND = 10.0
-"""Share of the torque limits allowed: the paper has no torque limits."""
-
-
 SWARM_SIZES = (30, 50, 70)
 FIGURE_2 = {int(size): values for size, values in PRINTED["figure_2"].items()}
 """Best cost and time [s] by the number of particles."""
@@ -94,13 +90,14 @@ def arm() -> Robot:
 def problem(reading: str = MAIN_READING) -> ExcitationProblem:
     """Return the excitation problem of a reading of section 4, printed or not.
 
-    Always with the 15 base parameters: 22 columns, as in the paper, have rank 15.
+    Always with the 15 base parameters: 22 columns, as in the paper, have rank 15. The paper has no
+    torque limits.
     """
     meant = (READINGS | UNPRINTED)[reading]
     options: dict[str, Any] = {"harmonics": meant.harmonics, "period": meant.period}
     if meant.family == "cartesian-fourier":
         options |= {"center": meant.center, "point": WRIST}
-    family = FAMILIES.build(meant.family, margin=1.0, torque_ratio=UNBOUND, **options)
+    family = FAMILIES.build(meant.family, margin=1.0, torque_ratio=np.inf, **options)
     basis = base_parameters(arm(), ())
     return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
 

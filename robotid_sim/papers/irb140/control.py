@@ -1,28 +1,44 @@
 """Three models under sliding-mode control on the circle: the published sets as formal models."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
+from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.experiment.cell import Cell
-from robotid_sim.experiment.conditions import SinusoidalTorque, Undisturbed
+from robotid_sim.experiment.conditions import (
+    Condition,
+    LoopSize,
+    SinusoidalTorque,
+    Undisturbed,
+    compose,
+)
+from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.catalog import load_robot, published_robot
+from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
 from robotid_sim.streams import named_stream
-from robotid_sim.validation import closed_loop
-from robotid_sim.validation.closed_loop import ClosedLoop, Comparison
-from robotid_sim.validation.control_run import ControlRun, Trace
+from robotid_sim.tasks.task import TaskRun
+from robotid_sim.validation.closed_loop import Comparison, task_runs
+from robotid_sim.validation.control_run import ControlRun, LoopTask, Trace, run_loop
 from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
-SCENARIOS = {"nominal": closed_loop.UNDISTURBED, "disturbed": "sinusoidal"}
-"""The paper's names of the scenarios, and ours."""
-CONDITIONS_OF = {"nominal": (Undisturbed(),), "disturbed": (SinusoidalTorque(),)}
-MODELS = {"reference": closed_loop.TRUE, "QPSO": "QPSO", "PSO": "PSO"}
-"""The paper's models, and their names in the comparison: the plant is the reference."""
+SCENARIOS: Mapping[str, tuple[str, Condition]] = {
+    "nominal": ("undisturbed", Undisturbed()),
+    "disturbed": ("sinusoidal", SinusoidalTorque()),
+}
+"""By the paper's names of the scenarios: ours, and what acts."""
+MODELS = ("reference", "QPSO", "PSO")
+"""Sets of Table 3 that are in the controller; the reference is the plant itself."""
+RATE = 1000.0
+"""Control rate [Hz]."""
 STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 """Metrics of the joint step, in the order of Table 4."""
 SETTLED = 0.3
@@ -40,31 +56,76 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
     in the nominal scenario, so that one run of it is all there is.
     """
     plant = load_robot(ROBOT)
-    cell = Cell(plant=plant, controller=ComputedTorque(plant))
-    models = {name: published_robot(ROBOT, SETS[name]) for name in ("QPSO", "PSO")}
-    plan = Comparison(
-        baselines={},
-        slow_lap=lap,
-        scenarios={SCENARIOS[scenario]: CONDITIONS_OF[scenario]},
-        undisturbed=False,
-        trace_samples=EVERY_SAMPLE,
-    )
-    rng = named_stream(seed, ROOT, "loop", f"run {run}")
-    loop = closed_loop.closed_loop(cell, plant, models, rng, plan)
+    known = {"reference": plant}
+    known |= {model: published_robot(ROBOT, SETS[model]) for model in ("QPSO", "PSO")}
+    tasks, gains, peaks = prepared(lap)
+    name, condition = SCENARIOS[scenario]
+    runs: dict[tuple[str, str], ControlRun] = {}
+    for key, task in tasks.items():
+        size = LoopSize(plant, peaks[key], task.trajectory.duration)
+        rng = named_stream(named_stream(seed, ROOT, "loop", f"run {run}"), "run 0", name)
+        acting = compose(name, (condition,), size, rng)
+        runs |= {(m, key): run_task(plant, known[m], gains, task, acting) for m in MODELS}
     return {
-        "cases": [_case(loop, scenario, model) for model in MODELS],
-        "curves": _curves(loop, scenario) if run == 0 else {},
+        "cases": [_case(runs, scenario, model) for model in MODELS],
+        "curves": _curves(runs, scenario) if run == 0 else {},
     }
 
 
-def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
-    """Return what tables and claims need of one model in one scenario."""
-    run, true = (_run_of(loop, scenario, name, CIRCLE) for name in (model, "reference"))
-    step = _run_of(loop, scenario, model, STEP)
+@lru_cache(maxsize=1)
+def prepared(lap: float) -> tuple[dict[str, TaskRun], LoopGains, dict[str, Float1D]]:
+    """Return circle and step, the gains of their loops, and the torques that size a disturbance.
+
+    Those are the largest of the undisturbed loop with the true model [N m]; what shakes the step,
+    which hardly needs torque, is what shakes the fast lap. All runs share them.
+    """
+    plant = load_robot(ROBOT)
+    fast, *_ = paths = task_runs(plant, Comparison(slow_lap=lap))
+    tasks = {task.name: task for task in paths if task.name in (CIRCLE, STEP)}
+    times = np.arange(0.0, fast.trajectory.duration, 1.0 / RATE)
+    gains = LoopGains.from_specification(plant, fast.trajectory(times), rate=RATE)
+    sizing = {CIRCLE: tasks[CIRCLE], STEP: fast}
+    runs = {name: run_task(plant, plant, gains, task) for name, task in sizing.items()}
+    return tasks, gains, {name: run.peak_torque for name, run in runs.items()}
+
+
+def run_task(
+    plant: Robot, model: Robot, gains: LoopGains, task: TaskRun, scenario: Scenario | None = None
+) -> ControlRun:
+    """Return the run of an arm on a task, with a model in its sliding-mode controller."""
+    run = run_loop(
+        LoopTask(
+            cell=Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE),
+            model=model,
+            model_name=model.name,
+            controller="sliding-mode",
+            factory=SlidingMode.from_gains,
+            gains=gains,
+            task=task.name,
+            trajectory=task.trajectory,
+            is_step=task.is_step,
+            scenario=replace(scenario or Scenario(), offset=task.offset),
+            rng=np.random.default_rng(0),  # nothing is drawn: there are no sensors in the loop
+            run=0,
+            trace_samples=EVERY_SAMPLE,
+        )
+    )
+    assert isinstance(run, ControlRun), run
+    return run
+
+
+def trace_of(run: ControlRun) -> Trace:
+    """Return the time series of a run, which all runs here keep."""
     assert run.trace is not None
-    assert true.trace is not None
+    return run.trace
+
+
+def _case(runs: Mapping[tuple[str, str], ControlRun], scenario: str, model: str) -> dict[str, Any]:
+    """Return what tables and claims need of one model in one scenario."""
+    run, step = runs[model, CIRCLE], runs[model, STEP]
     assert step.step is not None
-    apart, later = run.trace.tau - true.trace.tau, run.trace.t >= SETTLED
+    trace, true = trace_of(run), trace_of(runs["reference", CIRCLE])
+    apart, later = trace.tau - true.tau, trace.t >= SETTLED
     return {
         "scenario": scenario,
         "model": model,
@@ -72,32 +133,25 @@ def _case(loop: ClosedLoop, scenario: str, model: str) -> dict[str, Any]:
         "torque_difference_settled": rms(apart[later]).tolist(),
         "energy": run.energy.tolist(),
         "energy_signed": run.energy_signed.tolist(),
-        "energy_settled": (run.trace.energy[-1] - run.trace.energy[later][0]).tolist(),
+        "energy_settled": (trace.energy[-1] - trace.energy[later][0]).tolist(),
         "torque_rate": run.torque_variation.tolist(),
-        "torque_rate_settled": _rate(run.trace).tolist(),
+        "torque_rate_settled": torque_rate(trace).tolist(),
         "rms_error": run.rms_error.tolist(),
         "step": {name: getattr(step.step, name) for name in STEP_KEYS},
     }
 
 
-def _run_of(loop: ClosedLoop, scenario: str, model: str, task: str) -> ControlRun:
-    run = loop.find(MODELS[model], SCENARIOS[scenario], task)
-    assert run is not None, (scenario, model, task)
-    return run
-
-
-def _rate(trace: Trace) -> Float1D:
+def torque_rate(trace: Trace) -> Float1D:
     """Return the RMS torque rate after the loop has settled [N m/s], shape (n,)."""
     later = trace.t >= SETTLED
     return rms(np.diff(trace.tau[later], axis=0) / np.diff(trace.t[later])[:, None])
 
 
-def _curves(loop: ClosedLoop, scenario: str) -> Mapping[str, Any]:
+def _curves(runs: Mapping[tuple[str, str], ControlRun], scenario: str) -> Mapping[str, Any]:
     """Return thinned time series of the first three joints, by scenario and model."""
     curves: dict[str, Any] = {}
     for model in MODELS:
-        trace = _run_of(loop, scenario, model, CIRCLE).trace
-        assert trace is not None
+        trace = trace_of(runs[model, CIRCLE])
         drawn = slice(None, None, max(1, trace.t.size // DRAWN))
         curves[f"{scenario} {model}"] = {
             "t": trace.t[drawn].tolist(),
