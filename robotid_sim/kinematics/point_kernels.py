@@ -63,16 +63,15 @@ def _place(geometry: Float2D, point: Float1D, q: Float1D, O: Float2D, Z: Float2D
 def _jacobian(geometry: Float2D, moved: Int1D, O: Float2D, Z: Float2D, J: Float2D) -> None:
     """Columns (z x (p - o), z) of moved joints into `J`, (z, 0) where they slide; 3 or 6 rows."""
     m = Z.shape[0]
-    arm, column = np.empty(3), np.empty(3)
     for k in range(moved.size):
         j = moved[k]
         slides = geometry[j, 6] == 1.0
-        for a in range(3):
-            arm[a] = O[m, a] - O[j, a]
-        _cross(Z[j], arm, column)
-        for a in range(3):
-            J[a, k] = Z[j, a] if slides else column[a]
-            if J.shape[0] == 6:
+        x, y, z = O[m, 0] - O[j, 0], O[m, 1] - O[j, 1], O[m, 2] - O[j, 2]
+        J[0, k] = Z[j, 0] if slides else Z[j, 1] * z - Z[j, 2] * y
+        J[1, k] = Z[j, 1] if slides else Z[j, 2] * x - Z[j, 0] * z
+        J[2, k] = Z[j, 2] if slides else Z[j, 0] * y - Z[j, 1] * x
+        if J.shape[0] == 6:
+            for a in range(3):
                 J[3 + a, k] = 0.0 if slides else Z[j, a]
 
 
@@ -168,13 +167,14 @@ def newton(
     point: Float1D,
     moved: Int1D,
     q: Float1D,
+    start: Float1D,
     target: Float1D,
     held: Float2D,
     rows: int,
 ) -> bool:
-    """Move `q` to where the point is at the target; False if that fails or is far away."""
+    """Move `q` to where the point is at the target; False if that fails or is far from `start`."""
     m = q.size
-    error, start, J = np.empty(rows), q.copy(), np.empty((rows, rows))
+    error, J = np.empty(rows), np.empty((rows, rows))
     O, Z = np.empty((m + 1, 3)), np.empty((m, 3))
     for _ in range(12):
         R = _place(geometry, point, q, O, Z)
@@ -210,16 +210,21 @@ def follow(
 ) -> tuple[Float2D, int]:
     """Joint positions (N, m) along targets (N, 3), from a known start; how many could be had.
 
-    The straight way to the next target is halved as often as a step is too long.
+    A step is first tried from where the last two lead, which saves a turn of Newton's method. The
+    straight way to the next target is halved as often as a step is too long.
     """
     Q = np.empty((targets.shape[0], q_start.size))
     q, p = q_start.copy(), p_start.copy()
     for k in range(targets.shape[0]):
         share, step = 0.0, 1.0
+        if k > 1:
+            trial = 2.0 * q - Q[k - 2]
+            if newton(geometry, point, moved, trial, q, targets[k], held, rows):
+                q, share = trial, 1.0
         while share < 1.0:
             trial = q.copy()
             target = targets[k] if share + step >= 1.0 else p + (share + step) * (targets[k] - p)
-            if newton(geometry, point, moved, trial, target, held, rows):
+            if newton(geometry, point, moved, trial, q, target, held, rows):
                 q = trial
                 share += step
             else:
@@ -242,7 +247,7 @@ def polish(
 ) -> int:
     """Move every row of `Q` to its target; return how many could be had in a row."""
     for k in range(targets.shape[0]):
-        if not newton(geometry, point, moved, Q[k], targets[k], held, rows):
+        if not newton(geometry, point, moved, Q[k], Q[k].copy(), targets[k], held, rows):
             return k
     return len(targets)
 

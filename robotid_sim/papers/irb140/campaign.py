@@ -19,6 +19,8 @@ from robotid_sim.papers.paper import Lab
 
 PACKAGE = "robotid_sim.papers.irb140"
 
+LOOPS = 20
+"""Disturbed runs of the models in the controller."""
 LOGS = 12
 """Logs that the swarms on torque data are tried on."""
 TRAININGS = 4
@@ -205,7 +207,7 @@ def _loops(lab: Lab) -> list[Trial]:
     lap = {"lap": 10.0} if lab.quick else {}
     track = f"{PACKAGE}.control:track"
     nominal = lab.repeated("loop-nominal", track, 1, scenario="nominal", **lap)
-    runs = lab.runs_of(RUNS, 2)
+    runs = lab.runs_of(LOOPS, 2)
     return [*nominal, *lab.repeated("loop-disturbed", track, runs, scenario="disturbed", **lap)]
 
 

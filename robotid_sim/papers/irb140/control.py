@@ -39,6 +39,8 @@ MODELS = ("reference", "QPSO", "PSO")
 """Sets of Table 3 that are in the controller; the reference is the plant itself."""
 RATE = 1000.0
 """Control rate [Hz]."""
+SUBSTEPS = 2
+"""Engine steps a control step: against 8, torque differences change by .5 %, ratios by .1 %."""
 STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 """Metrics of the joint step, in the order of Table 4."""
 SETTLED = 0.3
@@ -95,7 +97,7 @@ def run_task(
     """Return the run of an arm on a task, with a model in its sliding-mode controller."""
     run = run_loop(
         LoopTask(
-            cell=Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE),
+            cell=Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE, substeps=SUBSTEPS),
             model=model,
             model_name=model.name,
             controller="sliding-mode",
