@@ -20,7 +20,8 @@ from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_basis, build_nominal, build_robot
 from robotid_sim.study.build_design import build_criterion, build_design
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import Designs, contacts, designs_by_criteria, explanation
+from robotid_sim.study.contacts import contacts
+from robotid_sim.study.excitation import Designs, designs_by_criteria, explanation
 from robotid_sim.study.excitation import design as design_stage
 from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import run_time
@@ -187,7 +188,11 @@ def _content(summary: DesignSummary, files: list[Path]) -> dict[str, Any]:
         content["log_dets"] = list(designs.sequence.log_dets)
     if summary.explanation is not None:
         content["explanation"] = summary.explanation.sentences()
-    content["contacts"] = contacts(summary.nominal, designs.trajectories, plan)
+    content["contacts"] = []
+    if not plan.keeps_apart:
+        paths = {f"trajectory {k}": path for k, path in enumerate(designs.trajectories, start=1)}
+        advice = "design with a clearance to keep them apart"
+        content["contacts"] = [f"{found}; {advice}" for found in contacts(summary.nominal, paths)]
     return content
 
 

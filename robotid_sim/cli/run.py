@@ -28,6 +28,7 @@ from robotid_sim.report.tables import (
 )
 from robotid_sim.study.build import build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.contacts import contact_notes
 from robotid_sim.study.result import StudyResult
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.study import Study, run_study
@@ -215,5 +216,7 @@ def _print_setting(result: StudyResult) -> None:
             f"  the true model needs {path.max_torque_ratio_true:.0%} of a torque limit, which the "
             "nominal model did not foresee; lower torque_ratio or state an uncertainty"
         )
+    for note in contact_notes(result.contacts):
+        output.print_line(f"  {note}")
     if result.preprocessing.message:
         output.print_line(f"preprocessing: {result.preprocessing.message}")

@@ -26,9 +26,13 @@ from robotid_sim.validation.prediction import Prediction
 
 
 def excitation_section(
-    trajectory: Trajectory, nominal: Robot, assessed: Assessment, more: Sequence[tuple[str, str]]
+    trajectory: Trajectory,
+    nominal: Robot,
+    assessed: Assessment,
+    more: Sequence[tuple[str, str]],
+    notes: Sequence[str] = (),
 ) -> Section:
-    """Return the excitation: use of the limits, tool path, condition numbers."""
+    """Return the excitation: use of the limits, tool path, condition numbers, and notes on it."""
     ratios = ("position", "velocity", "acceleration", "torque")
     rows = [
         *more,
@@ -45,6 +49,7 @@ def excitation_section(
         text="The motion that makes the parameters visible, designed with the nominal model.",
         charts=(excitation(trajectory, nominal), tool_path(trajectory, nominal)),
         tables=(Table(columns=("quantity", "value"), rows=tuple(rows)),),
+        notes=tuple(notes),
     )
 
 

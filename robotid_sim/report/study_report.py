@@ -30,6 +30,7 @@ from robotid_sim.report.tables import (
 )
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.section import Section, Table, number, percent
+from robotid_sim.study.contacts import contact_notes
 from robotid_sim.study.result import StudyResult, TrajectoryResult
 from robotid_sim.study.study import Study
 from robotid_sim.threads import one_blas_thread
@@ -74,6 +75,7 @@ def _study_sections(study: Study) -> list[Section]:
                 ("criterion", path.criterion),
                 ("largest share of the torque limits, true", _true_torque(path)),
             ],
+            contact_notes(result.contacts),
         ),
         preprocessing_section(fit.preprocessor, log, nominal, *filters),
         parameters_section(

@@ -9,7 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.engine.proximity import FLOOR, Proximity
-from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.errors import InfeasibleError
 from robotid_sim.excitation.constraints import Clearance, MotionConstraint
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor
@@ -24,8 +24,6 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, run_time
 
-CONTACT_SAMPLES = 400
-"""Poses of a trajectory at which contacts are looked for."""
 EXPLAINED_SAMPLES = 500
 """Samples of a run that an explanation looks at."""
 
@@ -144,33 +142,6 @@ def _require_above_floor(proximity: Proximity, rest: Float1D) -> None:
                 f"{pair.first} is {-distance:.3g} m below the floor at rest; lower "
                 "design.constraints.floor or choose another start"
             )
-
-
-def contacts(nominal: Robot, trajectories: Sequence[Excitation], plan: DesignPlan) -> list[str]:
-    """Return which links touch on excitations that were not asked to keep them apart, in words.
-
-    By the convex hulls of the links; those that touch at rest already do not count. Nothing is said
-    of a robot without geometry.
-    """
-    if plan.keeps_apart:
-        return []
-    try:
-        proximity = Proximity(nominal)
-    except OptionError:
-        return []
-    with proximity:
-        apart = proximity(nominal.home)[0] > 0.0
-        sentences = []
-        for trajectory in trajectories:
-            t = np.linspace(trajectory.start, trajectory.duration, CONTACT_SAMPLES)
-            distances = proximity.along(trajectory(t).q)[0]
-            for k in np.flatnonzero(apart & (distances.min(axis=0) < 0.0)):
-                at = int(distances[:, k].argmin())
-                sentences.append(
-                    f"{proximity.pairs[k]} touch, {-1e3 * distances[at, k]:.2g} mm deep at t = "
-                    f"{t[at]:.3g} s; design with a clearance to keep them apart"
-                )
-    return sentences
 
 
 def expected_accuracy(

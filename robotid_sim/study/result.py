@@ -48,6 +48,24 @@ class TrajectoryResult(_Model):
     max_torque_ratio_true: float | None
 
 
+class ContactResult(_Model):
+    """Two links that a motion drives into one another, where they are deepest."""
+
+    motion: str
+    """``excitation``, ``unseen`` or the name of a task."""
+    links: tuple[str, str]
+    depth_m: float
+    """Of their convex hulls."""
+    t_s: float
+    """When, in the time of the motion."""
+
+    def __str__(self) -> str:
+        first, second = self.links
+        return (
+            f"{first} and {second} touch, {1e3 * self.depth_m:.2g} mm deep at t = {self.t_s:.3g} s"
+        )
+
+
 class MeasurementResult(_Model):
     """The log."""
 
@@ -143,6 +161,8 @@ class StudyResult(_Model):
     reproducible: bool
     assumptions: list[str]
     trajectory: TrajectoryResult
+    contacts: list[ContactResult] = []
+    """Links that touch on what was run; empty for a robot without geometry."""
     measurement: MeasurementResult
     preprocessing: PreprocessingResult
     estimates: list[EstimateResult]

@@ -25,6 +25,7 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress, silent
+from robotid_sim.study.contacts import contacts
 from robotid_sim.study.excitation import design
 from robotid_sim.study.result import (
     EstimateResult,
@@ -179,6 +180,9 @@ def run_study(
     with clock.stage("score"):
         estimates = scored(cell.plant, unseen, fit)
         judged = verdict(setup, log, unseen, fit, diagnosis, estimates, identified, loop)
+        tasks = () if loop is None else loop.tasks
+        run = {"excitation": trajectory, "unseen": setup.unseen}
+        touching = contacts(cell.plant, run | {task.name: task.trajectory for task in tasks})
     result = StudyResult(
         robot=describe_robot(cell.plant),
         seed=streams.seed,
@@ -186,6 +190,7 @@ def run_study(
         reproducible=True,
         assumptions=setup.assumptions,
         trajectory=describe_trajectory(setup, trajectory),
+        contacts=touching,
         measurement=describe_measurement(log, setup.preset),
         preprocessing=PreprocessingResult(
             chosen=PREPROCESSORS.name_of(setup.fit.preprocessor),
