@@ -31,7 +31,17 @@ PROBES = 60
 """Random configurations that tell pairs of links that always touch."""
 
 CUTOFF = 0.15
-"""Distances above this are this [m]: what is far away does not matter."""
+"""Distances above this are this [m], unless asked otherwise: what is far away does not matter."""
+
+
+SPREAD, DEEP = 0.1, 0.01
+"""What an overlap of hulls with the same center counts more [m], and from which depth on [m]."""
+
+SMALL_GAP = 1e-6
+"""Distance of centers below which they have no direction [m]."""
+
+Distances = tuple[Float2D, Float]
+"""Of all pairs along a path [m], shape (N, P), and their gradients, shape (N, P, n)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +85,8 @@ class Proximity(Closing):
         Kinematics and geometry.
     floor : float, optional
         Height of the floor in the root frame [m]; None for none.
+    cutoff : float
+        Distances above this are this [m]; the smaller, the faster.
 
     Raises
     ------
@@ -82,10 +94,10 @@ class Proximity(Closing):
         If the links have no geometry that the engine can read.
     """
 
-    def __init__(self, robot: Robot, *, floor: float | None = None) -> None:
-        self.robot, self.floor = robot, floor
+    def __init__(self, robot: Robot, *, floor: float | None = None, cutoff: float = CUTOFF) -> None:
+        self.robot, self.floor, self.cutoff = robot, floor, cutoff
         self._prismatic = np.array(robot.prismatic)
-        self._last: tuple[bytes, Float2D, Float] | None = None
+        self._last: tuple[bytes, Distances, Distances] | None = None
         self._client = EngineClient()
         try:
             self._hulls = self._load()
@@ -95,7 +107,7 @@ class Proximity(Closing):
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), floor=self.floor), (self.robot,)
+        return partial(type(self), floor=self.floor, cutoff=self.cutoff), (self.robot,)
 
     def close(self) -> None:
         """Disconnect from the engine."""
@@ -115,73 +127,118 @@ class Proximity(Closing):
         Returns
         -------
         distance : ndarray, shape (P,)
-            Of `pairs` [m], at most CUTOFF; negative where they penetrate.
+            Of `pairs` [m], at most the cutoff; negative where they penetrate.
         gradient : ndarray, shape (P, n)
             Zero where the distance is cut off.
         """
-        T = kernels.link_poses(self.robot.geometry, np.asarray(q, dtype=float))
-        axes = np.array([T[j, :3, :3] @ joint.axis for j, joint in enumerate(self.robot.joints)])
-        distance = np.full(len(self.pairs), CUTOFF)
-        gradient = np.zeros((len(self.pairs), self.robot.dof))
-        for k, (first, second, point) in self._nearest(T).items():
-            distance[k] = point[8]
-            on_first, on_second, normal = (np.array(point[i]) for i in (5, 6, 7))
-            moved = self._jacobian(T, axes, first.link, on_first)
-            moved -= self._jacobian(T, axes, second.link, on_second)
-            gradient[k] = normal @ moved
-        return distance, gradient
+        true, _ = self._measured(np.asarray(q, dtype=float)[None])
+        return true[0][0], true[1][0]
 
-    def along(self, q: Float2D) -> tuple[Float2D, Float]:
+    def along(self, q: Float2D) -> Distances:
         """Return distances, shape (N, P), and gradients, shape (N, P, n), along a path.
 
         The last answer is kept: solvers ask for values and for slopes of the same path.
         """
+        return self._kept(q)[0]
+
+    def pushed(self, q: Float2D) -> Distances:
+        r"""Return the same with a way out of overlaps, for solvers that come from inside.
+
+        The least way out of a deep overlap may be one that no joint can go, with no slope at all.
+        So from an overlap the share :math:`1 - |c| / R` of SPREAD is taken, with c from the center
+        of one hull to the other's, and R the sum of the radii of the spheres around them; it grows
+        with the overlap up to DEEP.
+        """
+        return self._kept(q)[1]
+
+    def _kept(self, q: Float2D) -> tuple[Distances, Distances]:
         key = np.asarray(q).tobytes()
         if self._last is None or self._last[0] != key:
-            both = [self(sample) for sample in q]
-            self._last = key, np.array([d for d, _ in both]), np.array([g for _, g in both])
-        return self._last[1], self._last[2]
+            self._last = key, *self._measured(np.ascontiguousarray(q, dtype=float))
+        return self._last[1:]
 
-    def _nearest(self, T: Float) -> dict[int, tuple[Hull, Hull, tuple[Any, ...]]]:
+    def _measured(self, Q: Float2D) -> tuple[Distances, Distances]:
+        """Return distances (N, P) and gradients (N, P, n) in configurations (N, n), two kinds."""
+        T = np.array([kernels.link_poses(self.robot.geometry, q) for q in Q])
+        distance = np.full((len(Q), len(self.pairs)), self.cutoff)
+        gradient = np.zeros((*distance.shape, self.robot.dof))
+        near = self._nearest(T)
+        if not near:
+            return (distance, gradient), (distance, gradient)
+        at, pair = np.array(list(near)).T
+        hulls = np.array([(a, b) for a, b, _ in near.values()])
+        points = [point for *_, point in near.values()]
+        d = np.array([point[8] for point in points])
+        normal = np.array([point[7] for point in points])
+        touching = np.array([point[5:7] for point in points])
+        slope = self._parted(T[at], hulls, touching, normal)
+        distance[at, pair], gradient[at, pair] = d, slope
+        centers = self._places(T)[1][at[:, None], hulls]
+        apart = centers[:, 0] - centers[:, 1]
+        gap, reach = np.linalg.norm(apart, axis=1), self._radii[hulls].sum(axis=1)
+        inside = np.where(reach < FLOOR_SIZE, np.clip(-d / DEEP, 0.0, 1.0), 0.0)
+        out = apart / np.maximum(gap, SMALL_GAP)[:, None]
+        spread = self._parted(T[at], hulls, centers, out)
+        share = 1.0 - gap / reach
+        growing = (inside > 0.0) & (inside < 1.0)
+        far, steep = distance.copy(), gradient.copy()
+        far[at, pair] -= SPREAD * inside * share
+        steep[at, pair] += (
+            SPREAD * (growing * share / DEEP)[:, None] * slope
+            + SPREAD * (inside / reach)[:, None] * spread
+        )
+        return (distance, gradient), (far, steep)
+
+    def _parted(self, T: Float, hulls: Int1D, points: Float, along: Float2D) -> Float2D:
+        """Return how fast every joint parts points of two hulls along a direction, (M, n).
+
+        For link poses (M, n, 4, 4), hulls (M, 2), their points (M, 2, 3) and directions (M, 3).
+        """
+        axes = T[:, :, :3, :3] @ np.array([joint.axis for joint in self.robot.joints])[:, :, None]
+        parted = np.zeros(T.shape[:2])
+        for side, sign in enumerate((1.0, -1.0)):
+            turned = np.cross(axes[..., 0], points[:, side, None] - T[:, :, :3, 3])
+            moved = np.where(self._prismatic[:, None], axes[..., 0], turned)
+            carried = self._links[hulls[:, side], None] >= np.arange(self.robot.dof)
+            parted += sign * carried * np.einsum("mjr,mr->mj", moved, along)
+        return parted
+
+    def _nearest(self, T: Float) -> dict[tuple[int, int], tuple[int, int, tuple[Any, ...]]]:
         """Return the engine's closest points of every pair that is within the cutoff.
 
-        Spheres around the hulls tell most of those that are not, at once.
+        By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and what the engine
+        says. Spheres around the hulls tell most of those that are far, at once.
         """
-        centers = self._place(T)
+        poses, centers = self._places(T)
+        turns = Rotation.from_matrix(poses[..., :3, :3].reshape(-1, 3, 3)).as_quat()
+        turns = turns.reshape(*poses.shape[:2], 4)
         first, second = self._candidates[:, 0], self._candidates[:, 1]
-        gap = np.linalg.norm(centers[first] - centers[second], axis=1)
-        near = gap - self._radii[first] - self._radii[second] < CUTOFF
-        nearest: dict[int, tuple[Hull, Hull, tuple[Any, ...]]] = {}
-        for a, b, k in self._candidates[near].tolist():
-            hull, other = self._hulls[a], self._hulls[b]
-            for point in self._client.getClosestPoints(hull.body, other.body, distance=CUTOFF):
-                if k not in nearest or point[8] < nearest[k][2][8]:
-                    nearest[k] = hull, other, point
+        gap = np.linalg.norm(centers[:, first] - centers[:, second], axis=2)
+        near = gap - self._radii[first] - self._radii[second] < self.cutoff
+        nearest: dict[tuple[int, int], tuple[int, int, tuple[Any, ...]]] = {}
+        for sample in np.flatnonzero(near.any(axis=1)).tolist():
+            rows = self._candidates[near[sample]]
+            for h in np.unique(rows[:, :2]).tolist():
+                if h < poses.shape[1]:  # those that move come first
+                    place = (poses[sample, h, :3, 3].tolist(), turns[sample, h].tolist())
+                    body = self._hulls[h].body
+                    self._client.resetBasePositionAndOrientation(body, *place)
+            for a, b, k in rows.tolist():
+                bodies = self._hulls[a].body, self._hulls[b].body
+                for point in self._client.getClosestPoints(*bodies, distance=self.cutoff):
+                    key = sample, k
+                    if key not in nearest or point[8] < nearest[key][2][8]:
+                        nearest[key] = a, b, point
         return nearest
 
-    def _jacobian(self, T: Float, axes: Float2D, link: int, point: Float1D) -> Float2D:
-        """Return the velocity Jacobian of a point of a link, in the root frame, shape (3, n)."""
-        J, moved = np.zeros((3, self.robot.dof)), slice(link + 1)
-        z, arm = axes[moved].T, (point - T[moved, :3, 3]).T
-        turning = (
-            z[1] * arm[2] - z[2] * arm[1],
-            z[2] * arm[0] - z[0] * arm[2],
-            z[0] * arm[1] - z[1] * arm[0],
-        )
-        J[:, moved] = np.where(self._prismatic[moved], z, turning)
-        return J
-
-    def _place(self, T: Float) -> Float2D:
-        """Move all hulls to a configuration; return the centers of their spheres, shape (H, 3)."""
-        poses = np.array([T[h.link] @ h.T_link_hull for h in self._hulls if h.link >= 0])
-        turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat()
-        for hull, pose, turn in zip(self._hulls, poses, turns, strict=False):  # those that move
-            place = (pose[:3, 3].tolist(), turn.tolist())
-            self._client.resetBasePositionAndOrientation(hull.body, *place)
-        still = [h.T_link_hull for h in self._hulls if h.link < 0]
-        every = np.concatenate([poses, np.array(still).reshape(-1, 4, 4)])
+    def _places(self, T: Float) -> tuple[Float, Float]:
+        """Return poses (N, M, 4, 4) of the hulls that move, centers of the spheres of all."""
+        moving = [h for h in self._hulls if h.link >= 0]
+        poses = T[:, [h.link for h in moving]] @ np.array([h.T_link_hull for h in moving])
+        still = np.array([h.T_link_hull for h in self._hulls if h.link < 0]).reshape(-1, 4, 4)
+        every = np.concatenate([poses, np.broadcast_to(still, (len(T), *still.shape))], axis=1)
         local = np.array([h.center for h in self._hulls])
-        return np.asarray(np.einsum("hij,hj->hi", every[:, :3, :3], local) + every[:, :3, 3])
+        return poses, np.einsum("shij,hj->shi", every[..., :3, :3], local) + every[..., :3, 3]
 
     def _load(self) -> list[Hull]:
         """Return all hulls, those that move first."""
@@ -201,6 +258,7 @@ class Proximity(Closing):
             still.append(self._floor(self.floor))
         hulls = [*moving, *still]
         self._radii = np.array([hull.radius for hull in hulls])
+        self._links = np.array([hull.link for hull in hulls])
         return hulls
 
     def _floor(self, height: float) -> Hull:
@@ -245,13 +303,14 @@ class Proximity(Closing):
         combined = [(pair, [(a, b) for a in ones for b in others]) for pair, ones, others in pairs]
         rows = [(pair, hulls) for pair, hulls in combined if hulls]
         self._candidates = _numbered(rows)
-        touching = np.ones(len(rows), dtype=bool)
         rng = np.random.default_rng(int(self.robot.fingerprint()[:16], 16))
         limits = self.robot.limits
-        for _ in range(PROBES):
-            q = rng.uniform(limits.lower, limits.upper)
-            nearest = self._nearest(kernels.link_poses(self.robot.geometry, q))
-            touching &= [k in nearest and nearest[k][2][8] < 0.0 for k in range(len(rows))]
+        probes = rng.uniform(limits.lower, limits.upper, (PROBES, n))
+        nearest = self._nearest(
+            np.array([kernels.link_poses(self.robot.geometry, q) for q in probes])
+        )
+        inside = {key for key, (*_, point) in nearest.items() if point[8] < 0.0}
+        touching = [all((s, k) in inside for s in range(PROBES)) for k in range(len(rows))]
         # What is always in the floor is no overlap of hulls: the floor is too high.
         possible = [
             (pair, hulls)

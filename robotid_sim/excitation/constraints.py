@@ -50,6 +50,14 @@ class MotionConstraint(ABC):
     def slopes(self, motion: MotionArrays) -> Slopes:
         """Return their derivatives by the motion."""
 
+    def soft_values(self, motion: MotionArrays) -> Float2D:
+        """Return the values as a solver sees them that may start far outside of the bounds."""
+        return self.values(motion)
+
+    def soft_slopes(self, motion: MotionArrays) -> Slopes:
+        """Return their derivatives by the motion."""
+        return self.slopes(motion)
+
     @abstractmethod
     def label(self, k: int) -> str:
         """Return what value `k` is, for messages."""
@@ -239,6 +247,8 @@ class Clearance(MotionConstraint):
     rest: Float1D | None = None
     """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer there, as the links of
     a wrist are, keep REST_SHARE of their distance in it."""
+    pushed: Distances | None = None
+    """Distances with a way out of overlaps, see `robotid_sim.engine.proximity.Proximity.pushed`."""
     least: Float1D = field(init=False, repr=False)
     """Smallest distance of every pair [m], shape (P,)."""
     relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
@@ -278,6 +288,14 @@ class Clearance(MotionConstraint):
     def slopes(self, motion: MotionArrays) -> Slopes:
         """Return their gradients over SCALE."""
         return _of_position(self.distances(motion[0])[1] / SCALE)
+
+    def soft_values(self, motion: MotionArrays) -> Float2D:
+        """Return distances over SCALE, overlaps with a way out."""
+        return np.asarray((self.pushed or self.distances)(motion[0])[0] / SCALE)
+
+    def soft_slopes(self, motion: MotionArrays) -> Slopes:
+        """Return their gradients over SCALE."""
+        return _of_position((self.pushed or self.distances)(motion[0])[1] / SCALE)
 
     def label(self, k: int) -> str:
         """Return the pair."""

@@ -10,8 +10,9 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.excitation.constraints import Violation
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import Draw, feasible_draws
+from robotid_sim.excitation.penalties import softly
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.problem import STEPS, Constraints, ExcitationProblem
+from robotid_sim.excitation.problem import STEPS, ExcitationProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
@@ -114,9 +115,6 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
     Raises `Interrupted` at Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
-    everything = [*kinematic, *problem.motion_constraints()]
-    # What is in the way in space is in the way from the beginning.
-    runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
     x, last, success, message = start, start, False, ""
 
     def watch(iterate: Float1D) -> None:
@@ -125,11 +123,15 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
 
     try:
         for stage in problem.criterion.stages():
-            for constraints in runs:
-                y, success, message = problem.descend(x, stage, constraints, iterations, watch)
-                x, free = problem.advance(x, y, stage)
-                if free:
-                    break
+            y, success, message = problem.descend(x, stage, kinematic, iterations, watch)
+            if problem.extra and not problem.keeps(problem.within_limits(y)):
+                y, success, message = softly(problem, y, stage, iterations, watch)
+            nearer, free = problem.advance(x, y, stage)
+            if not free and not problem.extra:
+                everything = [*kinematic, *problem.motion_constraints()]
+                y, success, message = problem.descend(nearer, stage, everything, iterations, watch)
+                nearer, _ = problem.advance(nearer, y, stage)
+            x = nearer
     except KeyboardInterrupt as interrupt:
         x, _ = problem.advance(x, last, problem.criterion)
         arrival = Arrival(x, problem.value(x), success=False, message="interrupted")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -42,6 +42,16 @@ STEPS = (0.99, 0.97, 0.94, 0.9, 0.8, 0.65, 0.5, 0.3, 0.1)
 
 Constraints = Sequence[Any]
 """Constraints as scipy takes them; its stubs refuse a mixed sequence of its own classes."""
+
+
+class Goal(Protocol):
+    """A function of the coordinates and its gradient."""
+
+    def value(self, x: Float1D) -> float:
+        """Return the value."""
+
+    def gradient(self, x: Float1D) -> Float1D:
+        """Return the gradient, shape (d,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,12 +152,12 @@ class ExcitationProblem:
 
     def use(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
         """Return the values of a constraint on its grid, sample-major, one motion after another."""
-        motion = self._motion(self._grid(constraint.samples), x)
+        motion = self._motion(self.grid_of(constraint.samples), x)
         return np.asarray(constraint.values(motion).ravel())
 
     def use_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
         """Return the derivative of `use`, one column a coordinate."""
-        grid = self._grid(constraint.samples)
+        grid = self.grid_of(constraint.samples)
         blocks = (chained(grid, p, constraint.slopes(grid.motion(p))) for p in self.each(x))
         return np.asarray(block_diag(*blocks))
 
@@ -200,7 +210,7 @@ class ExcitationProblem:
     def excesses(self, x: Float1D) -> Iterator[Float2D]:
         """Yield by how much x violates each constraint on the grids of the solver, (N, m)."""
         for constraint in self.constraints:
-            yield constraint.excess(self._motion(self._grid(constraint.samples), x))
+            yield constraint.excess(self._motion(self.grid_of(constraint.samples), x))
 
     def within_limits(self, x: Float1D) -> Float1D:
         """Return x, shrunk toward rest if it violates a kinematic limit."""
@@ -214,7 +224,8 @@ class ExcitationProblem:
             return np.asarray(center + (x - center) / max(1.0, float((np.abs(ahead) / room).max())))
         return largest_motion(cast(NonlinearSpace, self.space), x)  # others have `limits`
 
-    def _grid(self, samples: int) -> ExcitationGrid:
+    def grid_of(self, samples: int) -> ExcitationGrid:
+        """Return the map to the motion at `samples` times of a run; made once."""
         if samples not in self._grids:
             self._grids[samples] = self.space.on_grid(samples)
         return self._grids[samples]
@@ -233,14 +244,25 @@ class ExcitationProblem:
         constraints: Constraints,
         iterations: int,
         watch: Callable[..., None],
+        penalty: "Goal | None" = None,
     ) -> tuple[Float1D, bool, str]:
-        """Return where sequential quadratic programming goes from x, success and message."""
+        """Return where sequential quadratic programming goes from x, success and message.
+
+        A penalty is added to the criterion.
+        """
+
+        def value(x: Float1D) -> float:
+            return self.value(x, stage) + (0.0 if penalty is None else penalty.value(x))
+
+        def gradient(x: Float1D) -> Float1D:
+            slope = self.gradient(x, stage)
+            return slope if penalty is None else slope + penalty.gradient(x)
+
         try:
             result = minimize(
-                self.value,
+                value,
                 self.within_limits(x),
-                args=(stage,),
-                jac=self.gradient,  # apart: line searches need values alone
+                jac=gradient,  # apart: line searches need values alone
                 method="SLSQP",
                 constraints=constraints,
                 callback=watch,

@@ -24,6 +24,8 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, run_time
 
+LEAST_CUTOFF, CUTOFF_RATIO = 0.04, 1.25
+"""Distances matter up to this [m], and up to this over the clearance."""
 EXPLAINED_SAMPLES = 500
 """Samples of a run that an explanation looks at."""
 
@@ -126,11 +128,13 @@ def all_constraints(nominal: Robot, plan: DesignPlan) -> Iterator[list[MotionCon
     if not plan.keeps_apart:
         yield list(plan.constraints)
         return
-    with Proximity(nominal, floor=plan.floor) as proximity:
+    cutoff = max(LEAST_CUTOFF, CUTOFF_RATIO * (plan.clearance or 0.0))
+    with Proximity(nominal, floor=plan.floor, cutoff=cutoff) as proximity:
         names = tuple(str(pair) for pair in proximity.pairs)
         rest = nominal.home if plan.start is None else plan.start
         _require_above_floor(proximity, rest)
-        clearance = Clearance(proximity.along, names, plan.clearance or 0.0, rest)
+        least = plan.clearance or 0.0
+        clearance = Clearance(proximity.along, names, least, rest, proximity.pushed)
         yield [*plan.constraints, clearance]
 
 

@@ -1,0 +1,152 @@
+"""Constraints in space as penalties, for distances have kinks that the solver gets stuck at.
+
+Distances of links jump in their slopes from facet to facet, and are too costly to impose at many
+times at once. So their squared excess is added to the criterion with growing weight, and times at
+which a motion is found too near join those that are looked at, as in the exchange methods of
+semi-infinite programming [1]_.
+
+References
+----------
+.. [1] Blankenship, Falk (1976), "Infinitely constrained optimization problems", J. Optimization
+   Theory and Applications 19, doi:10.1007/BF00934096.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D, MotionArrays
+from robotid_sim.errors import PathError
+from robotid_sim.excitation.constraints import MotionConstraint, tightened
+from robotid_sim.excitation.criteria import Criterion
+from robotid_sim.excitation.problem import ExcitationProblem
+
+WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
+"""Of the rounds; the criterion is a logarithm, the excess of order one."""
+
+FIRST_SHARE, LATER_SHARE = 0.25, 0.1
+"""Iterations of the first and of a later round, share of those that a start may take."""
+
+FIRST_LEAST, LATER_LEAST = 20, 10
+"""Least iterations of them."""
+
+WAY = np.linspace(0.1, 1.0, 15)
+"""Points of the straight way from home to where a motion starts, shares of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Penalty:
+    """Weighted squares by which motions violate the constraints of a problem, at chosen times."""
+
+    problem: ExcitationProblem
+    constraints: Sequence[MotionConstraint]
+    stations: Sequence[Int1D]
+    """Samples of the grid of `MotionConstraint.checked` points that count, one array each."""
+    weight: float
+
+    def value(self, x: Float1D) -> float:
+        """Return the penalty; infinite where there is no motion."""
+        try:
+            squares = [(e**2).sum() / c.samples for c, _, _, e in self._excesses(x)]
+        except PathError:
+            return np.inf
+        return 0.5 * self.weight * float(sum(squares))
+
+    def gradient(self, x: Float1D) -> Float1D:
+        """Return its gradient in the coordinates."""
+        total = np.zeros(x.size)
+        share = x.size // self.problem.motions
+        for k, (constraint, stations, poses, excess) in enumerate(self._excesses(x)):
+            if not excess.any():
+                continue
+            motion = k // len(self.constraints)
+            part = slice(motion * share, (motion + 1) * share)
+            soft = constraint.soft_slopes(poses)
+            slopes = [np.einsum("tm,tmn->tn", excess, slope) for slope in soft]
+            by_motion = np.zeros((3, constraint.checked, poses[0].shape[1]))
+            by_motion[:, stations] = [slope[: stations.size] for slope in slopes]
+            by_motion[0, 0] += WAY @ slopes[0][stations.size :]
+            grid = self.problem.grid_of(constraint.checked)
+            by_q, by_dq, by_ddq = by_motion
+            total[part] += grid.pull_back(by_q, by_dq, by_ddq, x[part]) / constraint.samples
+        return np.asarray(self.weight * total)
+
+    def refined(self, x: Float1D) -> list[Int1D]:
+        """Return the stations with the times added at which x violates a constraint most."""
+        return [
+            np.union1d(stations, _peaks(self._fine_excess(constraint, x)))
+            for constraint, stations in zip(self.constraints, self.stations, strict=True)
+        ]
+
+    def _fine_excess(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
+        """Return the largest excess of all motions at every time of the finest grid."""
+        grid = self.problem.grid_of(constraint.checked)
+        every = [
+            np.abs(_excess(constraint, grid.motion(part))).max(axis=1)
+            for part in self.problem.each(x)
+        ]
+        return np.asarray(np.max(every, axis=0))
+
+    def _excesses(
+        self, x: Float1D
+    ) -> Iterator[tuple[MotionConstraint, Int1D, MotionArrays, Float2D]]:
+        """Yield constraint, stations, motion there and on the way, and signed excess.
+
+        All constraints of the first motion come first.
+        """
+        for part in self.problem.each(x):
+            for constraint, stations in zip(self.constraints, self.stations, strict=True):
+                motion = self.problem.grid_of(constraint.checked).motion(part)
+                poses = _with_way(motion, stations, self.problem.nominal.home)
+                yield constraint, stations, poses, _excess(constraint, poses)
+
+
+def _with_way(motion: MotionArrays, stations: Int1D, home: Float1D) -> MotionArrays:
+    """Return a motion at some samples, and after it resting points of the way from home."""
+    start = motion[0][0]
+    way = home + WAY[:, None] * (start - home)
+    still = np.zeros_like(way)
+    parts = zip(motion, (way, still, still), strict=True)
+    q, dq, ddq = (np.concatenate([part[stations], rest]) for part, rest in parts)
+    return q, dq, ddq
+
+
+def _excess(constraint: MotionConstraint, motion: MotionArrays) -> Float2D:
+    """Return by how much values are above (positive) or below (negative) tightened bounds."""
+    lower, upper = tightened(constraint)
+    values = constraint.soft_values(motion)
+    return np.asarray(np.maximum(values - upper, 0.0) - np.maximum(lower - values, 0.0))
+
+
+def _peaks(excess: Float1D) -> Int1D:
+    """Return where a periodic sequence has positive local maxima."""
+    tops = (excess > 0.0) & (excess >= np.roll(excess, 1)) & (excess >= np.roll(excess, -1))
+    return np.flatnonzero(tops)
+
+
+def softly(
+    problem: ExcitationProblem,
+    x: Float1D,
+    stage: Criterion,
+    iterations: int,
+    watch: Callable[..., None],
+) -> tuple[Float1D, bool, str]:
+    """Return where penalties of growing weight lead from any x, success and message.
+
+    Kinematic limits are kept on the way. It ends with the first round whose result keeps all
+    constraints.
+    """
+    constraints, kinematic = problem.constraints, problem.kinematic_constraints()
+    stations: list[Int1D] = [np.arange(0, c.checked, c.checked // c.samples) for c in constraints]
+    success, message = False, ""
+    for k, weight in enumerate(WEIGHTS):
+        share, least = (LATER_SHARE, LATER_LEAST) if k else (FIRST_SHARE, FIRST_LEAST)
+        turns = max(least, round(share * iterations))
+        penalty = Penalty(problem, constraints, stations, weight)
+        y, success, message = problem.descend(x, stage, kinematic, turns, watch, penalty)
+        x = problem.within_limits(y)
+        if problem.keeps(x):
+            break
+        stations = penalty.refined(x)
+    return x, success, message
