@@ -167,14 +167,13 @@ def newton(
     point: Float1D,
     moved: Int1D,
     q: Float1D,
-    start: Float1D,
     target: Float1D,
     held: Float2D,
     rows: int,
 ) -> bool:
-    """Move `q` to where the point is at the target; False if that fails or is far from `start`."""
+    """Move `q` to where the point is at the target; False if that fails or is far away."""
     m = q.size
-    error, J = np.empty(rows), np.empty((rows, rows))
+    error, start, J = np.empty(rows), q.copy(), np.empty((rows, rows))
     O, Z = np.empty((m + 1, 3)), np.empty((m, 3))
     for _ in range(12):
         R = _place(geometry, point, q, O, Z)
@@ -210,21 +209,17 @@ def follow(
 ) -> tuple[Float2D, int]:
     """Joint positions (N, m) along targets (N, 3), from a known start; how many could be had.
 
-    A step is first tried from where the last two lead, which saves a turn of Newton's method. The
-    straight way to the next target is halved as often as a step is too long.
+    The straight way to the next target is halved as often as a step is too long. Every step begins
+    at the solution before it: one that followed the speed would glide through singular poses.
     """
     Q = np.empty((targets.shape[0], q_start.size))
     q, p = q_start.copy(), p_start.copy()
     for k in range(targets.shape[0]):
         share, step = 0.0, 1.0
-        if k > 1:
-            trial = 2.0 * q - Q[k - 2]
-            if newton(geometry, point, moved, trial, q, targets[k], held, rows):
-                q, share = trial, 1.0
         while share < 1.0:
             trial = q.copy()
             target = targets[k] if share + step >= 1.0 else p + (share + step) * (targets[k] - p)
-            if newton(geometry, point, moved, trial, q, target, held, rows):
+            if newton(geometry, point, moved, trial, target, held, rows):
                 q = trial
                 share += step
             else:
@@ -247,7 +242,7 @@ def polish(
 ) -> int:
     """Move every row of `Q` to its target; return how many could be had in a row."""
     for k in range(targets.shape[0]):
-        if not newton(geometry, point, moved, Q[k], Q[k].copy(), targets[k], held, rows):
+        if not newton(geometry, point, moved, Q[k], targets[k], held, rows):
             return k
     return len(targets)
 
