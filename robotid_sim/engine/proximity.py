@@ -1,4 +1,4 @@
-"""Distances of a robot to itself and to the floor, with their gradients, from the engine."""
+"""PairDistances of a robot to itself and to the floor, with their gradients, from the engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ SPREAD, DEEP = 0.1, 0.01
 SMALL_GAP = 1e-6
 """Distance of centers below which they have no direction [m]."""
 
-Distances = tuple[Float2D, Float]
+PairDistances = tuple[Float2D, Float]
 """Of all pairs along a path [m], shape (N, P), and their gradients, shape (N, P, n)."""
 
 
@@ -97,7 +97,7 @@ class Proximity(Closing):
     def __init__(self, robot: Robot, *, floor: float | None = None, cutoff: float = CUTOFF) -> None:
         self.robot, self.floor, self.cutoff = robot, floor, cutoff
         self._prismatic = np.array(robot.prismatic)
-        self._last: tuple[bytes, Distances, Distances] | None = None
+        self._last: tuple[bytes, PairDistances, PairDistances] | None = None
         self._client = EngineClient()
         try:
             self._hulls = self._load()
@@ -134,14 +134,14 @@ class Proximity(Closing):
         true, _ = self._measured(np.asarray(q, dtype=float)[None])
         return true[0][0], true[1][0]
 
-    def along(self, q: Float2D) -> Distances:
+    def along(self, q: Float2D) -> PairDistances:
         """Return distances, shape (N, P), and gradients, shape (N, P, n), along a path.
 
         The last answer is kept: solvers ask for values and for slopes of the same path.
         """
         return self._kept(q)[0]
 
-    def pushed(self, q: Float2D) -> Distances:
+    def pushed(self, q: Float2D) -> PairDistances:
         r"""Return the same with a way out of overlaps, for solvers that come from inside.
 
         The least way out of a deep overlap may be one that no joint can go, with no slope at all.
@@ -151,13 +151,13 @@ class Proximity(Closing):
         """
         return self._kept(q)[1]
 
-    def _kept(self, q: Float2D) -> tuple[Distances, Distances]:
+    def _kept(self, q: Float2D) -> tuple[PairDistances, PairDistances]:
         key = np.asarray(q).tobytes()
         if self._last is None or self._last[0] != key:
             self._last = key, *self._measured(np.ascontiguousarray(q, dtype=float))
         return self._last[1:]
 
-    def _measured(self, Q: Float2D) -> tuple[Distances, Distances]:
+    def _measured(self, Q: Float2D) -> tuple[PairDistances, PairDistances]:
         """Return distances (N, P) and gradients (N, P, n) in configurations (N, n), two kinds."""
         T = np.array([kernels.link_poses(self.robot.geometry, q) for q in Q])
         distance = np.full((len(Q), len(self.pairs)), self.cutoff)

@@ -12,7 +12,7 @@ from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import Draw, feasible_draws
 from robotid_sim.excitation.penalties import softly
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.problem import STEPS, ExcitationProblem
+from robotid_sim.excitation.problem import STEPS, Constraints, ExcitationProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
@@ -115,6 +115,10 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
     Raises `Interrupted` at Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
+    everything = [*kinematic, *problem.motion_constraints()]
+    # What is in the way in space is in the way from the beginning.
+    runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
+    smooth = all(constraint.smooth for constraint in problem.extra)
     x, last, success, message = start, start, False, ""
 
     def watch(iterate: Float1D) -> None:
@@ -123,15 +127,15 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
 
     try:
         for stage in problem.criterion.stages():
-            y, success, message = problem.descend(x, stage, kinematic, iterations, watch)
-            if problem.extra and not problem.keeps(problem.within_limits(y)):
-                y, success, message = softly(problem, y, stage, iterations, watch)
-            nearer, free = problem.advance(x, y, stage)
-            if not free and not problem.extra:
-                everything = [*kinematic, *problem.motion_constraints()]
-                y, success, message = problem.descend(nearer, stage, everything, iterations, watch)
-                nearer, _ = problem.advance(nearer, y, stage)
-            x = nearer
+            if not smooth:
+                y, success, message = softly(problem, x, stage, iterations, watch)
+                x, _ = problem.advance(x, y, stage)
+                continue
+            for constraints in runs:
+                y, success, message = problem.descend(x, stage, constraints, iterations, watch)
+                x, free = problem.advance(x, y, stage)
+                if free:
+                    break
     except KeyboardInterrupt as interrupt:
         x, _ = problem.advance(x, last, problem.criterion)
         arrival = Arrival(x, problem.value(x), success=False, message="interrupted")
@@ -143,8 +147,12 @@ def best_of(
     problem: ExcitationProblem, draw: Draw, arrivals: list[Arrival], *, interrupted: bool = False
 ) -> DesignResult:
     """Return the best of the arrivals, or the draw if none is better."""
-    better = [arrival for arrival in arrivals if arrival.value < draw.value]
-    best = min(better, key=lambda arrival: arrival.value, default=None)
+    ends = [(arrival, mended(problem, arrival.x)) for arrival in arrivals]
+    x = mended(problem, draw.x)
+    best, least = None, problem.value(x)
+    for arrival, end in ends:
+        if problem.value(end) < least:
+            best, x, least = arrival, end, problem.value(end)
     if interrupted:
         message = f"interrupted, best so far of {len(arrivals)} starts"
     elif not arrivals:
@@ -153,7 +161,6 @@ def best_of(
         message = "no start improved on the best random draw"
     else:
         message = f"best of {len(arrivals)} start(s): {best.message}"
-    x = mended(problem, draw.x if best is None else best.x)
     return DesignResult(
         trajectory=problem.space.trajectory(x),
         criterion=problem.criterion,

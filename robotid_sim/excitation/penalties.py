@@ -25,11 +25,11 @@ from robotid_sim.excitation.problem import ExcitationProblem
 WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Of the rounds; the criterion is a logarithm, the excess of order one."""
 
-FIRST_SHARE, LATER_SHARE = 0.25, 0.1
-"""Iterations of the first and of a later round, share of those that a start may take."""
+FIRST, LATER = 20, 10
+"""Iterations of the first and of a later round; more would settle where links still touch."""
 
-FIRST_LEAST, LATER_LEAST = 20, 10
-"""Least iterations of them."""
+POLISH = 50
+"""Iterations of a start for every round that goes on from a motion that keeps all constraints."""
 
 WAY = np.linspace(0.1, 1.0, 15)
 """Points of the straight way from home to where a motion starts, shares of it."""
@@ -132,21 +132,24 @@ def softly(
     iterations: int,
     watch: Callable[..., None],
 ) -> tuple[Float1D, bool, str]:
-    """Return where penalties of growing weight lead from any x, success and message.
+    """Return where penalties of growing weight lead from a feasible x, success and message.
 
-    Kinematic limits are kept on the way. It ends with the first round whose result keeps all
-    constraints.
+    Kinematic limits are kept on the way. It ends with a round whose result keeps all constraints,
+    the first one or, with many iterations, one of the next.
     """
     constraints, kinematic = problem.constraints, problem.kinematic_constraints()
     stations: list[Int1D] = [np.arange(0, c.checked, c.checked // c.samples) for c in constraints]
+    best, least, left = None, np.inf, iterations // POLISH
     success, message = False, ""
-    for k, weight in enumerate(WEIGHTS):
-        share, least = (LATER_SHARE, LATER_LEAST) if k else (FIRST_SHARE, FIRST_LEAST)
-        turns = max(least, round(share * iterations))
-        penalty = Penalty(problem, constraints, stations, weight)
+    for k, weight in enumerate((*WEIGHTS, *(WEIGHTS[-1],) * left)):
+        penalty, turns = Penalty(problem, constraints, stations, weight), LATER if k else FIRST
         y, success, message = problem.descend(x, stage, kinematic, turns, watch, penalty)
         x = problem.within_limits(y)
         if problem.keeps(x):
-            break
+            left -= 1
+            if problem.value(x, stage) < least:
+                best, least = x, problem.value(x, stage)
+            if left < 0:
+                break
         stations = penalty.refined(x)
-    return x, success, message
+    return (x if best is None else best), success, message

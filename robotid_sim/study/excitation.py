@@ -10,7 +10,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.engine.proximity import FLOOR, Proximity
 from robotid_sim.errors import InfeasibleError
-from robotid_sim.excitation.constraints import Clearance, MotionConstraint
+from robotid_sim.excitation.clearance import Clearance
+from robotid_sim.excitation.constraints import MotionConstraint
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor
 from robotid_sim.excitation.explain import Explanation, explain

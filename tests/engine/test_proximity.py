@@ -1,5 +1,7 @@
 """Distances to itself and to the floor: values, gradients, pairs."""
 
+import pickle
+
 import numpy as np
 import pytest
 from robots import urdf_path
@@ -76,6 +78,26 @@ def test_a_robot_without_geometry_is_refused():
     arm = Robot.from_urdf(urdf_path("2r"))
     with pytest.raises(OptionError, match="no geometry that the engine can read"):
         Proximity(arm)
+
+
+def test_an_overlap_has_a_way_out_with_exact_gradients(irb140):
+    rng, limits, tried = np.random.default_rng(0), irb140.limits, 0
+    with Proximity(irb140, floor=0.0, cutoff=0.04) as proximity:
+        for _ in range(60):
+            q = rng.uniform(limits.lower, limits.upper)
+            (true, _), (pushed, gradient) = proximity.along(q[None]), proximity.pushed(q[None])
+            apart = true[0] >= 0.0
+            np.testing.assert_array_equal(pushed[0, apart], true[0, apart])
+            assert (pushed[0, ~apart] <= true[0, ~apart]).all()
+            for j in range(q.size):
+                slope, bend = slopes(lambda x: proximity.pushed(x[None])[0][0], q, j)
+                smooth = (bend < 1e-4) & (true[0] < -1e-3)
+                tried += int(smooth.sum())
+                np.testing.assert_allclose(gradient[0, smooth, j], slope[smooth], atol=2e-4)
+            again = pickle.loads(pickle.dumps(proximity))
+            again.close()
+            assert again.cutoff == proximity.cutoff
+    assert tried > 20
 
 
 def test_same_configuration_same_bits(irb140):

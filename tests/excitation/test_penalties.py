@@ -1,0 +1,79 @@
+"""Constraints in space as penalties: gradients, times that are added, and where they lead."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.excitation.constraints import TipBox
+from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.optimal import improved
+from robotid_sim.excitation.penalties import Penalty, softly
+from robotid_sim.excitation.plan import DesignPlan
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.model.robot import Robot
+from robotid_sim.study.excitation import all_constraints
+
+LOW, HIGH = [0.2, -0.5, 0.3], [0.9, 0.5, 1.1]
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Return a design of irb140 whose tip shall stay in a box."""
+    arm = Robot.from_urdf(urdf_path("irb140"))
+    plan = DesignPlan(family=FourierOptions(), constraints=(TipBox(arm, LOW, HIGH),))
+    return plan.problem(arm, base_parameters(arm))
+
+
+def penalty_of(problem: ExcitationProblem, weight: float = 10.0) -> Penalty:
+    constraints = problem.constraints
+    stations = [np.arange(0, c.checked, c.checked // c.samples) for c in constraints]
+    return Penalty(problem, constraints, stations, weight)
+
+
+def test_the_gradient_is_that_of_the_value(problem):
+    rng, penalty = np.random.default_rng(1), penalty_of(problem)
+    x = problem.within_limits(problem.space.random(rng))
+    assert penalty.value(x) > 0.0
+    step = 1e-6 * rng.standard_normal((4, x.size))
+    slopes = [(penalty.value(x + s) - penalty.value(x - s)) / 2.0 for s in step]
+    np.testing.assert_allclose(step @ penalty.gradient(x), slopes, rtol=1e-5)
+
+
+def test_what_keeps_everything_costs_nothing(problem):
+    (draw, *_) = feasible_draws(problem, np.random.default_rng(0), 5)
+    smaller = problem.rest + 0.5 * (draw.x - problem.rest)
+    penalty = penalty_of(problem)
+    assert problem.keeps(smaller)
+    assert penalty.value(smaller) == 0.0
+    assert not penalty.gradient(smaller).any()
+
+
+def test_times_between_the_samples_join_them(problem):
+    penalty = penalty_of(problem)
+    x = problem.within_limits(problem.space.random(np.random.default_rng(1)))
+    box = next(k for k, c in enumerate(penalty.constraints) if isinstance(c, TipBox))
+    added = np.setdiff1d(penalty.refined(x)[box], penalty.stations[box])
+    assert added.size > 0
+    constraint = penalty.constraints[box]
+    motion = problem.grid_of(constraint.checked).motion(x)
+    assert (constraint.excess(motion)[added].max(axis=1) > -0.03).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_links_are_kept_apart_at_little_cost(problem, seed):
+    arm, basis, plan = problem.nominal, problem.basis, DesignPlan(family=problem.options)
+    free = plan.problem(arm, basis)
+    (draw, *_) = feasible_draws(free, np.random.default_rng(seed), 20)
+    best = improved(free, 25, draw.x).value
+    with all_constraints(arm, replace(plan, clearance=0.02, floor=0.0)) as constraints:
+        safe = replace(plan, constraints=tuple(constraints)).problem(arm, basis)
+        assert not safe.keeps(draw.x)
+        (start, *_) = feasible_draws(safe, np.random.default_rng(seed), 20)
+        x, _, _ = softly(safe, start.x, safe.criterion, 25, lambda _: None)
+        assert safe.keeps(x)
+    # D-optimality is log det of the covariance: a fifth for the std of a parameter.
+    assert safe.value(x) - best < 2.0 * basis.rank * np.log(1.2)
