@@ -163,3 +163,9 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path
     assert len(tables["engine-parameters"].rows) == 15
     # 42 trials, of which the first of MuPSO and that of the first reading are the same work.
     assert len(list(tmp_path.rglob("output.pkl"))) == 41
+
+
+def test_a_motion_that_the_arm_cannot_follow_is_not_driven():
+    x = model.problem().space.random(np.random.default_rng(0))
+    assert engine.drivable(x.tolist())
+    assert not engine.drivable((5.0 * x).tolist())

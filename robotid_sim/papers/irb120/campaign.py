@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.campaign import Trial
 from robotid_sim.papers.grid import RunGrid, RunRow, values_of
 from robotid_sim.papers.irb120 import model
+from robotid_sim.papers.irb120.engine import drivable
 from robotid_sim.papers.paper import Lab
 
 TRIALS = "robotid_sim.papers.irb120.trials"
@@ -133,7 +135,7 @@ def _driven(
     for kind in DRIVEN:
         of_runs = [] if kind == SINGLE else searched.runs(kind, "table-3")
         motions = drawn["motions"] if kind == SINGLE else [run["x"] for run in of_runs]
-        for run, x in enumerate(motions[: budget.engine_runs]):
+        for run, x in enumerate(islice(filter(drivable, motions), budget.engine_runs)):
             given = {"kind": kind, "run": run, "x": x, "logs": logs}
             trials.append(lab.trial(f"engine-{kind}-{run}", f"{ENGINE}:identification", **given))
             keys.append(("engine", kind))

@@ -12,6 +12,7 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.engine.plant import Plant
+from robotid_sim.errors import PathError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
@@ -89,6 +90,19 @@ def identification(
         "true": true[inertial].tolist(),
         "tracking": float(np.abs(clean.q - trajectory(clean.t).q).max()),
     }
+
+
+def drivable(x: Sequence[float]) -> bool:
+    """Return whether the arm can follow a motion at the control rate.
+
+    A search looks at a motion at some hundred times, between which it may leave the workspace.
+    """
+    try:
+        trajectory = driven().trajectory(np.array(x))
+        trajectory(np.arange(trajectory.start, trajectory.duration, 1.0 / RATE))
+    except PathError:
+        return False
+    return True
 
 
 def _estimate(log: Log, basis: BaseParameters) -> Estimate:
