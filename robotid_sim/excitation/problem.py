@@ -244,7 +244,7 @@ class ExcitationProblem:
         constraints: Constraints,
         iterations: int,
         watch: Callable[..., None],
-        penalty: "Goal | None" = None,
+        penalty: Goal | None = None,
     ) -> tuple[Float1D, bool, str]:
         """Return where sequential quadratic programming goes from x, success and message.
 
