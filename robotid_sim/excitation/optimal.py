@@ -18,6 +18,9 @@ from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
 from robotid_sim.trajectory.reference import Excitation
 
+SPARE = 3
+"""Further draws that are tried where no start leads anywhere between links."""
+
 DRAW_SHARE = 0.2
 """Share of the progress that belongs to the random draws."""
 
@@ -104,6 +107,10 @@ def optimal_design(
     improve = partial(improved, problem, search.iterations)
     try:
         arrivals = map_tasks(improve, [draw.x for draw in drawn[:starts]], workers, report)
+        for draw in drawn[starts : starts + SPARE] if starts and not problem.smooth else ():
+            if min(arrival.value for arrival in arrivals) < drawn[0].value:
+                break
+            arrivals.append(improve(draw.x))
     except Interrupted as interrupt:
         return best_of(problem, drawn[0], interrupt.results, interrupted=True)
     return best_of(problem, drawn[0], arrivals)
@@ -118,7 +125,6 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
     everything = [*kinematic, *problem.motion_constraints()]
     # What is in the way in space is in the way from the beginning.
     runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
-    smooth = all(constraint.smooth for constraint in problem.extra)
     x, last, success, message = start, start, False, ""
 
     def watch(iterate: Float1D) -> None:
@@ -127,7 +133,7 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
 
     try:
         for stage in problem.criterion.stages():
-            if not smooth:
+            if not problem.smooth:
                 y, success, message = softly(problem, x, stage, iterations, watch)
                 x, _ = problem.advance(x, y, stage)
                 continue

@@ -150,6 +150,11 @@ class ExcitationProblem:
         torque = TorqueLimit(self.nominal, self.options.torque_ratio)
         return (torque, *self.extra) if torque.joints.size else self.extra
 
+    @property
+    def smooth(self) -> bool:
+        """Whether all constraints are; see `MotionConstraint.smooth`."""
+        return all(constraint.smooth for constraint in self.constraints)
+
     def use(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
         """Return the values of a constraint on its grid, sample-major, one motion after another."""
         motion = self._motion(self.grid_of(constraint.samples), x)
