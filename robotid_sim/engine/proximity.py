@@ -1,4 +1,4 @@
-"""PairDistances of a robot to itself and to the floor, with their gradients, from the engine."""
+"""Distances of a robot to itself and to the floor, with their gradients, from the engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,6 @@ PROBES = 60
 
 CUTOFF = 0.15
 """Distances above this are this [m], unless asked otherwise: what is far away does not matter."""
-
 
 SPREAD, DEEP = 0.1, 0.01
 """What an overlap of hulls with the same center counts more [m], and from which depth on [m]."""

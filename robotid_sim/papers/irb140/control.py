@@ -25,13 +25,13 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import TaskRun
-from robotid_sim.validation.closed_loop import Comparison, task_runs
+from robotid_sim.validation.closed_loop import UNDISTURBED, Comparison, task_runs
 from robotid_sim.validation.control_run import ControlRun, LoopTask, Trace, run_loop
 from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
 SCENARIOS: Mapping[str, tuple[str, Condition]] = {
-    "nominal": ("undisturbed", Undisturbed()),
+    "nominal": (UNDISTURBED, Undisturbed()),
     "disturbed": ("sinusoidal", SinusoidalTorque()),
 }
 """By the paper's names of the scenarios: ours, and what acts."""
@@ -40,7 +40,7 @@ MODELS = ("reference", "QPSO", "PSO")
 RATE = 1000.0
 """Control rate [Hz]."""
 SUBSTEPS = 2
-"""Engine steps a control step: against 8, torque differences change by .5 %, ratios by .1 %."""
+"""Engine steps a control step, half of what a cell has by default, for time."""
 STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 """Metrics of the joint step, in the order of Table 4."""
 SETTLED = 0.3
