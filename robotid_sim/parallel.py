@@ -2,7 +2,8 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from traceback import format_exc
 from typing import Any, TypeVar, cast
 
@@ -33,6 +34,25 @@ def no_progress(share: float) -> None:
     """Report progress to nobody."""
 
 
+_keeping: list[None] = []
+"""As many entries as blocks of `kept_workers` that are open."""
+
+
+@contextmanager
+def kept_workers() -> Iterator[None]:
+    """Let the processes of one `map_tasks` serve the next ones within the block, to save time.
+
+    They take some seconds to start, for they load and compile what their tasks need.
+    """
+    _keeping.append(None)
+    try:
+        yield
+    finally:
+        _keeping.pop()
+        if not _keeping:
+            _end_workers()
+
+
 def map_tasks(
     function: Callable[[Item], Result],
     tasks: Sequence[Item],
@@ -53,7 +73,7 @@ def map_tasks(
     tasks : sequence
         The arguments.
     workers : int
-        Number of processes, started afresh; one means this process.
+        Number of processes, started afresh unless within `kept_workers`; one means this process.
     progress : callable
         Called in this process with the share of tasks done.
 
@@ -105,8 +125,15 @@ def _in_processes(
     try:
         with parallel_config(backend="loky", **options):
             _collect(function, tasks, workers, progress, results)
-    finally:
-        get_reusable_executor(reuse=True).shutdown(wait=True)
+    except BaseException:
+        _end_workers()
+        raise
+    if not _keeping:
+        _end_workers()
+
+
+def _end_workers() -> None:
+    get_reusable_executor(reuse=True).shutdown(wait=True)
 
 
 def _collect(

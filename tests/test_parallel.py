@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from robotid_sim.errors import OptionError
-from robotid_sim.parallel import Interrupted, map_tasks
+from robotid_sim.parallel import Interrupted, kept_workers, map_tasks
 
 
 def singular_value(seed):
@@ -29,6 +29,11 @@ def pid_of_nested(_):
 
 
 def pid_of(_):
+    return os.getpid()
+
+
+def pid_after(seconds):
+    time.sleep(seconds)
     return os.getpid()
 
 
@@ -72,6 +77,23 @@ def test_the_first_error_is_raised_and_no_process_stays(workers):
     assert not multiprocessing.active_children()
 
 
+def test_kept_workers_serve_the_next_call_and_end_with_the_block_or_an_error():
+    def served():
+        return set(map_tasks(pid_after, [0.3] * 4, workers=2))
+
+    with kept_workers():
+        first, second = served(), served()
+        with pytest.raises(ValueError, match="task 1"):
+            map_tasks(refuse, range(4), workers=2)
+        after_error = served()
+    assert first == second
+    assert after_error.isdisjoint(first)
+    for pid in first | after_error:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert served().isdisjoint(first | after_error)
+
+
 def test_progress_rises_to_one():
     seen = []
     map_tasks(refuse, [0, 0, 0, 0], progress=seen.append)
@@ -113,7 +135,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
 SLEEPERS = """
 import time
 from pathlib import Path
-from robotid_sim.parallel import Interrupted, map_tasks
+from robotid_sim.parallel import Interrupted, kept_workers, map_tasks
 
 def sleep(number):
     Path(__file__).with_name(f"asleep-{number}").touch()

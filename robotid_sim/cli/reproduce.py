@@ -14,6 +14,7 @@ from robotid_sim.files import make_folder, read_json
 from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.parallel import kept_workers
 from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
 from robotid_sim.section import Table
@@ -67,7 +68,8 @@ def reproduce(
                 workers=workers or os.cpu_count() or 1,
                 progress=progress,
             )
-            reproductions.append(_reproduced(each, lab, place, progress))
+            with kept_workers():
+                reproductions.append(_reproduced(each, lab, place, progress))
         if paper == ALL:
             _write_overview(reproductions, folder)
     _say(reproductions, folder / ("index.html" if paper == ALL else "report.html"), json=json)
