@@ -58,8 +58,8 @@ def effort(lab: Lab) -> SearchEffort:
     return SearchEffort(
         runs=runs,
         iterations=model.ITERATIONS,
-        side_runs=min(runs, 6),
-        study_runs=min(runs, 4),
+        side_runs=min(runs, 4),
+        study_runs=min(runs, 3),
         study_iterations=model.STUDY_ITERATIONS,
         gradient_draws=20,
         gradient_iterations=200,

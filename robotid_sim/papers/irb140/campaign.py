@@ -19,11 +19,11 @@ from robotid_sim.papers.paper import Lab
 
 PACKAGE = "robotid_sim.papers.irb140"
 
-LOOPS = 20
+LOOPS = 15
 """Disturbed runs of the models in the controller."""
 LOGS = 12
 """Logs that the swarms on torque data are tried on."""
-TRAININGS = 4
+TRAININGS = 3
 """Trainings of the network that is held against the printed error."""
 MORE = 20
 """Runs of the cases that iterations are counted on, over those of the others."""

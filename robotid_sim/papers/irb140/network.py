@@ -64,8 +64,6 @@ _SINGLE, _DEEP = "1 x 50, L-BFGS", "4 x 122 = 488, Adam"
 
 NETWORKS: Mapping[str, Network] = {
     "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 500),
-    "single-20": Network(_SINGLE, (50,), "lbfgs", 20.0, 1000, 300),
-    "single-30": Network(_SINGLE, (50,), "lbfgs", 30.0, 1000, 300),
     "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 1000, 300),
     "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 1000, 300),
     "sgd-15": Network("1 x 50, gradient steps from .01", (50,), "sgd", 15.0, 200, 20),
