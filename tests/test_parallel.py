@@ -86,7 +86,8 @@ def test_kept_workers_serve_the_next_call_and_end_with_the_block_or_an_error():
         with pytest.raises(ValueError, match="task 1"):
             map_tasks(refuse, range(4), workers=2)
         after_error = served()
-    assert first == second
+    assert first & second  # one process may take all tasks before the other has started
+    assert len(first | second) <= 2
     assert after_error.isdisjoint(first)
     for pid in first | after_error:
         with pytest.raises(ProcessLookupError):
@@ -135,7 +136,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
 SLEEPERS = """
 import time
 from pathlib import Path
-from robotid_sim.parallel import Interrupted, kept_workers, map_tasks
+from robotid_sim.parallel import Interrupted, map_tasks
 
 def sleep(number):
     Path(__file__).with_name(f"asleep-{number}").touch()
