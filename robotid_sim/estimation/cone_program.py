@@ -13,6 +13,8 @@ References
    approach", IEEE Trans. Robotics, doi:10.1109/TRO.2019.2926491 (log-det divergence).
 """
 
+from itertools import product
+
 import clarabel
 import numpy as np
 from scipy import sparse
@@ -35,6 +37,9 @@ HEAVIEST = 1e10
 
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 """Tolerances of the solver, tried in turn."""
+
+REGULARIZATIONS = (1e-8, 1e-10)
+"""Shifts of its linear systems, tried in turn: that which saves most programs costs some digits."""
 
 _SOLVED = ("Solved", "AlmostSolved")
 _INFEASIBLE = ("PrimalInfeasible", "DualInfeasible")
@@ -159,7 +164,7 @@ def _solve(
     settings.verbose = False
     settings.max_threads = 1
     P, rows = sparse.diags(weights, format="csc"), sparse.csc_matrix(A)
-    for tolerance in TOLERANCES:
+    for settings.static_regularization_constant, tolerance in product(REGULARIZATIONS, TOLERANCES):
         settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
         solution = clarabel.DefaultSolver(P, linear, rows, b, cones, settings).solve()
         if str(solution.status) in _SOLVED:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import urdf_path
+from robots import example_path, urdf_path
 from studies import study
 
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -159,6 +159,12 @@ def test_good_data_are_solved_too(trials, noise):
         assert estimate.success, (seed, estimate.message)
         lifted = lift(free.beta, free.cov, problem.nominal, problem.basis)
         assert np.isfinite(lifted.distance)
+
+
+def test_light_links_without_friction_are_solved_too():
+    trials = Trials(Robot.from_urdf(example_path("so_arm_description/urdf/so100.urdf")))
+    for seed in range(20):
+        assert fit(trials.problem(seed, 1e-3)[0]).success, seed
 
 
 def test_noise_free_data_give_the_true_robot(trials):
