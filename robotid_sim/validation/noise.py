@@ -19,10 +19,13 @@ from robotid_sim.validation.prediction import clean_log, rms
 
 @dataclass(frozen=True, slots=True)
 class ResidualNoise:
-    """Residuals of a fit beside what sensor noise causes, RMS over replicates, each (n,)."""
+    """Residuals of a fit beside what sensor noise causes, RMS over rows and replicates, each (n,).
+
+    Rows where noise is larger than on average are divided by their share of it.
+    """
 
     estimated: Float1D
-    """Noise of the rows as the estimator sees it, from its residuals [N m]."""
+    """Residuals, the freedom of the fit accounted for [N m]."""
     expected: Float1D
     """Deviation of the rows that torque noise and propagated encoder noise cause [N m]."""
     replicates: int
@@ -51,8 +54,8 @@ def residual_noise(
     same fixed filters. The spread between replicates holds the torque noise and the encoder noise
     propagated through the true model, and nothing that is the same in all of them, such as a
     filter's bias, a delay or a wrong friction law; the residuals hold that too. Propagated encoder
-    noise is large only near friction reversals, so a few rows carry much of the variance: the
-    residual of one log alone scatters by a factor of 1.5 around its expectation.
+    noise is large only near friction reversals, where few rows would carry most of both sums: a
+    joint that creeps through one shows nothing but the bend of its friction curve there.
 
     `plant` and the truth of `log` serve for scoring only; the preprocessor holds everything that it
     learnt from the log fixed, see `Preprocessor.tuned`. `motion` and `problem` are what it made of
@@ -60,15 +63,19 @@ def residual_noise(
     """
     clean = clean_log(log)
     sensors = settled(sensors, log)  # of the same cell, not of another one of its kind
-    rows, estimated = [], []
+    rows, residuals = [], []
     for rng in (None, *rngs):
         if rng is not None:
             motion = preprocessor(measure(clean, sensors, rng), nominal)
             problem = build_problem(motion, nominal, problem.basis)
-        estimated.append(estimator.fit(problem, np.random.default_rng(0)).noise_std)
+        beta = estimator.fit(problem, np.random.default_rng(0)).beta
         model = joint_torque(plant, motion.q, motion.dq, motion.ddq)
         if motion.row_filter is not None:
             model = motion.row_filter.apply(model[motion.row_filter.used])
+        residuals.append(problem.by_joint(problem.y - problem.W @ beta))
         rows.append(problem.by_joint(problem.y) - model)
-    spread = np.var(np.array(rows), axis=0, ddof=1)
-    return ResidualNoise(rms(np.array(estimated)), np.sqrt(spread.mean(axis=0)), len(rows))
+    spread = np.std(np.array(rows), axis=0, ddof=1)
+    share = np.maximum(spread / np.maximum(rms(spread), np.finfo(float).tiny), 1.0)
+    freedom = 1.0 - problem.basis.rank / problem.y.size
+    estimated = rms(np.concatenate(residuals / share)) / np.sqrt(max(freedom, 1e-9))
+    return ResidualNoise(estimated, rms(spread / share), len(rows))
