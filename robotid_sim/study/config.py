@@ -296,7 +296,10 @@ class StudyConfig(_Section):
         return self.model_copy(update={"design": self.design.model_copy(update=update)})
 
     def quick(self) -> "StudyConfig":
-        """Return a smaller study of the same kind: fewer candidates, starts, periods and loops."""
+        """Return a smaller study of the same kind, with twice the limits of accuracy.
+
+        It has fewer candidates, starts, periods and loops.
+        """
         design = self.design.model_copy(
             update={
                 "candidates": min(self.design.candidates, 40),
@@ -305,7 +308,9 @@ class StudyConfig(_Section):
                 "periods": min(self.design.periods, 2),
             }
         )
-        validation = self.validation.model_copy(update={"replicates": 5, "gap": 0.2})
+        limits = self.validation
+        doubled = {"model_error": 2.0 * limits.model_error, "gap": 2.0 * limits.gap}
+        validation = limits.model_copy(update={"replicates": 5, **doubled})
         control = self.control.model_copy(update={"slow_lap": None, "baselines": (), "runs": 1})
         return self.model_copy(
             update={"design": design, "validation": validation, "control": control}
