@@ -87,7 +87,7 @@ def with_fault(name: str, setup: Setup, logs: tuple[Log, Log], fault: Fault, see
 def faulty(name: str, kind: str, seeds: int) -> list[Outcome]:
     """Return the verdicts on the faults of a robot: the edits of logs, or a kind of plant."""
     bench = Bench.of(name)
-    config = load_config(None, {**STUDY, "preset": "default"})
+    config = load_config(None, {**STUDY, "preset": None})
     setup = replace(build_setup(bench.plant, config), comparison=None)
     unseen = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
     clean = bench.log()
