@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine.client import Closing, EngineClient
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.errors import FileFormatError
+from robotid_sim.kinematics.skeleton import skeleton
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
@@ -24,6 +26,9 @@ FLOOR = "floor"
 FLOOR_SIZE = 50.0
 """Half width of the floor, which is a cube [m]: so thick that nothing is below it."""
 
+DEPTH = 5.0
+"""From here the lowest point of the base is looked for [m]: below anything on which it stands."""
+
 MARGIN = 1e-3
 """The engine's own margin around a mesh [m]: distances are that much too small, never too large."""
 
@@ -32,6 +37,12 @@ PROBES = 60
 
 CUTOFF = 0.15
 """Distances above this are this [m], unless asked otherwise: what is far away does not matter."""
+
+SEEN = 0.15
+"""The engine looks so far [m]: what was far away need not be asked for again until it has moved."""
+
+KEPT_PATHS = 8
+"""Paths, by their number of samples, of which distances are kept."""
 
 SPREAD, DEEP = 0.1, 0.01
 """What an overlap of hulls with the same center counts more [m], and from which depth on [m]."""
@@ -54,9 +65,9 @@ class Hull:
     T_link_hull: Float2D
     """Placement in the frame of the link, shape (4, 4)."""
     center: Float1D
-    """Center of a sphere around it, in its own frame [m], shape (3,)."""
-    radius: float
-    """Radius of that sphere [m]."""
+    """Center of a box around it, in its own frame [m], shape (3,)."""
+    half: Float1D
+    """Half edges of that box [m], shape (3,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +84,9 @@ class Pair:
 class Proximity(Closing):
     """Smallest distances between the links of a robot, and to the floor; use in a ``with`` block.
 
-    Links are the convex hulls of their collision shapes, or of their visual ones. Neighbors in the
-    chain are left out, and so are links that touch one another in every one of PROBES random
-    configurations.
+    Links are the convex hulls of their collision shapes, or of their visual ones; of a robot that
+    has neither, capsules along the kinematics. Neighbors in the chain are left out, and so are
+    links that touch one another in every one of PROBES random configurations.
     It can be sent to another process, which opens a client of its own.
 
     Parameters
@@ -89,18 +100,25 @@ class Proximity(Closing):
 
     Raises
     ------
-    OptionError
-        If the links have no geometry that the engine can read.
+    FileFormatError
+        If the engine cannot read a mesh.
     """
 
     def __init__(self, robot: Robot, *, floor: float | None = None, cutoff: float = CUTOFF) -> None:
         self.robot, self.floor, self.cutoff = robot, floor, cutoff
+        shapes = [collision_shapes(link.shapes) for link in robot.links]
+        self.bodiless = not any(shapes)
+        """Whether the robot has no geometry that the engine can read, and capsules stand for it."""
+        self._shapes = [[shape] for shape in skeleton(robot)] if self.bodiless else shapes
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, PairDistances, PairDistances] | None = None
+        self._paths: dict[int, tuple[Float, Float, Float2D]] = {}
+        self._seen = max(cutoff, SEEN)
         self._client = EngineClient()
         try:
             self._hulls = self._load()
             self.pairs, self._candidates = self._possible_pairs()
+            self._paths.clear()  # of more candidates
         except BaseException:
             self.close()
             raise
@@ -206,59 +224,100 @@ class Proximity(Closing):
         """Return the engine's closest points of every pair that is within the cutoff.
 
         By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and what the engine
-        says. Spheres around the hulls tell most of those that are far, at once.
+        says. Most of those that are far are told without the engine, see `_least_distances`.
         """
         poses, centers = self._places(T)
-        turns = Rotation.from_matrix(poses[..., :3, :3].reshape(-1, 3, 3)).as_quat()
-        turns = turns.reshape(*poses.shape[:2], 4)
-        first, second = self._candidates[:, 0], self._candidates[:, 1]
-        gap = np.linalg.norm(centers[:, first] - centers[:, second], axis=2)
-        near = gap - self._radii[first] - self._radii[second] < self.cutoff
+        least = self._least_distances(poses, centers)
+        samples, rows = np.nonzero(least < self.cutoff)
+        moving = np.arange(len(self._hulls)) < self._moving
+        used = np.zeros((len(T), len(self._hulls)), dtype=bool)
+        used[samples[:, None], self._candidates[rows, :2]] = True
+        at, hulls = np.nonzero(used & moving)
+        turns = Rotation.from_matrix(poses[at, hulls, :3, :3]).as_quat()
+        places = zip(hulls.tolist(), poses[at, hulls, :3, 3].tolist(), turns.tolist(), strict=True)
+        ends = np.searchsorted(at, samples, side="right").tolist()
+        place, ask = self._client.resetBasePositionAndOrientation, self._client.getClosestPoints
+        bodies, placed = [hull.body for hull in self._hulls], 0
         nearest: dict[tuple[int, int], tuple[int, int, tuple[Any, ...]]] = {}
-        for sample in np.flatnonzero(near.any(axis=1)).tolist():
-            rows = self._candidates[near[sample]]
-            for h in np.unique(rows[:, :2]).tolist():
-                if h < poses.shape[1]:  # those that move come first
-                    place = (poses[sample, h, :3, 3].tolist(), turns[sample, h].tolist())
-                    body = self._hulls[h].body
-                    self._client.resetBasePositionAndOrientation(body, *place)
-            for a, b, k in rows.tolist():
-                bodies = self._hulls[a].body, self._hulls[b].body
-                for point in self._client.getClosestPoints(*bodies, distance=self.cutoff):
-                    key = sample, k
-                    if key not in nearest or point[8] < nearest[key][2][8]:
-                        nearest[key] = a, b, point
+        queries = zip(samples.tolist(), self._candidates[rows].tolist(), ends, strict=True)
+        found = np.full(len(rows), self._seen)
+        for query, (sample, (a, b, k), end) in enumerate(queries):
+            for h, position, turn in islice(places, end - placed):
+                place(bodies[h], position, turn)
+            placed = end
+            for point in ask(bodies[a], bodies[b], distance=self._seen):
+                found[query] = min(point[8], found[query])
+                held = nearest.get((sample, k))
+                if point[8] < (self.cutoff if held is None else held[2][8]):
+                    nearest[sample, k] = a, b, point
+        least[samples, rows] = found
         return nearest
 
+    def _least_distances(self, poses: Float, centers: Float) -> Float2D:
+        r"""Return what candidates are apart at least [m], shape (N, C); kept for the next path.
+
+        By spheres around the hulls, by what they were apart on the last path of as many samples,
+        and where neither tells enough by boxes. Points of a hull with radius r about its center c
+        have moved by at most :math:`|\Delta c| + r |\Delta R|`, with the spectral norm, since then.
+        """
+        first, second = self._candidates[:, 0], self._candidates[:, 1]
+        gap = np.linalg.norm(centers[:, first] - centers[:, second], axis=2)
+        least = gap - self._radii[first] - self._radii[second]
+        R, count = poses[..., :3, :3], len(poses)
+        if count in self._paths:
+            old_R, old_centers, old_least = self._paths[count]
+            moved = np.linalg.norm(centers - old_centers, axis=2)
+            turned = np.linalg.norm(R - old_R, axis=(2, 3)) / np.sqrt(2.0)
+            moved += self._radii * turned
+            least = np.maximum(least, old_least - moved[:, first] - moved[:, second])
+        elif len(self._paths) == KEPT_PATHS:
+            self._paths.pop(next(iter(self._paths)))
+        at, row = np.nonzero(least < self.cutoff)
+        ends = first[row], second[row]
+        apart = centers[at, ends[1]] - centers[at, ends[0]]
+        halves = self._halves[ends[0]], self._halves[ends[1]]
+        boxes = boxes_apart(R[at, ends[0]], R[at, ends[1]], apart, *halves)
+        least[at, row] = np.maximum(least[at, row], boxes)
+        self._paths[count] = R, centers, least
+        return np.asarray(least)
+
     def _places(self, T: Float) -> tuple[Float, Float]:
-        """Return poses (N, M, 4, 4) of the hulls that move, centers of the spheres of all."""
-        moving = [h for h in self._hulls if h.link >= 0]
-        poses = T[:, [h.link for h in moving]] @ np.array([h.T_link_hull for h in moving])
-        still = np.array([h.T_link_hull for h in self._hulls if h.link < 0]).reshape(-1, 4, 4)
-        every = np.concatenate([poses, np.broadcast_to(still, (len(T), *still.shape))], axis=1)
-        local = np.array([h.center for h in self._hulls])
-        return poses, np.einsum("shij,hj->shi", every[..., :3, :3], local) + every[..., :3, 3]
+        """Return poses of all hulls, shape (N, H, 4, 4), and the centers of their boxes."""
+        in_link = np.array([hull.T_link_hull for hull in self._hulls])
+        poses = np.broadcast_to(in_link, (len(T), *in_link.shape)).copy()
+        poses[:, : self._moving] = T[:, self._links[: self._moving]] @ in_link[: self._moving]
+        local = np.array([hull.center for hull in self._hulls])
+        return poses, np.einsum("shij,hj->shi", poses[..., :3, :3], local) + poses[..., :3, 3]
 
     def _load(self) -> list[Hull]:
         """Return all hulls, those that move first."""
-        robot = self.robot
         moving = [
-            self._hull(shape, k)
-            for k, link in enumerate(robot.links)
-            for shape in collision_shapes(link.shapes)
+            self._hull(shape, k) for k, of_link in enumerate(self._shapes) for shape in of_link
         ]
-        if not moving:
-            raise OptionError(
-                f"'{robot.name}' has no geometry that the engine can read ({', '.join(READABLE)} "
-                "or primitives); without it no collision can be avoided"
-            )
-        still = [self._hull(shape, -1) for shape in collision_shapes(base_shapes(robot))]
+        still = [self._hull(shape, -1) for shape in collision_shapes(base_shapes(self.robot))]
         if self.floor is not None:
             still.append(self._floor(self.floor))
         hulls = [*moving, *still]
-        self._radii = np.array([hull.radius for hull in hulls])
+        self._halves = np.array([hull.half for hull in hulls])
+        self._radii = np.linalg.norm(self._halves, axis=1)
         self._links = np.array([hull.link for hull in hulls])
+        self._moving = len(moving)
         return hulls
+
+    def bottom(self) -> float | None:
+        """Return the height of the lowest point of the base in the root frame [m].
+
+        None where the base has no geometry.
+        """
+        below = self._floor(-DEPTH)
+        base = [hull for hull in self._hulls if hull.link < 0]
+        distances = [
+            point[8]
+            for hull in base[: len(base) - (self.floor is not None)]
+            for point in self._client.getClosestPoints(hull.body, below.body, distance=2.0 * DEPTH)
+        ]
+        self._client.removeBody(below.body)
+        return min(distances) - DEPTH if distances else None
 
     def _floor(self, height: float) -> Hull:
         half = [FLOOR_SIZE] * 3
@@ -280,7 +339,7 @@ class Proximity(Closing):
         if link < 0:
             turn = Rotation.from_matrix(T[:3, :3]).as_quat()
             self._client.resetBasePositionAndOrientation(body, T[:3, 3].tolist(), turn.tolist())
-        return Hull(body, link, T, 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)))
+        return Hull(body, link, T, 0.5 * (low + high), 0.5 * (high - low))
 
     def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
         """Return pairs of links that are no neighbors and do not always touch, and their hulls.
@@ -319,9 +378,28 @@ class Proximity(Closing):
         return tuple(pair for pair, _ in possible), _numbered(possible)
 
 
+def boxes_apart(
+    R_first: Float, R_second: Float, apart: Float2D, first: Float2D, second: Float2D
+) -> Float1D:
+    """Return a lower bound of the distance of boxes [m], shape (M,); not positive if they meet.
+
+    By the gaps along the axes of either box (the first six of the separating axes of Gottschalk,
+    Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), the way from center to center and
+    half edges (M, 3).
+    """
+    between = np.abs(np.swapaxes(R_first, 1, 2) @ R_second)
+    seen = np.abs(np.einsum("mij,mi->mj", R_first, apart))
+    gaps = seen - first - np.einsum("mij,mj->mi", between, second)
+    seen = np.abs(np.einsum("mij,mi->mj", R_second, apart))
+    others = seen - second - np.einsum("mij,mi->mj", between, first)
+    sums = [np.square(np.maximum(gap, 0.0)).sum(axis=1) for gap in (gaps, others)]
+    return np.asarray(np.sqrt(np.maximum(*sums)))
+
+
 def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:
     """Return rows of two hulls and the index of their pair, shape (C, 3)."""
-    return np.array([(a, b, k) for k, (_, hulls) in enumerate(rows) for a, b in hulls])
+    numbers = [(a, b, k) for k, (_, hulls) in enumerate(rows) for a, b in hulls]
+    return np.array(numbers, dtype=int).reshape(-1, 3)
 
 
 def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:

@@ -1,13 +1,19 @@
 """Distances to itself and to the floor: values, gradients, pairs."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from robots import urdf_path
+from scipy.spatial.transform import Rotation
 
-from robotid_sim.engine.proximity import CUTOFF, MARGIN, Proximity
-from robotid_sim.errors import OptionError
+from robotid_sim.dynamics import kernels
+from robotid_sim.engine.proximity import CUTOFF, MARGIN, Proximity, boxes_apart
+from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.kinematics.skeleton import THICKNESS
+from robotid_sim.kinematics.workspace import reach
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 
 ARMS = ("irb140", "rocr6", "iiwa")
@@ -74,10 +80,34 @@ def test_distance_to_the_floor_is_the_height_of_the_lowest_corner(irb140):
             assert at_low[pair] - distance == pytest.approx(0.1, abs=2.0 * MARGIN)
 
 
-def test_a_robot_without_geometry_is_refused():
-    arm = Robot.from_urdf(urdf_path("2r"))
-    with pytest.raises(OptionError, match="no geometry that the engine can read"):
-        Proximity(arm)
+def bare(robot):
+    """Return a robot without its geometry."""
+    links = tuple(replace(link, shapes=()) for link in robot.links)
+    return replace(robot, links=links, document=None)
+
+
+def test_capsules_stand_for_a_robot_without_geometry():
+    rng = np.random.default_rng(0)
+    arm = bare(load_robot("irb140"))
+    limits, radius = arm.limits, THICKNESS * reach(arm)
+    with Proximity(arm, floor=0.0) as proximity:
+        assert proximity.bodiless
+        assert proximity.bottom() is None
+        height = [pair.second == "floor" for pair in proximity.pairs]
+        for q in rng.uniform(limits.lower, limits.upper, (20, arm.dof)):
+            poses = kernels.link_poses(arm.geometry, q)
+            ends = np.array([*poses[1:, :3, 3], tip_pose(arm, q)[:3, 3]])
+            lowest = np.minimum(poses[:, 2, 3], ends[:, 2]) - radius
+            expected = np.minimum(lowest[1:], CUTOFF)
+            np.testing.assert_allclose(proximity(q)[0][height], expected, atol=2.0 * MARGIN)
+
+
+@pytest.mark.parametrize(("name", "height"), [("irb140", 0.0), ("rocr6", 0.0), ("iiwa", 0.0)])
+def test_the_lowest_point_of_a_base_is_where_it_stands(name, height):
+    robot = Robot.from_urdf(urdf_path(name))
+    with Proximity(robot) as bare_space, Proximity(robot, floor=0.2) as above:
+        assert bare_space.bottom() == pytest.approx(height, abs=2.0 * MARGIN)
+        assert above.bottom() == pytest.approx(height, abs=2.0 * MARGIN)
 
 
 def test_an_overlap_has_a_way_out_with_exact_gradients(irb140):
@@ -105,3 +135,21 @@ def test_same_configuration_same_bits(irb140):
     with Proximity(irb140) as one, Proximity(irb140) as two:
         one(q + 0.5)
         assert one(q)[0].tobytes() == two(q)[0].tobytes()
+
+
+def test_boxes_are_never_said_to_be_farther_apart_than_they_are():
+    rng = np.random.default_rng(0)
+    turns = Rotation.random(2000, rng=rng).as_matrix().reshape(2, 1000, 3, 3)
+    halves = rng.uniform(0.01, 0.5, (2, 1000, 3))
+    apart = rng.uniform(-1.5, 1.5, (1000, 3))
+    bound = boxes_apart(*turns, apart, *halves)
+    # The closest points of both boxes by projected gradients, which end above their distance.
+    points = np.zeros((2, 1000, 3))
+    for _ in range(300):
+        here = np.einsum("kmij,kmj->kmi", turns, points)
+        way = apart + here[1] - here[0]
+        steps = np.einsum("kmij,kmi->kmj", turns, np.array([way, -way]))
+        points = np.clip(points + 0.5 * steps, -halves, halves)
+    distance = np.linalg.norm(way, axis=1)
+    assert (bound <= distance + 1e-3).all()
+    assert (bound > 0.0)[distance > 0.3].mean() > 0.9  # and tell most of those that are apart
