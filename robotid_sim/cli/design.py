@@ -25,6 +25,7 @@ from robotid_sim.study.excitation import Designs, designs_by_criteria, explanati
 from robotid_sim.study.excitation import design as design_stage
 from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import run_time
+from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.display import require_display
 
@@ -51,11 +52,13 @@ PriorFiles = Annotated[
 ]
 LinkClearance = Annotated[
     float | None,
-    typer.Option(min=0.0, help="Distance that links keep to one another and the floor [m]."),
+    typer.Option(
+        min=0.0, help="Distance that links keep to one another and the floor [m].  [default: 0.005]"
+    ),
 ]
 FloorHeight = Annotated[
     float | None,
-    typer.Option(help="Height of the floor in the root frame [m]; alone, nothing touches."),
+    typer.Option(help="Height of the floor in the root frame [m].  [default: where the base is]"),
 ]
 CsvFile = Annotated[
     Path | None,
@@ -70,7 +73,7 @@ Compare = Annotated[
 Processes = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 
 
-@options.for_study("seed", "plugin", "quick", "nominal")
+@options.for_study("seed", "plugin", "quick", "nominal", "no_clearance")
 def design(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trajectory file (JSON).")],
@@ -111,7 +114,7 @@ def design(
     with output.progress_bar(enabled=not json) as progress:
         summary = _designed(plant, study, compare, explain, workers, progress)
     designs = summary.designs
-    files = _written(designs, out)
+    files = _written(designs, out, summary.nominal)
     if csv is not None:
         export_csv(designs.trajectories[0], csv, summary.plan.rate, summary.nominal)
     if report is not None:
@@ -143,7 +146,7 @@ def _designed(
     return DesignSummary(nominal, basis, plan, designs, others, reasons)
 
 
-def _written(designs: Designs, out: Path) -> list[Path]:
+def _written(designs: Designs, out: Path, nominal: Robot) -> list[Path]:
     """Write the trajectories; return their files."""
     files = [out]
     files += [
@@ -151,7 +154,7 @@ def _written(designs: Designs, out: Path) -> list[Path]:
         for k in range(2, len(designs.trajectories) + 1)
     ]
     for trajectory, path in zip(designs.trajectories, files, strict=True):
-        trajectory.save(path)
+        save_trajectory(trajectory, path, nominal)
     return files
 
 
@@ -188,11 +191,10 @@ def _content(summary: DesignSummary, files: list[Path]) -> dict[str, Any]:
         content["log_dets"] = list(designs.sequence.log_dets)
     if summary.explanation is not None:
         content["explanation"] = summary.explanation.sentences()
-    content["contacts"] = []
-    if not plan.keeps_apart:
-        paths = {f"trajectory {k}": path for k, path in enumerate(designs.trajectories, start=1)}
-        advice = "design with a clearance to keep them apart"
-        content["contacts"] = [f"{found}; {advice}" for found in contacts(summary.nominal, paths)]
+    paths = {f"trajectory {k}": path for k, path in enumerate(designs.trajectories, start=1)}
+    touching = contacts(summary.nominal, paths, plan.floor)
+    content["contacts"] = [f"{found}; no real arm may run this" for found in touching]
+    content["assumptions"] = summary.assumptions
     return content
 
 
@@ -215,7 +217,12 @@ def _print(summary: DesignSummary, content: dict[str, Any]) -> None:
     kinds = ("position", "velocity", "acceleration", "torque")
     uses = (f"{kind} {percent(content[f'{kind}_ratio'])}" for kind in kinds)
     output.print_line(f"use of the limits by the nominal model: {', '.join(uses)}")
-    for key, word in (("violated", "VIOLATED"), ("relaxed", "RELAXED"), ("contacts", "CONTACT")):
+    for key, word in (
+        ("violated", "VIOLATED"),
+        ("relaxed", "RELAXED"),
+        ("contacts", "CONTACT"),
+        ("assumptions", "ASSUMED"),
+    ):
         for text in content[key]:
             output.print_line(f"{word}: {text}")
     if "log_dets" in content:

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from robotid_sim.arrays import Float2D
 from robotid_sim.errors import FileFormatError, RobotIdError
-from robotid_sim.files import read_json
+from robotid_sim.files import read_json, write_json
+from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
@@ -15,6 +19,18 @@ from robotid_sim.trajectory.rest_to_rest import BASES, RestToRest
 
 FAMILY_NAMES = ("fourier", "cartesian-fourier", "homed", *BASES)
 """What the key ``family`` of a file may say."""
+
+POSE = 0.5
+"""Position of every joint in which two robots are compared [rad or m]."""
+
+SAME = 1e-6
+"""Distance of joints in that pose from which on two robots are not the same [m]."""
+
+
+def save_trajectory(trajectory: Excitation, path: str | Path, robot: Robot) -> None:
+    """Write a trajectory as JSON, with what tells its robot from others; all bits are kept."""
+    of = {"name": robot.name, "origins": _origins(robot).tolist()}
+    write_json(path, "trajectory", SCHEMA_VERSION, {"robot": of, **trajectory.content()})
 
 
 def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
@@ -31,11 +47,15 @@ def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
     ------
     FileFormatError
         If the file is missing, incomplete, or of another kind, family or newer schema; or if its
-        joints are not those of the robot.
+        joints are not those of the robot, by their names or, if the file says it, their places.
     """
     content = read_json(path, "trajectory", SCHEMA_VERSION)
+    made_for = content.pop("robot", None)
     try:
-        return _of_robot(_of_content(content), robot)
+        trajectory = _of_robot(_of_content(content), robot)
+        if robot is not None and made_for is not None:
+            _require_same(made_for, robot)
+        return trajectory
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, RobotIdError) as error:
@@ -50,6 +70,23 @@ def _of_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
             f"{', '.join(robot.joint_names)}"
         )
     return trajectory
+
+
+def _origins(robot: Robot) -> Float2D:
+    """Return the origins of all joints in POSE [m], shape (n, 3)."""
+    return np.asarray(link_poses(robot, np.full(robot.dof, POSE))[:, :3, 3])
+
+
+def _require_same(made_for: Mapping[str, Any], robot: Robot) -> None:
+    """Raise unless the joints of two robots are in the same places."""
+    apart = np.asarray(made_for["origins"], dtype=float) - _origins(robot)
+    apart = np.linalg.norm(apart, axis=1)
+    if apart.max() > SAME:
+        joint, far = robot.joint_names[int(apart.argmax())], apart.max()
+        raise FileFormatError(
+            f"the trajectory is of another robot, '{made_for['name']}': joint '{joint}' of "
+            f"'{robot.name}' is {far:.3g} m away from where it is there; design one for this robot"
+        )
 
 
 def _of_content(content: Mapping[str, Any]) -> Excitation:

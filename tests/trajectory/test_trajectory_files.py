@@ -1,13 +1,17 @@
 """JSON form of a trajectory: every bit kept, everything unusable refused in one line."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from robots import urdf_path
 
 from robotid_sim.errors import FileFormatError
+from robotid_sim.excitation.design import default_path
+from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
-from robotid_sim.trajectory.trajectory_files import load_trajectory
+from robotid_sim.trajectory.trajectory_files import load_trajectory, save_trajectory
 
 
 def awkward_series(*, home):
@@ -112,3 +116,21 @@ def test_what_is_no_json_object_is_refused(tmp_path, text):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(FileFormatError, match="cannot read trajectory file"):
         load_trajectory(tmp_path / "absent.json")
+
+
+def test_a_robot_of_other_size_is_refused_whatever_its_joints_are_called(tmp_path):
+    robot, path = Robot.from_urdf(urdf_path("2r")), tmp_path / "trajectory.json"
+    trajectory = default_path(robot)
+    save_trajectory(trajectory, path, robot)
+    assert load_trajectory(path, robot).joint_names == robot.joint_names
+    joints = [robot.joints[0], *(longer(joint) for joint in robot.joints[1:])]
+    other = replace(robot, joints=tuple(joints))
+    with pytest.raises(FileFormatError, match=r"another robot, .*: joint '.*' of '.*' is 0\.1 m"):
+        load_trajectory(path, other)
+
+
+def longer(joint):
+    """Return a joint that is 0.1 m farther out on its link."""
+    T = np.array(joint.T_parent_joint)
+    T[0, 3] += 0.1
+    return replace(joint, T_parent_joint=T)
