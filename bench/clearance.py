@@ -4,7 +4,7 @@ One row a robot and seed: the criterion of the free design and of the one with a
 factor on the expected standard deviation of a parameter, whether what comes out keeps everything,
 and CPU seconds of both. A design that ends where its random draw was did not succeed.
 
-Run as ``python bench/clearance.py [NAME ...] [--clearance 0.005] [--floor Z] [--seeds 5] [--full]``
+Run as ``python bench/clearance.py [NAME ...] [--clearance 0.005] [--seeds 5] [--full]``
 with names of `any_robot.ARMS` or of the catalog.
 """
 
@@ -18,9 +18,10 @@ from any_robot import ARMS, Arm
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.excitation.optimal import DesignResult
+from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.catalog import describe_catalog
 from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
+from robotid_sim.study.config import CLEARANCE, load_config
 from robotid_sim.study.excitation import design
 from robotid_sim.study.setup import Setup
 
@@ -36,19 +37,19 @@ class Timed:
     seconds: float
 
 
-def timed(setup: Setup, seed: int, clearance: float | None, floor: float | None) -> Timed:
-    """Return a design with or without a clearance."""
-    plan = replace(setup.excitation, clearance=clearance, floor=floor)
+def timed(setup: Setup, seed: int, plan: DesignPlan) -> Timed:
+    """Return a design by a plan, and what it took."""
     began = time.process_time()
     designs = design(setup.nominal, setup.basis, plan, np.random.default_rng(seed))
     return Timed(designs.designs[0], time.process_time() - began)
 
 
-def setup_of(name: str, seed: int, *, full: bool) -> Setup:
-    """Return the study of a robot."""
+def setup_of(name: str, seed: int, clearance: float, *, full: bool) -> Setup:
+    """Return the study of a robot that keeps links apart."""
     arm = ARMS.get(name, Arm(name))
     settings = dict(arm.settings) | ({"tip": arm.tip} if arm.tip else {})
-    config = load_config(None, {"seed": seed, "robot": settings} if settings else {"seed": seed})
+    space = {"design": {"constraints": {"clearance": clearance}}, "control": {"enabled": False}}
+    config = load_config(None, {"seed": seed, "robot": settings, **space})
     return build_setup(arm.path, config if full else config.quick())
 
 
@@ -57,8 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     catalog = [row["name"] for row in describe_catalog() if row["name"] != "twolink"]
     parser.add_argument("names", nargs="*", default=catalog)
-    parser.add_argument("--clearance", type=float, default=0.005)
-    parser.add_argument("--floor", type=float)
+    parser.add_argument("--clearance", type=float, default=CLEARANCE)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args()
@@ -67,9 +67,9 @@ def main() -> None:
     tried = succeeded = within = 0
     for name in options.names:
         for seed in range(options.seeds):
-            setup = setup_of(name, seed, full=options.full)
-            free = timed(setup, seed, None, None)
-            apart = timed(setup, seed, options.clearance, options.floor)
+            setup = setup_of(name, seed, options.clearance, full=options.full)
+            anywhere = replace(setup.excitation, clearance=None, floor=None)
+            free, apart = timed(setup, seed, anywhere), timed(setup, seed, setup.excitation)
             lost = apart.result.value_after - free.result.value_after
             factor = float(np.exp(0.5 * lost / setup.basis.rank))
             better = apart.result.value_after < apart.result.value_before

@@ -69,6 +69,9 @@ PlantFriction = Annotated[
     str | None,
     typer.Option(help="Friction law of the simulated plant, see `robotid list friction-laws`."),
 ]
+NoClearance = Annotated[
+    bool, typer.Option("--no-clearance", help="Let links pass through one another and the floor.")
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer candidates and periods.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes for independent work.  [default: all cores]")
@@ -187,6 +190,7 @@ def study_config(
     no_urdf_friction: NoFriction = False,
     preset: Preset = None,
     plant_friction: PlantFriction = None,
+    no_clearance: NoClearance = False,
 ) -> StudyConfig:
     """Return the configuration file's content with the command line's options on top."""
     robot: dict[str, Any] = {"base": base, "tip": tip}
@@ -209,6 +213,8 @@ def study_config(
     study = load_config(config, overrides)
     if study.nominal.file is not None:
         _require_urdf(study.nominal.file)
+    if no_clearance:
+        study = study.with_design({}, {"contact": True})
     return study.quick() if quick else study
 
 

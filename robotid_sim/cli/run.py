@@ -46,7 +46,7 @@ FIGURE = re.compile(r'id="csv-([\w-]+)"')
 """Where a page names a figure that was written beside it."""
 
 
-@options.for_study("seed", "plugin", "quick", "nominal", "preset", "plant_friction")
+@options.for_study("seed", "plugin", "quick", "nominal", "preset", "plant_friction", "no_clearance")
 def run(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")],

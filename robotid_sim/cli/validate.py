@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ from robotid_sim.study.build import (
     build_preprocessor,
     build_robot,
 )
+from robotid_sim.study.build_design import build_space
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.stages import compared_models, lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
@@ -67,7 +69,7 @@ Repetitions = Annotated[
 ]
 
 
-@options.for_study("seed", "plugin", "quick", "nominal", "plant_friction")
+@options.for_study("seed", "plugin", "quick", "nominal", "plant_friction", "no_clearance")
 def validate(
     robot: options.RobotArg,
     estimate: EstimateFile,
@@ -104,7 +106,8 @@ def validate(
     if lifted is None:
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
     predicted = None if log is None else _predicted(chosen, log, nominal, basis, study)
-    cell, comparison = build_cell(plant, nominal, study), build_comparison(study.control)
+    cell, space = build_cell(plant, nominal, study), build_space(nominal, study)
+    comparison = replace(build_comparison(study.control), space=space)
     diverged = (out or estimate).with_name("diverged.h5")
     with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
         count, rng = workers or os.cpu_count() or 1, Streams(study.seed)("control")

@@ -65,6 +65,10 @@ class Clearance(MotionConstraint):
             least = np.minimum(least, distances)
         object.__setattr__(self, "least", least)
 
+    def keeps(self, q: Float2D) -> bool:
+        """Return whether all pairs keep their distance in every pose of a path, shape (N, n)."""
+        return bool((self.distances(np.asarray(q))[0] >= self.least).all())
+
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
         """Return the clearance over SCALE as lower bound."""

@@ -12,7 +12,7 @@ from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import Draw, feasible_draws
 from robotid_sim.excitation.penalties import softly
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.excitation.problem import STEPS, Constraints, ExcitationProblem
+from robotid_sim.excitation.problem import STEPS, Aim, Constraints, ExcitationProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
@@ -138,7 +138,9 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
                 x, _ = problem.advance(x, y, stage)
                 continue
             for constraints in runs:
-                y, success, message = problem.descend(x, stage, constraints, iterations, watch)
+                y, success, message = problem.descend(
+                    x, (Aim(problem, stage),), constraints, iterations, watch
+                )
                 x, free = problem.advance(x, y, stage)
                 if free:
                     break

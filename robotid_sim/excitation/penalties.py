@@ -13,6 +13,7 @@ References
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -20,13 +21,20 @@ from robotid_sim.arrays import Float1D, Float2D, Int1D, MotionArrays
 from robotid_sim.errors import PathError
 from robotid_sim.excitation.constraints import MotionConstraint, tightened
 from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.draws import feasible_draws, started
+from robotid_sim.excitation.problem import Aim, ExcitationProblem
 
 WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Of the rounds; the criterion is a logarithm, the excess of order one."""
 
 FIRST, LATER = 20, 10
 """Iterations of the first and of a later round; more would settle where links still touch."""
+
+WIDE_DRAWS = 6
+"""Random motions that are tried one after the other."""
+
+ROUNDS = 3
+"""Rounds that move a random motion to where it keeps all constraints."""
 
 POLISH = 50
 """Iterations of a start for every round that goes on from a motion that keeps all constraints."""
@@ -138,14 +146,15 @@ def softly(
     the first one or, with many iterations, one of the next.
     """
     constraints, kinematic = problem.constraints, problem.kinematic_constraints()
-    stations: list[Int1D] = [np.arange(0, c.checked, c.checked // c.samples) for c in constraints]
+    stations = _first_stations(constraints)
     best, least, left = None, np.inf, iterations // POLISH
     success, message = False, ""
     for k, weight in enumerate((*WEIGHTS, *(WEIGHTS[-1],) * left)):
         penalty, turns = Penalty(problem, constraints, stations, weight), LATER if k else FIRST
-        y, success, message = problem.descend(x, stage, kinematic, turns, watch, penalty)
+        goals = (Aim(problem, stage), penalty)
+        y, success, message = problem.descend(x, goals, kinematic, turns, watch)
         x = problem.within_limits(y)
-        if problem.keeps(x):
+        if problem.keeps(x) and not problem.violated(x):  # between its samples too
             left -= 1
             if problem.value(x, stage) < least:
                 best, least = x, problem.value(x, stage)
@@ -153,3 +162,54 @@ def softly(
                 break
         stations = penalty.refined(x)
     return (x if best is None else best), success, message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearness:
+    """Half the squared distance to a point."""
+
+    center: Float1D
+    """Shape (d,)."""
+
+    def value(self, x: Float1D) -> float:
+        """Return half the squared distance."""
+        return 0.5 * float((x - self.center) @ (x - self.center))
+
+    def gradient(self, x: Float1D) -> Float1D:
+        """Return its gradient."""
+        return x - self.center
+
+
+def wide_draw(problem: ExcitationProblem, rng: np.random.Generator) -> Float1D:
+    """Return a random motion that keeps all constraints and is as large as one without them.
+
+    It is the better of the first two draws that could be moved to where they keep them; where none
+    of a few can, it is a draw that is shrunk. Raises `InfeasibleError` if there is none either.
+    """
+    if not problem.extra:
+        return feasible_draws(problem, rng, 1)[0].x
+    draws = (started(problem, problem.space.random(rng)) for _ in range(WIDE_DRAWS))
+    moved = (moved_apart(problem, x) for x in draws)
+    wide = list(islice((x for x in moved if x is not None), 2))
+    if not wide:
+        return feasible_draws(problem, rng, WIDE_DRAWS)[0].x
+    return min(wide, key=problem.value)
+
+
+def moved_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
+    """Return a motion near x that keeps all constraints; None if a few rounds find none."""
+    x = problem.within_limits(x)
+    constraints, nearness = problem.constraints, Nearness(x)
+    stations = _first_stations(constraints)
+    for _ in range(ROUNDS):
+        penalty = Penalty(problem, constraints, stations, WEIGHTS[-1])
+        y, _, _ = problem.descend(x, (nearness, penalty), problem.kinematic_constraints(), LATER)
+        x = problem.within_limits(y)
+        if problem.keeps(x) and not problem.violated(x):
+            return x
+        stations = penalty.refined(x)
+    return None
+
+
+def _first_stations(constraints: Sequence[MotionConstraint]) -> list[Int1D]:
+    return [np.arange(0, c.checked, c.checked // c.samples) for c in constraints]

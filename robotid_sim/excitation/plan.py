@@ -62,6 +62,8 @@ class DesignPlan:
     """Smallest distance between links that are no neighbors, and to the floor [m]."""
     floor: float | None = None
     """Height of the floor in the root frame [m]."""
+    assumptions: tuple[str, ...] = ()
+    """What was assumed of geometry and floor, one sentence each."""
     start: Float1D | None = None
     """Pose where every run starts [rad or m], shape (n,)."""
     noise_std: Float1D | None = None

@@ -245,23 +245,18 @@ class ExcitationProblem:
     def descend(
         self,
         x: Float1D,
-        stage: Criterion,
+        goals: Sequence[Goal],
         constraints: Constraints,
         iterations: int,
-        watch: Callable[..., None],
-        penalty: Goal | None = None,
+        watch: Callable[..., None] | None = None,
     ) -> tuple[Float1D, bool, str]:
-        """Return where sequential quadratic programming goes from x, success and message.
-
-        A penalty is added to the criterion.
-        """
+        """Return where sequential quadratic programming on a sum goes from x, success, message."""
 
         def value(x: Float1D) -> float:
-            return self.value(x, stage) + (0.0 if penalty is None else penalty.value(x))
+            return sum(goal.value(x) for goal in goals)
 
         def gradient(x: Float1D) -> Float1D:
-            slope = self.gradient(x, stage)
-            return slope if penalty is None else slope + penalty.gradient(x)
+            return np.asarray(sum(goal.gradient(x) for goal in goals))
 
         try:
             result = minimize(
@@ -290,6 +285,22 @@ class ExcitationProblem:
             way = (x + share * (end - x) for share in STEPS)
             tried, free = [x, *(point for point in way if self.keeps(point))], False
         return min(tried, key=lambda point: self.value(point, stage)), free
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aim:
+    """The criterion of a problem, or a stage of it, as a goal."""
+
+    problem: ExcitationProblem
+    stage: Criterion
+
+    def value(self, x: Float1D) -> float:
+        """Return the criterion."""
+        return self.problem.value(x, self.stage)
+
+    def gradient(self, x: Float1D) -> Float1D:
+        """Return its gradient."""
+        return self.problem.gradient(x, self.stage)
 
 
 SHRINKS = 40

@@ -39,6 +39,11 @@ class DesignSummary:
     explanation: Explanation | None
     """Why some parameters are seen well and others badly."""
 
+    @property
+    def assumptions(self) -> list[str]:
+        """What was assumed of the model and its space, one sentence each."""
+        return list(dict.fromkeys((*self.nominal.assumptions, *self.plan.assumptions)))
+
     @cached_property
     def std(self) -> Float1D:
         """Expected standard deviation of every base parameter, shape (b,)."""
@@ -111,7 +116,7 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             ("condition number", number(assessed.cond_raw, 3)),
             ("with unit columns", number(assessed.cond_normalized, 3)),
         ),
-        sections=(*sections, *closing(nominal, nominal.assumptions, "nominal", recipe)),
+        sections=(*sections, *closing(nominal, summary.assumptions, "nominal", recipe)),
     )
 
 

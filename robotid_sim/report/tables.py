@@ -19,16 +19,17 @@ CAUSES = "no_cause_named"
 
 CHECKS = {
     "limits_respected": "largest use of a limit of the motion",
+    "no_contact": "pairs of links that touch on the motions",
     "rank_full": "parameter directions above the noise",
     "consistent_urdf_reloaded": "relative torque difference after reloading",
-    "model_error_unseen": "model error on the unseen motion, share of RMS",
+    "model_error_unseen": "model error over RMS torque, unseen motion",
     "residual_over_expected_noise": "residual over what the sensor noise explains",
     CAUSES: "causes of misfit that the diagnosis names",
     "no_saturation": "samples with a clipped torque",
-    NEES: "squared error of WLS over its variance (NEES)",
-    "consistent_fit_over_least_squares": "squared error that constraints add, per parameter",
+    NEES: "squared error of WLS over variance (NEES)",
+    "consistent_fit_over_least_squares": "squared error that constraints add",
     "tracking_gap_left": "tracking gap to the true model that is left",
-    "torque_mismatch_left": "torque error on laps over the nominal model's",
+    "torque_mismatch_left": "torque error on laps over the nominal's",
     "failed_loops": "closed-loop runs that diverged or failed",
 }
 

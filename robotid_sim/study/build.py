@@ -1,7 +1,7 @@
 """From a configuration to built values: names become objects here and in `build_design`."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ from robotid_sim.study.config import (
     RobotConfig,
     StudyConfig,
 )
+from robotid_sim.study.excitation import free_space
 from robotid_sim.study.nominal import perturbed_nominal, require_same_robot
 from robotid_sim.study.rehearsal import rehearse
 from robotid_sim.study.setup import FitPlan, Setup
@@ -90,13 +91,14 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     models: dict[str, Robot | None] = {}
     if comparison is not None:
         models = build_models(plant, config.control, config.estimation.estimators)
+        comparison = replace(comparison, space=free_space(nominal, excitation))
         task_runs(nominal, comparison)
     setup = Setup(
         cell=cell,
         nominal=nominal,
         basis=basis,
         excitation=excitation,
-        unseen=build_unseen(nominal, config),
+        unseen=build_unseen(nominal, basis, excitation, config),
         fit=fit,
         comparison=comparison,
         models=models,

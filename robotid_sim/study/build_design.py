@@ -9,16 +9,17 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.free_space import FreeSpace, assumed_floor
 from robotid_sim.engine.proximity import CUTOFF
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
-from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.design import random_feasible
+from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import Prior, planned_information
+from robotid_sim.excitation.penalties import wide_draw
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.experiment.rollout import GRID_TOLERANCE
@@ -29,7 +30,8 @@ from robotid_sim.preprocess.misfit import CONSIDERED
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.streams import Streams
-from robotid_sim.study.config import DesignConfig, StudyConfig
+from robotid_sim.study.config import ConstraintsConfig, DesignConfig, StudyConfig
+from robotid_sim.study.excitation import free_space, in_space
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import APPROACH_STEP
@@ -60,20 +62,14 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
         most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
         raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
-    clearance = design.constraints.clearance or 0.0
-    if clearance > MOST_CLEARANCE:
-        raise OptionError(
-            f"design.constraints.clearance of {clearance:g} m is too large: distances are measured "
-            f"up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
-        )
+    start = _per_joint(nominal, "start", design.constraints.start)
     plan = DesignPlan(
         family=family,
         criterion=build_criterion(design),
         search=_search(design),
         constraints=_constraints(nominal, design),
-        clearance=design.constraints.clearance,
-        floor=design.constraints.floor,
-        start=_per_joint(nominal, "start", design.constraints.start),
+        start=start,
+        **_space(nominal, start, design.constraints),
         noise_std=_per_joint(nominal, "noise_std", design.noise_std),
         prior_names=tuple(str(path) for path in design.prior),
         count=design.count,
@@ -113,6 +109,31 @@ def _constraints(nominal: Robot, design: DesignConfig) -> tuple[MotionConstraint
     return tuple(constraints)
 
 
+def build_space(nominal: Robot, config: StudyConfig) -> FreeSpace | None:
+    """Return the space in which links keep apart; None where they need not."""
+    given = config.design.constraints
+    start = _per_joint(nominal, "start", given.start)
+    return free_space(nominal, DesignPlan(start=start, **_space(nominal, start, given)))
+
+
+def _space(nominal: Robot, start: Float1D | None, given: ConstraintsConfig) -> dict[str, Any]:
+    """Return clearance, floor and assumptions of a plan."""
+    if given.contact:
+        return {}
+    if given.clearance > MOST_CLEARANCE:
+        raise OptionError(
+            f"design.constraints.clearance of {given.clearance:g} m is too large: distances are "
+            f"measured up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
+        )
+    floor = given.floor
+    notes: tuple[str, ...] = ()
+    if floor is None:
+        floor, notes = assumed_floor(nominal, nominal.home if start is None else start)
+    elif floor == -np.inf:
+        floor = None
+    return {"clearance": given.clearance, "floor": floor, "assumptions": notes}
+
+
 def _per_joint(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
     if values is None:
         return None
@@ -144,12 +165,15 @@ def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
     return CRITERIA.build(design.criterion, **design.criterion_options)
 
 
-def build_unseen(nominal: Robot, config: StudyConfig) -> FourierTrajectory:
+def build_unseen(
+    nominal: Robot, basis: BaseParameters, plan: DesignPlan, config: StudyConfig
+) -> FourierTrajectory:
     """Return the trajectory of one period on which a model is tried; it is not optimized.
 
-    It is a Fourier series, whatever the family of the excitation.
+    It is a Fourier series, whatever the family of the excitation, and keeps the same constraints.
+    Raises `InfeasibleError` if no draw does.
     """
-    design = config.design
+    design, rng = config.design, Streams(config.seed)("unseen design")
     options = FourierOptions(
         period=design.period,
         periods=1,
@@ -159,7 +183,12 @@ def build_unseen(nominal: Robot, config: StudyConfig) -> FourierTrajectory:
     )
     if design.family == "fourier":
         options = replace(options, harmonics=design.harmonics)
-    return random_feasible(nominal, Streams(config.seed)("unseen design"), options)
+    whole = replace(plan, family=options, criterion=DOptimality(), noise_std=None, prior=None)
+    with in_space(nominal, whole) as (whole, _):
+        problem = whole.problem(nominal, basis)
+        trajectory = problem.space.trajectory(wide_draw(problem, rng))
+    assert isinstance(trajectory, FourierTrajectory)
+    return trajectory
 
 
 def require_whole_steps(period: float, rate: float) -> None:

@@ -23,6 +23,10 @@ _COMPARISON = Comparison()
 """Whose names are the defaults of section `control`."""
 
 
+CLEARANCE = 0.005
+"""Smallest distance between links [m]."""
+
+
 def _default_tasks() -> dict[str, dict[str, Any]]:
     return {name: {} for name in _COMPARISON.tasks}
 
@@ -114,11 +118,13 @@ class ConstraintsConfig(_Section):
     """Relative uncertainty of every parameter under which torque limits shall hold too."""
     boxes: tuple[BoxConfig, ...] = ()
     planes: tuple[PlaneConfig, ...] = ()
-    clearance: float | None = Field(default=None, ge=0.0)
-    """Smallest distance between links that are no neighbors, and to the floor [m]; with a floor and
-    no clearance zero, so that nothing touches."""
-    floor: float | None = None
-    """Height of the floor in the root frame [m]."""
+    contact: bool = False
+    """Whether links may pass through one another and through the floor."""
+    clearance: float = Field(default=CLEARANCE, ge=0.0)
+    """Smallest distance between links that are no neighbors, and to the floor [m]."""
+    floor: OpenEnd | None = None
+    """Height of the floor in the root frame [m]; -inf for none; by default where the base stands.
+    """
     start: tuple[float, ...] | None = None
     """Pose where every run starts [rad or m]."""
     jerk: float | None = Field(default=None, gt=0.0)

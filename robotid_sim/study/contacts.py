@@ -5,25 +5,28 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from robotid_sim.engine.proximity import Proximity
-from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.result import ContactResult
 from robotid_sim.trajectory.reference import Trajectory
+
+CUTOFF = 0.01
+"""Distances that are looked at [m]."""
 
 SAMPLES = 400
 """Poses of a motion at which contacts are looked for."""
 
 ADVICE = (
-    "In the engine links pass through one another; no real arm may run this. Design with a "
-    "clearance (design.constraints.clearance), and check every motion before it is run."
+    "In the engine links pass through one another; no real arm may run this. Let the design keep "
+    "them apart (design.constraints), and check every motion before it is run."
 )
 
 
-def contacts(robot: Robot, motions: Mapping[str, Trajectory]) -> list[ContactResult]:
+def contacts(
+    robot: Robot, motions: Mapping[str, Trajectory], floor: float | None = None
+) -> list[ContactResult]:
     """Return the pairs of links that touch on motions, each where it is deepest.
 
-    By the convex hulls of the links; those that touch at home already do not count. A robot without
-    geometry has none.
+    By the convex hulls of the links; those that touch at home already do not count.
 
     Parameters
     ----------
@@ -31,13 +34,11 @@ def contacts(robot: Robot, motions: Mapping[str, Trajectory]) -> list[ContactRes
         The kinematics and geometry.
     motions : mapping of str to Trajectory
         What is run, by name.
+    floor : float, optional
+        Height of the floor in the root frame [m]; None for none.
     """
-    try:
-        proximity = Proximity(robot)
-    except OptionError:
-        return []
     found = []
-    with proximity:
+    with Proximity(robot, floor=floor, cutoff=CUTOFF) as proximity:
         apart = proximity(robot.home)[0] > 0.0
         for name, motion in motions.items():
             t = np.linspace(motion.start, motion.duration, SAMPLES)

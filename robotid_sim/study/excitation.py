@@ -8,10 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.engine.proximity import FLOOR, Proximity
-from robotid_sim.errors import InfeasibleError
-from robotid_sim.excitation.clearance import Clearance
-from robotid_sim.excitation.constraints import MotionConstraint
+from robotid_sim.engine.free_space import FreeSpace
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor
 from robotid_sim.excitation.explain import Explanation, explain
@@ -25,8 +22,6 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, run_time
 
-LEAST_CUTOFF, CUTOFF_RATIO = 0.04, 1.25
-"""Distances matter up to this [m], and up to this over the clearance."""
 EXPLAINED_SAMPLES = 500
 """Samples of a run that an explanation looks at."""
 
@@ -87,11 +82,7 @@ def design(
     InfeasibleError
         If nothing keeps the limits.
     """
-    with all_constraints(nominal, plan) as constraints:
-        plan = replace(plan, constraints=tuple(constraints))
-        relaxed = tuple(
-            text for part in constraints if isinstance(part, Clearance) for text in part.relaxed
-        )
+    with in_space(nominal, plan) as (plan, relaxed):
         if isinstance(plan.search, SwarmSearch):
             result = swarm_design(nominal, basis, rng, plan, progress=progress)
             return Designs((result,), relaxed=relaxed)
@@ -123,30 +114,27 @@ def designs_by_criteria(
     }
 
 
-@contextmanager
-def all_constraints(nominal: Robot, plan: DesignPlan) -> Iterator[list[MotionConstraint]]:
-    """Give the constraints of an excitation; the engine is open meanwhile if it must be."""
+def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
+    """Return the space in which links keep apart; None where they need not."""
     if not plan.keeps_apart:
-        yield list(plan.constraints)
+        return None
+    rest = nominal.home if plan.start is None else plan.start
+    return FreeSpace(nominal, rest, plan.clearance or 0.0, plan.floor)
+
+
+@contextmanager
+def in_space(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tuple[str, ...]]]:
+    """Give a plan with distances among its constraints, and which pairs cannot keep them, in words.
+
+    The engine is open meanwhile if it must be.
+    """
+    space = free_space(nominal, plan)
+    if space is None:
+        yield plan, ()
         return
-    cutoff = max(LEAST_CUTOFF, CUTOFF_RATIO * (plan.clearance or 0.0))
-    with Proximity(nominal, floor=plan.floor, cutoff=cutoff) as proximity:
-        names = tuple(str(pair) for pair in proximity.pairs)
-        rest = nominal.home if plan.start is None else plan.start
-        _require_above_floor(proximity, rest)
-        least = plan.clearance or 0.0
-        clearance = Clearance(proximity.along, names, least, rest, proximity.pushed)
-        yield [*plan.constraints, clearance]
-
-
-def _require_above_floor(proximity: Proximity, rest: Float1D) -> None:
-    distances, _ = proximity(rest)
-    for pair, distance in zip(proximity.pairs, distances, strict=True):
-        if pair.second == FLOOR and distance < 0.0:
-            raise InfeasibleError(
-                f"{pair.first} is {-distance:.3g} m below the floor at rest; lower "
-                "design.constraints.floor or choose another start"
-            )
+    with space.open() as clearance:
+        added = (clearance,) if clearance.names else ()  # a short arm has no pair of links
+        yield replace(plan, constraints=(*plan.constraints, *added)), clearance.relaxed
 
 
 def expected_accuracy(

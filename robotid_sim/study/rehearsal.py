@@ -1,13 +1,12 @@
 """A study tried out before it runs: what would stop it after minutes stops it at once."""
 
 from contextlib import suppress
-from dataclasses import replace
 
 from robotid_sim.errors import ControllerError, SimulationDiverged
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.study.excitation import all_constraints
+from robotid_sim.study.excitation import in_space
 from robotid_sim.study.setup import Setup
 from robotid_sim.trajectory.quintic import PointToPoint
 
@@ -29,8 +28,7 @@ def rehearse(setup: Setup) -> None:
     """
     nominal, cell, plan = setup.nominal, setup.cell, setup.excitation
     rng = setup.streams("rehearsal")
-    with all_constraints(nominal, plan) as constraints:
-        whole = replace(plan, constraints=tuple(constraints))
+    with in_space(nominal, plan) as (whole, _):
         feasible_draws(whole.problem(nominal, setup.basis), rng, 1)
     samples = max(20, round(SECONDS * cell.rate))
     rest = PointToPoint(nominal.joint_names, nominal.home, nominal.home, 0.0, samples * cell.dt)

@@ -56,5 +56,6 @@ class Setup:
 
     @property
     def assumptions(self) -> list[str]:
-        """What was assumed of the plant and of its nominal model, one sentence each."""
-        return list(dict.fromkeys((*self.cell.plant.assumptions, *self.nominal.assumptions)))
+        """What was assumed of the plant, its nominal model and its space, one sentence each."""
+        parts = self.cell.plant, self.nominal, self.excitation
+        return list(dict.fromkeys(note for part in parts for note in part.assumptions))

@@ -46,7 +46,8 @@ from robotid_sim.study.stages import (
     simulate,
 )
 from robotid_sim.study.verdict import verdict
-from robotid_sim.trajectory.reference import Excitation
+from robotid_sim.trajectory.reference import Excitation, Trajectory
+from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 from robotid_sim.validation.prediction import predict_all
 
@@ -159,7 +160,7 @@ def run_study(
         if designs.interrupted:  # a study does not go on with an unfinished design
             raise KeyboardInterrupt
         trajectory = designs.trajectories[0]
-        trajectory.save(folder / "trajectory.json")
+        save_trajectory(trajectory, folder / "trajectory.json", nominal)
     with clock.stage("simulate"), saved_if_diverged(folder / "diverged.h5"):
         rng = streams("measure")
         log = simulate(cell, trajectory, rng, seed=streams.seed, progress=progress)
@@ -179,10 +180,11 @@ def run_study(
             save_failures(loop, folder)
     with clock.stage("score"):
         estimates = scored(cell.plant, unseen, fit)
-        judged = verdict(setup, log, unseen, fit, diagnosis, estimates, identified, loop)
         tasks = () if loop is None else loop.tasks
-        run = {"excitation": trajectory, "unseen": setup.unseen}
-        touching = contacts(cell.plant, run | {task.name: task.trajectory for task in tasks})
+        run: dict[str, Trajectory] = {"excitation": trajectory, "unseen": setup.unseen}
+        run |= {task.name: task.trajectory for task in tasks}
+        touching = contacts(nominal, run, setup.excitation.floor)
+        judged = verdict(setup, log, unseen, fit, diagnosis, estimates, identified, loop, touching)
     result = StudyResult(
         robot=describe_robot(cell.plant),
         seed=streams.seed,

@@ -1,5 +1,6 @@
 """The verdict of a virtual study: named checks, each a value beside its limit."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,13 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.study.config import VerdictLimits
-from robotid_sim.study.result import CheckResult, EstimateResult, VerdictResult, finite
+from robotid_sim.study.result import (
+    CheckResult,
+    ContactResult,
+    EstimateResult,
+    VerdictResult,
+    finite,
+)
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import Identification
 from robotid_sim.validation.closed_loop import ClosedLoop
@@ -52,17 +59,20 @@ def verdict(
     estimates: list[EstimateResult],
     identified_urdf: Path | None,
     loop: ClosedLoop | None,
+    touching: Sequence[ContactResult],
 ) -> VerdictResult:
     """Return the verdict of a virtual study.
 
     Both logs have a truth. `identified_urdf` is None if no model could be written, `loop` if there
-    was no model to run; `estimates` are those of `fit`, scored.
+    was no model to run; `estimates` are those of `fit`, scored; `touching` is what touches on the
+    motions that were run.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
     noisy = bool(setup.cell.sensors)  # without noise no residual and no error can be explained
     checks = [
         _limits_check(plant, [log, unseen]),
+        *([_contact_check(touching)] if setup.excitation.keeps_apart else []),
         _rank_check(fit),
         _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
@@ -152,6 +162,12 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
         return check
     message = f"(before the first commanded sample, when the controller takes over: {before:.3g})"
     return check.model_copy(update={"message": message})
+
+
+def _contact_check(touching: Sequence[ContactResult]) -> CheckResult:
+    """Check that no links touch that are apart at home."""
+    check = _at_most("no_contact", float(len(touching)), 0.0)
+    return check.model_copy(update={"message": "; ".join(map(str, touching))})
 
 
 def _used(plant: Robot, log: Log, when: Bool1D) -> float:

@@ -1,23 +1,30 @@
 """Closed-loop tasks: a path in joint space, driven at a chosen lap time with smooth ends."""
 
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 from scipy.interpolate import BSpline
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.errors import OptionError, PathError, ShapeError
 from robotid_sim.kinematics.following import POINTS, phase_spline, resting_spline
-from robotid_sim.kinematics.inverse import singularity_index
+from robotid_sim.kinematics.inverse import beyond_limits, singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
-from robotid_sim.tasks.placement import place
+from robotid_sim.tasks.placement import TOUCHING, Keeps, place
 from robotid_sim.tasks.shapes import CIRCLE, PlaneName, PlaneShape
 from robotid_sim.trajectory.reference import Reference
 
 JOINT_SWING = 0.25
 """Swing of a task in joint space, over half of the range of every joint."""
+
+SWINGS = (1.0, 0.5, 0.25, 0.1)
+"""Shares of that swing that are tried until links keep apart."""
+
+SPACE_ADVICE = "give a smaller clearance, or let links touch (design.constraints)"
+"""What to do where links cannot keep apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,6 +162,7 @@ def shape_path(
     center: tuple[float, float, float] | None = None,
     plane: PlaneName | None = None,
     size: float | None = None,
+    keeps: Keeps | None = None,
 ) -> JointPath:
     """Return a path along which the tip draws a shape, or the joints swing through its analog.
 
@@ -176,18 +184,27 @@ def shape_path(
         Plane of the root frame: ``xy``, ``yz`` or ``xz``; by default any, or that of a planar arm.
     size : float, optional
         Size of the shape [m]; by default 15, 10 or 5 % of the reach, whichever works.
+    keeps : callable, optional
+        Whether links keep apart along positions of shape (N, n); by default they need not.
 
     Raises
     ------
     PathError
-        If a center, plane or size is given and no shape of it works.
+        If a center, plane or size is given and no shape of it works, or nothing keeps links apart.
     """
-    solution = place(robot, shape, center, plane, size)
+    solution = place(robot, shape, center, plane, size, keeps)
     if solution is not None:
         return JointPath(robot.joint_names, shape.name, solution.q, solution.singularity_index)
     swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, POINTS), robot.dof)
-    points = robot.limits.middle + JOINT_SWING * robot.limits.half_range * swing
-    return joint_space_path(robot, shape.joint_name, points)
+    wide = JOINT_SWING * robot.limits.half_range * swing
+    for middle, share in product((robot.limits.middle, robot.home), SWINGS):
+        points = middle + share * wide
+        inside = beyond_limits(robot, points.min(axis=0)) or beyond_limits(
+            robot, points.max(axis=0)
+        )
+        if inside is None and (keeps is None or keeps(points)):
+            return joint_space_path(robot, shape.joint_name, points)
+    raise PathError(f"'{robot.name}' has no place for a {shape.name}: {TOUCHING}; {SPACE_ADVICE}")
 
 
 def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:

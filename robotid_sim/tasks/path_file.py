@@ -16,7 +16,7 @@ from robotid_sim.kinematics.inverse import Demand, PathSolution, beyond_limits
 from robotid_sim.kinematics.workspace import starts, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, TimedPath
-from robotid_sim.tasks.placement import NEAR_SINGULAR, Attempt, best_of
+from robotid_sim.tasks.placement import NEAR_SINGULAR, Attempt, Keeps, best_of, kept_apart
 from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, Task, TaskRun, lap_runs
 from robotid_sim.tasks.waypoints import Waypoints, read_waypoints
 
@@ -59,38 +59,42 @@ class PathFile(Task):
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
         """Return a fast and a slow lap, or the one run that the times in the file give."""
         waypoints = read_waypoints(self.path, robot.joint_names)
-        path = self._joint_path(robot, waypoints)
+        path = self._joint_path(robot, waypoints, plan.keeps)
         if waypoints.t is None:
             return lap_runs(robot, path, plan)
         timed = TimedPath(path, float(waypoints.t[-1]))
         _require_slow_enough(robot, timed, waypoints.file)
         return [TaskRun(path.task, timed, path)]
 
-    def _joint_path(self, robot: Robot, waypoints: Waypoints) -> JointPath:
+    def _joint_path(
+        self, robot: Robot, waypoints: Waypoints, keeps: Keeps | None = None
+    ) -> JointPath:
         phases = waypoints.phases(robot.limits.velocity)
         spline = waypoints.spline(phases)
         points = max(POINTS, len(phases))
         solve = _joint_solution if waypoints.columns == "joints" else _tip_solution
-        solution = solve(robot, waypoints, spline, points)
+        solution = solve(robot, waypoints, spline, points, keeps)
         if solution.obstacle is not None:
             phase = 2.0 * np.pi * len(solution.q) / (solution.poses - 1)
-            where = waypoints.place(phase, phases)
-            raise PathError(f"{waypoints.file}, {where}: {solution.obstacle}; correct the file")
+            stopped = f", {waypoints.place(phase, phases)}" if solution.share < 1.0 else ""
+            raise PathError(f"{waypoints.file}{stopped}: {solution.obstacle}; correct the file")
         name = "-".join(Path(self.path).stem.split())
         return JointPath(robot.joint_names, f"csv-{name}", solution.q, solution.singularity_index)
 
 
 def _joint_solution(
-    robot: Robot, waypoints: Waypoints, spline: BSpline, points: int
+    robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, keeps: Keeps | None
 ) -> PathSolution:
     for row, q in enumerate(waypoints.values, start=1):
         reason = beyond_limits(robot, q)
         if reason is not None:
             raise PathError(f"{waypoints.file}, row {row}: {reason}; correct the file")
-    return follow_joints(robot, spline, tip_demand(robot), points)
+    return kept_apart(follow_joints(robot, spline, tip_demand(robot), points), keeps)
 
 
-def _tip_solution(robot: Robot, waypoints: Waypoints, spline: BSpline, points: int) -> PathSolution:
+def _tip_solution(
+    robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, keeps: Keeps | None
+) -> PathSolution:
     demand = tip_demand(robot)
     if waypoints.columns == "pose" and demand.rows < 6:
         raise PathError(
@@ -98,7 +102,7 @@ def _tip_solution(robot: Robot, waypoints: Waypoints, spline: BSpline, points: i
             "every orientation; remove columns 'qx' to 'qw'"
         )
     attempts = _attempts(robot, waypoints, spline, demand)
-    best = best_of(robot, attempts, demand, NEAR_SINGULAR, points)
+    best = best_of(robot, attempts, demand, NEAR_SINGULAR, keeps, points)
     assert best is not None
     return best[1]
 

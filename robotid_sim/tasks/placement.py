@@ -1,7 +1,7 @@
 """Where a task of the tip fits into the workspace of an arm: deterministic, by kinematics alone."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,12 @@ LARGEST_INDEX = 100.0
 NEAR_SINGULAR = 1000.0
 """Largest singularity index along a path that the user places: above it, the arm is near-singular
 by Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631."""
+
+TOUCHING = "its links would touch one another or the floor, or come too near"
+"""Why a path that can be followed is none."""
+
+Keeps = Callable[[Float2D], bool]
+"""Whether links keep apart in every pose of a path, shape (N, n)."""
 
 SIZES = (0.15, 0.10, 0.05)
 """Sizes tried, over the reach of the arm."""
@@ -40,24 +46,34 @@ def best_of(
     attempts: Iterable[Attempt],
     demand: Demand,
     largest_index: float,
+    keeps: Keeps | None = None,
     points: int = POINTS,
 ) -> tuple[Attempt, PathSolution] | None:
     """Return the first attempt that works well, else the best; None without any.
 
-    Well is with a singularity index below LARGEST_INDEX. Else the best is the one that gets
-    furthest with an index up to `largest_index`, of those all the way the best conditioned.
+    Well is with a singularity index below LARGEST_INDEX and links that keep apart. Else the best is
+    the one that gets furthest with an index up to `largest_index`, of those all the way the best
+    conditioned.
     """
-    best, best_merit = None, (-1.0, False, 0.0)
+    best, best_merit = None, (False, -1.0, False, 0.0)
     for attempt in attempts:
         solution = follow(robot, attempt.poses, attempt.q_start, demand, largest_index, points)
+        solution = kept_apart(solution, keeps)
         worst = float(solution.singularity_index.max(initial=1.0))
         if solution.obstacle is None and worst <= LARGEST_INDEX:
             return attempt, solution
         # Of two that stop at the same point, one that reaches it says more about the place.
-        merit = (solution.share, solution.within_reach, -worst)
+        merit = (solution.obstacle is None, solution.share, solution.within_reach, -worst)
         if best is None or merit > best_merit:
             best, best_merit = (attempt, solution), merit
     return best
+
+
+def kept_apart(solution: PathSolution, keeps: Keeps | None) -> PathSolution:
+    """Return a solution, with an obstacle if its links do not keep apart."""
+    if keeps is None or solution.obstacle is not None or keeps(solution.q):
+        return solution
+    return replace(solution, obstacle=TOUCHING)
 
 
 def place(
@@ -66,6 +82,7 @@ def place(
     center: tuple[float, float, float] | None,
     plane: PlaneName | None,
     size: float | None,
+    keeps: Keeps | None = None,
 ) -> PathSolution | None:
     """Return joint positions along a shape of the tip, or None if nothing was asked and none fits.
 
@@ -82,7 +99,7 @@ def place(
     elif demand.rank >= 2:
         attempts = _around_center(robot, shape, demand, np.array(center), plane, sizes)
     limit = LARGEST_INDEX if center is None else NEAR_SINGULAR
-    best = best_of(robot, attempts, demand, limit)
+    best = best_of(robot, attempts, demand, limit, keeps)
     if best is not None and best[1].obstacle is None:
         return best[1]
     if center is None and plane is None and size is None:

@@ -8,6 +8,7 @@ from robotid_sim.arrays import Float1D, freeze, readonly
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, shape_path
+from robotid_sim.tasks.placement import Keeps
 from robotid_sim.tasks.shapes import (
     CIRCLE,
     FIGURE_EIGHT,
@@ -32,6 +33,8 @@ class RunPlan:
     """Longest fast lap [s] where there is no slow one."""
     start: Float1D | None = None
     """Pose that steps hold [rad or m], shape (n,); by default the start of the circle."""
+    keeps: Keeps | None = None
+    """Whether links keep apart along positions of shape (N, n); None where they need not."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share <= 1.0:
@@ -115,16 +118,19 @@ class ShapeTask(Task):
                 raise OptionError(f"size of the {name} is {size:g} m; give one above zero")
             object.__setattr__(self, "size", size)
 
-    def joint_path(self, robot: Robot) -> JointPath:
+    def joint_path(self, robot: Robot, keeps: Keeps | None = None) -> JointPath:
         """Return the path in joint space.
 
-        Raises `PathError` if a center, plane or size is given and no such shape works.
+        Raises `PathError` if a center, plane or size is given and no such shape works, or nothing
+        keeps links apart, if they shall be.
         """
-        return shape_path(robot, self.shape, center=self.center, plane=self.plane, size=self.size)
+        return shape_path(
+            robot, self.shape, center=self.center, plane=self.plane, size=self.size, keeps=keeps
+        )
 
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
         """Return a fast and a slow lap."""
-        return lap_runs(robot, self.joint_path(robot), plan)
+        return lap_runs(robot, self.joint_path(robot, plan.keeps), plan)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,12 +5,13 @@ the nominal model once and are the same for all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
@@ -50,6 +51,21 @@ UNDISTURBED = "undisturbed"
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
+
+class Room(Protocol):
+    """What tells whether links keep apart."""
+
+    def keeps(self, q: Float2D) -> bool:
+        """Return whether they do in every pose of a path, shape (N, n)."""
+
+
+class TaskSpace(Protocol):
+    """The space in which a robot may move, such as `robotid_sim.engine.free_space.FreeSpace`."""
+
+    def open(self) -> AbstractContextManager[Room]:
+        """Give what tells it."""
+
+
 Models = Mapping[str, Robot | Sequence[Robot]]
 """What controllers believe, by name; with a sequence, run r uses its entry r."""
 
@@ -80,6 +96,8 @@ class Comparison:
     """Whether all models run undisturbed too; if not, only the true one, for its peak torque."""
     runs: int = 1
     """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
+    space: TaskSpace | None = None
+    """Where paths keep links apart; None for anywhere."""
     slow_lap: float | None = RunPlan.slow_lap
     """Time of the slow lap of every path [s]; None for the fast lap only."""
     bandwidth: float = BANDWIDTH
@@ -246,8 +264,14 @@ def _index(pair: tuple[int, Any]) -> int:
 
 def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
     """Return the runs of the tasks, at the speeds that the nominal model allows."""
-    shared = RunPlan(slow_lap=comparison.slow_lap)
-    tasks = comparison.tasks
+    if comparison.space is None:
+        return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
+    with comparison.space.open() as room:
+        shared = RunPlan(slow_lap=comparison.slow_lap, keeps=room.keeps)
+        return _task_runs(nominal, comparison.tasks, shared)
+
+
+def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> list[TaskRun]:
     runs = {name: task.runs(nominal, shared) for name, task in tasks.items() if not task.is_step}
     first = next(iter(runs.values()), None)
     if first is not None:  # steps hold the pose where the first path starts

@@ -48,15 +48,18 @@ def test_family_criterion_and_solver_can_be_chosen(design, tmp_path):
     assert "best of the random draws" in done.out
 
 
-def test_a_floor_alone_keeps_links_from_touching_it(design):
-    bare, kept = (design(*words, "--json", robot="irb140") for words in ((), ("--floor", "0")))
-    assert (bare.code, kept.code) == (0, 0)
-    assert json.loads(bare.out)["position_ratio"] > json.loads(kept.out)["position_ratio"]
-    pattern = r"link_\d and \w+ touch, [\d.]+ mm deep at t = [-\d.]+ s; design with a clearance"
-    touching = json.loads(bare.out)["contacts"]
+def test_links_keep_apart_unless_they_need_not(design):
+    kept, free = (design(*words, "--json", robot="irb140") for words in ((), ("--no-clearance",)))
+    assert (free.code, kept.code) == (0, 0)
+    pattern = r"link_\d and \w+ touch, [\d.]+ mm deep at t = [-\d.]+ s; no real arm may run this"
+    touching = json.loads(free.out)["contacts"]
     assert touching
     assert all(re.match(pattern, text) for text in touching)
-    assert json.loads(kept.out)["contacts"] == []
+    content = json.loads(kept.out)
+    assert content["contacts"] == []
+    floor = "the floor is at z = 0 m of the root frame, under the base"
+    assert floor in content["assumptions"]
+    assert floor not in json.loads(free.out)["assumptions"]
     done = design("--floor", "5", robot="irb140")
     assert done.code == 1
     assert re.search(r"link_2 is [\d.]+ m below the floor at rest; lower", done.err)
@@ -145,7 +148,6 @@ def test_a_violated_constraint_is_named_and_exits_1(design, tmp_path):
         (("--family", "spiral"), "unknown excitation family 'spiral'; known: b-spline"),
         (("--criterion", "luck"), "unknown criterion 'luck'; known: a-optimality"),
         (("--solver", "luck"), "unknown optimizer 'luck'"),
-        (("--clearance", "0.02"), "no geometry that the engine can read"),
         (("--prior", "missing.json"), "missing.json"),
     ],
 )

@@ -15,7 +15,7 @@ from robotid_sim.excitation.penalties import Penalty, softly
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.excitation import all_constraints
+from robotid_sim.study.excitation import in_space
 
 LOW, HIGH = [0.2, -0.5, 0.3], [0.9, 0.5, 1.1]
 
@@ -69,8 +69,8 @@ def test_links_are_kept_apart_at_little_cost(problem, seed):
     free = plan.problem(arm, basis)
     (draw, *_) = feasible_draws(free, np.random.default_rng(seed), 20)
     best = improved(free, 25, draw.x).value
-    with all_constraints(arm, replace(plan, clearance=0.02, floor=0.0)) as constraints:
-        safe = replace(plan, constraints=tuple(constraints)).problem(arm, basis)
+    with in_space(arm, replace(plan, clearance=0.02, floor=0.0)) as (kept, _):
+        safe = kept.problem(arm, basis)
         assert not safe.keeps(draw.x)
         (start, *_) = feasible_draws(safe, np.random.default_rng(seed), 20)
         x, _, _ = softly(safe, start.x, safe.criterion, 25, lambda _: None)

@@ -12,7 +12,6 @@ import pytest
 import trimesh
 from engine_oracle import engine_torque
 
-from robotid_sim.cli.app import main
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque
 from robotid_sim.engine.plant import Plant
@@ -475,10 +474,3 @@ def test_twolink_is_linear_in_the_papers_four_parameters_with_a_known_offset() -
         offset = np.array([e1 * e2 * cos1, 0.0])
         torque = rigid_body_torque(robot, q, dq, ddq)
         np.testing.assert_allclose(Y @ lambda_ + offset, torque, rtol=0.0, atol=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("robot", ROBOTS)
-def test_quick_study_passes_its_verdict(robot: str, tmp_path, capsys) -> None:
-    assert main(["run", robot, "--quick", "--out", str(tmp_path)]) == 0
-    assert "verdict: PASSED" in capsys.readouterr().out

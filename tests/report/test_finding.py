@@ -31,7 +31,7 @@ def test_finding_without_a_loop_has_no_gap(study) -> None:
 
 def test_failed_verdict_comes_first(study) -> None:
     checks = list(study.result.verdict.checks)
-    checks[3] = checks[3].model_copy(update={"passed": False, "value": 0.02})
+    checks[4] = checks[4].model_copy(update={"passed": False, "value": 0.02})
     judged = study.result.verdict.model_copy(update={"passed": False, "checks": checks})
     result = study.result.model_copy(update={"verdict": judged})
     text = finding(result, study.fit.chosen, study.fit.basis, 0.04)

@@ -1,14 +1,23 @@
 """What links do to one another on the motions of a study is found and said."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from engine_contacts import deepest_contacts, motions_of
+from robots import single, urdf_path
+from studies import study as studied
 
 from robotid_sim.engine.proximity import Proximity
+from robotid_sim.model.catalog import catalog
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.config import load_config
 from robotid_sim.study.contacts import ADVICE, contact_notes, contacts
+from robotid_sim.study.excitation import design
+from robotid_sim.study.verdict import verdict
 from robotid_sim.trajectory.reference import Reference
-from tests.robots import single
+
+ARMS = (*catalog(), "ur5", "panda", "iiwa")
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,13 @@ def folded(irb140):
     raise AssertionError("no pose touches the base")
 
 
+def judged(setup, study, touching):
+    """Return the checks of a study that has run, without those that need its noise."""
+    quiet = replace(setup, cell=replace(setup.cell, sensors=()), comparison=None)
+    logs, estimates = (study.log, study.unseen), study.result.estimates
+    return verdict(quiet, *logs, study.fit, None, estimates, None, None, touching).checks
+
+
 def test_a_motion_into_the_base_is_found_where_it_is_deepest(irb140, folded):
     home = irb140.home
     motions = {
@@ -60,13 +76,47 @@ def test_a_motion_into_the_base_is_found_where_it_is_deepest(irb140, folded):
     assert advice == ADVICE
 
 
-def test_a_robot_without_geometry_touches_nothing():
+def test_a_robot_of_one_link_touches_nothing():
     robot = single()
     assert contacts(robot, {"a": Straight(robot.joint_names, robot.home, robot.home)}) == []
     assert contact_notes([]) == []
 
 
+def test_a_study_keeps_links_apart_as_a_client_of_its_own_confirms(quick_study):
+    study, _ = quick_study
+    assert study.result.contacts == []
+    (check,) = [c for c in study.result.verdict.checks if c.name == "no_contact"]
+    assert check.passed
+    assert deepest_contacts(study.setup, motions_of(study)) == {}
+
+
 def test_a_study_says_that_its_motions_touch(quick_study):
     study, _ = quick_study
-    assert {c.motion for c in study.result.contacts} >= {"excitation", "unseen"}
-    assert all(c.depth_m > 0.0 for c in study.result.contacts)
+    setup = study.setup
+    anywhere = replace(setup, excitation=replace(setup.excitation, clearance=None, floor=None))
+    touching = contacts(setup.nominal, {"folded": study.trajectory}, floor=0.3)
+    assert touching
+    notes = contact_notes(touching)
+    assert notes[0].startswith("CONTACT in folded: ")
+    names = [check.name for check in judged(anywhere, study, touching)]
+    assert "no_contact" not in names
+    (check,) = [c for c in judged(setup, study, touching) if c.name == "no_contact"]
+    assert not check.passed
+    assert "mm deep" in check.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARMS)
+def test_a_quick_study_passes_its_verdict_and_nothing_touches(name, tmp_path):
+    study = studied(urdf_path(name), load_config(None).quick(), tmp_path)
+    assert study.result.verdict.passed, [c for c in study.result.verdict.checks if not c.passed]
+    assert deepest_contacts(study.setup, motions_of(study)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARMS)
+def test_on_the_motions_of_a_default_study_nothing_touches(name):
+    setup = build_setup(urdf_path(name), load_config(None))
+    plan, rng = setup.excitation, setup.streams("design")
+    (path,) = design(setup.nominal, setup.basis, plan, rng).trajectories
+    assert deepest_contacts(setup, {"excitation": path, "unseen": setup.unseen}) == {}

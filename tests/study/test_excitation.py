@@ -175,7 +175,9 @@ def test_criteria_side_by_side_and_explanation(arm):
 
 
 def test_the_unseen_motion_is_a_series_whatever_the_family(arm):
-    unseen = build_unseen(arm, configured(family="b-spline"))
+    config = configured(family="b-spline")
+    basis = build_basis(arm, config)
+    unseen = build_unseen(arm, basis, build_design(arm, basis, config), config)
     assert unseen.period == 5.0
     assert unseen.duration == 5.0
 
@@ -196,7 +198,7 @@ def test_the_unseen_motion_is_a_series_whatever_the_family(arm):
             InfeasibleError,
             "even at rest in the home pose",
         ),
-        ({"clearance": 0.01}, {}, OptionError, "no geometry that the engine can read"),
+        ({"clearance": 1.0}, {}, OptionError, "clearance of 1 m is too large"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arm, constraints, design, error, words):

@@ -16,13 +16,20 @@ from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Truth
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
+from robotid_sim.report.tables import CHECKS
 from robotid_sim.study.build import build_nominal, build_setup
 from robotid_sim.study.config import load_config
 from robotid_sim.study.result import StudyResult
 from robotid_sim.study.stages import identify
 
 VERDICT = [
-    *("limits_respected", "rank_full", "consistent_urdf_reloaded", "model_error_unseen"),
+    *(
+        "limits_respected",
+        "no_contact",
+        "rank_full",
+        "consistent_urdf_reloaded",
+        "model_error_unseen",
+    ),
     *("residual_over_expected_noise", "no_cause_named", "no_saturation", "nees_in_band"),
     *("consistent_fit_over_least_squares", "tracking_gap_left", "torque_mismatch_left"),
     "failed_loops",
@@ -44,6 +51,7 @@ def check(result: StudyResult, name: str):
 def test_verdict_has_every_check_and_passes(quick_irb140) -> None:
     result, _ = quick_irb140
     assert [c.name for c in result.verdict.checks] == VERDICT
+    assert set(VERDICT) == set(CHECKS)  # so that a page says in words what each is
     assert result.verdict.passed
 
 

@@ -17,7 +17,13 @@ from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, RO
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.streams import named_stream
 from robotid_sim.study.build import build_robot, build_setup
-from robotid_sim.study.config import ControlConfig, RobotConfig, StudyConfig
+from robotid_sim.study.config import (
+    ConstraintsConfig,
+    ControlConfig,
+    DesignConfig,
+    RobotConfig,
+    StudyConfig,
+)
 from robotid_sim.study.excitation import design
 from robotid_sim.study.stages import identify, simulate
 from robotid_sim.validation.prediction import rms
@@ -47,7 +53,10 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     """
     log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
     config = StudyConfig(
-        seed=log_seed, robot=RobotConfig(tip=TIP), control=ControlConfig(enabled=False)
+        seed=log_seed,
+        robot=RobotConfig(tip=TIP),
+        design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
+        control=ControlConfig(enabled=False),
     )
     plant = build_robot(ROBOT, config.robot)
     setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))

@@ -1,0 +1,82 @@
+"""The space in which a robot may move: links apart from one another and above a floor."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from robotid_sim.arrays import Float1D, freeze
+from robotid_sim.engine.proximity import FLOOR, Proximity
+from robotid_sim.errors import InfeasibleError
+from robotid_sim.excitation.clearance import Clearance
+from robotid_sim.kinematics.skeleton import THICKNESS
+from robotid_sim.model.robot import Robot
+
+LEAST_CUTOFF, CUTOFF_RATIO = 0.01, 1.25
+"""Distances matter up to this [m], and up to this over the clearance."""
+
+LEVEL = 0.01
+"""A base whose lowest point is so near the origin of its frame stands there [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class FreeSpace:
+    """What links of a robot keep apart from, and by how much."""
+
+    robot: Robot
+    """Kinematics and geometry."""
+    rest: Float1D
+    """Pose that counts as safe [rad or m], shape (n,); see `Clearance.rest`."""
+    clearance: float = 0.0
+    """Smallest distance between links that are no neighbors, and to the floor [m]."""
+    floor: float | None = None
+    """Height of the floor in the root frame [m]; None for none."""
+
+    def __post_init__(self) -> None:
+        freeze(self, (self.robot.dof,), "rest")
+
+    @contextmanager
+    def open(self) -> Iterator[Clearance]:
+        """Give the constraint on motions; the engine is open meanwhile.
+
+        Raises `InfeasibleError` if a link is below the floor at rest.
+        """
+        cutoff = max(LEAST_CUTOFF, CUTOFF_RATIO * self.clearance)
+        with Proximity(self.robot, floor=self.floor, cutoff=cutoff) as proximity:
+            low = _lowest(proximity, self.rest)
+            if low is not None:
+                raise InfeasibleError(
+                    f"{low[0]} is {low[1]:.3g} m below the floor at rest; lower "
+                    "design.constraints.floor or choose another start"
+                )
+            names = tuple(str(pair) for pair in proximity.pairs)
+            yield Clearance(proximity.along, names, self.clearance, self.rest, proximity.pushed)
+
+
+def assumed_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str, ...]]:
+    """Return the height at which a base stands [m], and what is assumed of geometry, in words.
+
+    None where a base has no geometry, or where the robot reaches below it at rest, as arms do that
+    hang or stand out from a wall or a torso.
+    """
+    with Proximity(robot) as proximity:
+        bottom, notes = proximity.bottom(), tuple[str, ...]()
+        if proximity.bodiless:
+            share = f"{THICKNESS:.0%} of the reach"
+            notes = (f"no geometry: capsules along the kinematics keep apart, of radius {share}",)
+    if bottom is None:
+        return None, (*notes, "no floor: the base has no geometry that stands on one")
+    height = 0.0 if abs(bottom) < LEVEL else bottom
+    with Proximity(robot, floor=height) as proximity:
+        low = _lowest(proximity, rest)
+    if low is not None:
+        return None, (*notes, f"no floor: {low[0]} is below the base at rest, by {low[1]:.2g} m")
+    return height, (*notes, f"the floor is at z = {height:.3g} m of the root frame, under the base")
+
+
+def _lowest(proximity: Proximity, q: Float1D) -> tuple[str, float] | None:
+    """Return the link that is deepest in the floor, and its depth [m]; None if there is none."""
+    distances, _ = proximity(q)
+    pairs = zip(proximity.pairs, distances.tolist(), strict=True)
+    below = [(-distance, pair.first) for pair, distance in pairs if pair.second == FLOOR]
+    depth, link = max(below, default=(0.0, ""))
+    return (link, depth) if depth > 0.0 else None
