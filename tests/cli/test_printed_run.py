@@ -1,0 +1,36 @@
+"""The run that README shows is what its command prints."""
+
+import re
+import subprocess
+import sys
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[2] / "README.md"
+NUMBER = re.compile(r"(?>[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?! s\b)")
+"""A number that is no time: those are the machine's."""
+
+FACTOR, SMALL = 4.0, 0.05
+"""Another processor sums in another order, and the search for a motion ends elsewhere: numbers
+agree within this factor, or within that much."""
+
+
+def agree(shown: str, printed: str) -> bool:
+    one, other = float(shown), float(printed)
+    return abs(one - other) <= max(SMALL, (FACTOR - 1.0) * min(abs(one), abs(other)))
+
+
+@pytest.mark.slow
+def test_the_printed_run_is_what_the_command_prints(tmp_path):
+    text = README.read_text(encoding="utf-8")
+    (shown,) = re.findall(r"and prints:\n\n```\n(.*?)\n```", text, re.DOTALL)
+    command = [sys.executable, "-m", "robotid_sim", "run", "irb140", "--out", "out"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    for ours, line in zip_longest(shown.splitlines(), run.stdout.rstrip().splitlines()):
+        words = [re.sub(r"\d", "", NUMBER.sub("", part)).split() for part in (ours, line)]
+        assert words[0] == words[1], (ours, line)
+        pairs = zip(NUMBER.findall(ours), NUMBER.findall(line), strict=True)
+        wrong = [pair for pair in pairs if not agree(*pair)]
+        assert not wrong, (ours, line)
