@@ -164,7 +164,8 @@ def _solve(
     settings.verbose = False
     settings.max_threads = 1
     P, rows = sparse.diags(weights, format="csc"), sparse.csc_matrix(A)
-    for settings.static_regularization_constant, tolerance in product(REGULARIZATIONS, TOLERANCES):
+    for shift, tolerance in product(REGULARIZATIONS, TOLERANCES):
+        settings.static_regularization_constant = shift
         settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
         solution = clarabel.DefaultSolver(P, linear, rows, b, cones, settings).solve()
         if str(solution.status) in _SOLVED:
