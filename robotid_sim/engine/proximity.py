@@ -12,15 +12,13 @@ from scipy.spatial.transform import Rotation
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine.client import Closing, EngineClient
+from robotid_sim.engine.hulls import Hull, boxes_apart, collision_shapes, engine_shape
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError
 from robotid_sim.kinematics.skeleton import skeleton
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
-
-READABLE = (".stl", ".obj")
-"""Meshes that the engine reads."""
 
 FLOOR = "floor"
 FLOOR_SIZE = 50.0
@@ -52,22 +50,6 @@ SMALL_GAP = 1e-6
 
 PairDistances = tuple[Float2D, Float]
 """Of all pairs along a path [m], shape (N, P), and their gradients, shape (N, P, n)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hull:
-    """One convex body in the engine."""
-
-    body: int
-    """The engine's number."""
-    link: int
-    """Index of the link that carries it; -1 for what stands still."""
-    T_link_hull: Float2D
-    """Placement in the frame of the link, shape (4, 4)."""
-    center: Float1D
-    """Center of a box around it, in its own frame [m], shape (3,)."""
-    half: Float1D
-    """Half edges of that box [m], shape (3,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +310,7 @@ class Proximity(Closing):
 
     def _hull(self, shape: GeometryShape, link: int) -> Hull:
         with captured_output() as printed:
-            collision = self._client.createCollisionShape(**_engine_shape(self._client, shape))
+            collision = self._client.createCollisionShape(**engine_shape(self._client, shape))
         if collision < 0:
             raise FileFormatError(f"the engine cannot read {shape.mesh}: {printed.text.strip()}")
         return self._placed(collision, link, shape.T_body_shape)
@@ -378,47 +360,7 @@ class Proximity(Closing):
         return tuple(pair for pair, _ in possible), _numbered(possible)
 
 
-def boxes_apart(
-    R_first: Float, R_second: Float, apart: Float2D, first: Float2D, second: Float2D
-) -> Float1D:
-    """Return a lower bound of the distance of boxes [m], shape (M,); not positive if they meet.
-
-    By the gaps along the axes of either box (the first six of the separating axes of Gottschalk,
-    Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), the way from center to center and
-    half edges (M, 3).
-    """
-    between = np.abs(np.swapaxes(R_first, 1, 2) @ R_second)
-    seen = np.abs(np.einsum("mij,mi->mj", R_first, apart))
-    gaps = seen - first - np.einsum("mij,mj->mi", between, second)
-    seen = np.abs(np.einsum("mij,mi->mj", R_second, apart))
-    others = seen - second - np.einsum("mij,mi->mj", between, first)
-    sums = [np.square(np.maximum(gap, 0.0)).sum(axis=1) for gap in (gaps, others)]
-    return np.asarray(np.sqrt(np.maximum(*sums)))
-
-
 def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:
     """Return rows of two hulls and the index of their pair, shape (C, 3)."""
     numbers = [(a, b, k) for k, (_, hulls) in enumerate(rows) for a, b in hulls]
     return np.array(numbers, dtype=int).reshape(-1, 3)
-
-
-def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
-    """Return the shapes that collisions are looked for with: those of collision, or all."""
-    readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in READABLE]
-    return [s for s in readable if s.collision] or readable
-
-
-def _engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object]:
-    """Return a shape as the engine takes it."""
-    size = list(shape.size)
-    sizes: dict[str, object]
-    if shape.kind == "mesh":
-        kind, sizes = client.GEOM_MESH, {"fileName": str(shape.mesh), "meshScale": size}
-    elif shape.kind == "box":
-        kind, sizes = client.GEOM_BOX, {"halfExtents": [0.5 * edge for edge in size]}
-    elif shape.kind == "sphere":
-        kind, sizes = client.GEOM_SPHERE, {"radius": size[0]}
-    else:
-        kind = client.GEOM_CYLINDER if shape.kind == "cylinder" else client.GEOM_CAPSULE
-        sizes = {"radius": size[0], "height": size[1]}
-    return {"shapeType": kind, **sizes}

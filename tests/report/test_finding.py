@@ -35,7 +35,7 @@ def test_failed_verdict_comes_first(study) -> None:
     judged = study.result.verdict.model_copy(update={"passed": False, "checks": checks})
     result = study.result.model_copy(update={"verdict": judged})
     text = finding(result, study.fit.chosen, study.fit.basis, 0.04)
-    assert text.startswith("Failed: model error on the unseen motion")
+    assert text.startswith("Failed: model error over RMS torque, unseen motion")
     assert "0.02, limit 0.003" in text
 
 
