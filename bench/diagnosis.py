@@ -5,21 +5,22 @@ the log as well, with the right joint; `alone` if nothing else is. Sound logs co
 of sensors; what a preset injects on purpose, such as an offset or a delay, is no false alarm if it
 is called by its name.
 
-Run as ``python bench/diagnosis.py [--seeds 5] [--sound 20] [--workers N]``.
+Run as ``python bench/diagnosis.py [--seeds 5] [--sound 20] [--workers N]
+[--keep FILE]``; with a file it goes on where it was ended.
 """
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from faults import PLANTS, ROBOTS, Bench, Fault, edited_logs, plant_logs, sensed
+from kept import map_kept
 
 from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.measurement.log import Log
-from robotid_sim.parallel import map_tasks
 
 INJECTED = {
     "default": set(),
@@ -160,15 +161,11 @@ def main() -> None:
     parser.add_argument("--sound", type=int, default=20, help="seeds of every preset and robot")
     parser.add_argument("--robots", nargs="+", default=list(ROBOTS), choices=ROBOTS)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="file of the runs, read and added to")
     options = parser.parse_args()
     kinds = ("edits", *PLANTS)
     tasks = [(n, k, options.seeds, options.sound) for n in options.robots for k in kinds]
-    parts = map_tasks(
-        task_runs,
-        tasks,
-        options.workers,
-        lambda share: print(f"{share:.0%}", end=" ", file=sys.stderr, flush=True),
-    )
+    parts = map_kept(task_runs, tasks, options.keep, list[Run], options.workers)
     runs = [run for part in parts for run in part]
     print_faults([run for run in runs if run.case not in INJECTED])
     print_sound([run for run in runs if run.case in INJECTED])

@@ -10,8 +10,8 @@ seeds, median and worst parameter of all robots; coverage is the share of 95 % i
 the true value, where an estimator states any; seconds are those of preprocessing, finding what
 lacks, and the fit. A preprocessor that refuses a log, or an estimator that fails, is counted.
 
-Run as ``python bench/league.py [--seeds 3] [--workers N]``; writes ``identification-league.html``
-and prints README's table.
+Run as ``python bench/league.py [--seeds 3] [--workers N] [--keep FILE]``; with a file it goes on
+where it was ended. Writes ``identification-league.html`` and prints README's table.
 """
 
 import argparse
@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage import DEFAULT, NOISE, engine_run, robot_of
+from interval_coverage import DEFAULT, NOISE, engine_run, robot_of
+from kept import map_kept
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.arrays import Bool1D, Float1D
+from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation import ESTIMATORS
@@ -37,7 +38,6 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.parallel import map_tasks
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.section import Section, Table, number, percent
@@ -71,7 +71,7 @@ ESTIMATION = ("wls", "ols", "consistent")
 PAGE = Path("identification-league.html")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What one preprocessor and estimator made of one log."""
 
@@ -81,9 +81,9 @@ class Entry:
     preprocessor: str
     estimator: str
     seconds: float
-    error: Float1D | None = None
+    error: tuple[float, ...] | None = None
     """Error of every parameter over the bound; None if there is no estimate."""
-    covered: Bool1D | None = None
+    covered: tuple[bool, ...] | None = None
     """Whether its interval holds; None if none is stated."""
 
 
@@ -116,8 +116,9 @@ def entries(setup: Setup, log: Log, std: Float1D, where: tuple[str, str, str]) -
             if not fit.success:
                 result.append(Entry(*where, name, method, seconds))
                 continue
-            covered = None if fit.cov is None else confidence_intervals(problem, fit).covers(true)
-            error = (fit.beta - true) / std
+            error, covered = tuple(((fit.beta - true) / std).tolist()), None
+            if fit.cov is not None:
+                covered = tuple(confidence_intervals(problem, fit).covers(true).tolist())
             result.append(Entry(*where, name, method, seconds, error, covered))
     return result
 
@@ -252,13 +253,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="file of the entries, read and added to")
     options = parser.parse_args()
-    parts = map_tasks(
-        of_plant,
-        [(robot, law, options.seeds) for robot in ROBOTS for law in LAWS],
-        options.workers,
-        lambda share: print(f"{share:.0%}", end=" ", file=sys.stderr, flush=True),
-    )
+    tasks = [(robot, law, options.seeds) for robot in ROBOTS for law in LAWS]
+    parts = map_kept(of_plant, tasks, options.keep, list[Entry], options.workers)
     rows = rows_of([entry for part in parts for entry in part])
     print(finding(rows), "\n")
     print(markdown(overview(rows)))

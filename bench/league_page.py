@@ -31,7 +31,7 @@ def league_page(league: Mapping[str, Any], command: str) -> Page:
         ),
         sections=(
             against_classical(real, league["classical"], league["seeds"]),
-            overview(league["problems"], league["seeds"]),
+            overview(league["overview"]),
             family_section("Identification", real, league["seeds"]),
             family_section("Standard functions", families["standard"], league["seeds"]),
             published(league["flags"]),
@@ -91,18 +91,11 @@ def against_classical(
     )
 
 
-def overview(problems: Sequence[Mapping[str, Any]], seeds: int) -> Section:
-    """Return the mean rank of every method and how many searches reach the target."""
-    names = [row["method"] for row in problems[0]["rows"]]
-    rows = []
-    for name in names:
-        places = [[r["method"] for r in p["rows"]].index(name) + 1 for p in problems]
-        solved = sum(r["solved"] for p in problems for r in p["rows"] if r["method"] == name)
-        share = 100.0 * solved / (seeds * len(problems))
-        rows.append((name, f"{np.mean(places):.1f}", f"{share:.0f} %"))
-    rows.sort(key=lambda row: float(row[1]))
+def overview(methods: Sequence[tuple[str, float, float]]) -> Section:
+    """Return the mean place of every method and how many searches reach the target."""
+    rows = tuple((name, f"{place:.1f}", f"{solved:.0%}") for name, place, solved in methods)
     columns = ("method", "mean place", "searches that reach the target")
-    return Section(title="Overview", tables=(Table(columns=columns, rows=tuple(rows)),))
+    return Section(title="Overview", tables=(Table(columns=columns, rows=rows),))
 
 
 def family_section(title: str, problems: Sequence[Mapping[str, Any]], seeds: int) -> Section:

@@ -97,6 +97,8 @@ class Row:
     """A method on a problem, over all seeds."""
 
     method: str
+    place: float
+    """Rank, 1 the best: by median error, seeds solved, evaluations; methods alike share theirs."""
     median: float
     quartiles: tuple[float, float]
     solved: int
@@ -205,11 +207,14 @@ def table_of(runs: dict[str, list[Run]]) -> list[Row]:
         return float(np.median(errors[method])), -len(hits[method]), evaluations
 
     ranking = sorted(runs, key=merit)
+    merits = [merit(method) for method in ranking]
+    places = rankdata([merits.index(m) for m in merits]).tolist()
     best, others = ranking[0], ranking[1:]
     p = dict(zip(others, holm([signed_rank(errors[m], errors[best]) for m in others]), strict=True))
     return [
         Row(
             method=method,
+            place=place,
             median=float(np.median(errors[method])),
             quartiles=tuple(np.quantile(errors[method], [0.25, 0.75]).tolist()),
             solved=len(hits[method]),
@@ -221,7 +226,7 @@ def table_of(runs: dict[str, list[Run]]) -> list[Row]:
             errors=tuple(errors[method].tolist()),
             curve=tuple(np.median([run.curve for run in runs[method]], axis=0).tolist()),
         )
-        for method in ranking
+        for method, place in zip(ranking, places, strict=True)
     ]
 
 
@@ -239,20 +244,28 @@ def show(name: str, rows: Sequence[Row], seeds: int) -> None:
         )
 
 
-def show_ranks(tables: dict[str, list[Row]], seeds: int) -> None:
-    """Print the mean rank of every method by its median, and how often it solves a problem."""
-    ranks: dict[str, list[float]] = {}
-    solved: dict[str, int] = {}
-    for rows in tables.values():
-        places = rankdata([row.median for row in rows])
-        for row, place in zip(rows, places, strict=True):
-            ranks.setdefault(row.method, []).append(float(place))
-            solved[row.method] = solved.get(row.method, 0) + row.solved
+def overview(tables: dict[str, list[Row]], seeds: int) -> list[tuple[str, float, float]]:
+    """Return every method with its mean place and the share of searches that solve, best first."""
+    of_method: dict[str, list[Row]] = {}
+    for row in (row for rows in tables.values() for row in rows):
+        of_method.setdefault(row.method, []).append(row)
+    found = [
+        (
+            method,
+            float(np.mean([row.place for row in rows])),
+            sum(row.solved for row in rows) / (seeds * len(rows)),
+        )
+        for method, rows in of_method.items()
+    ]
+    return sorted(found, key=lambda entry: entry[1])
+
+
+def show_overview(tables: dict[str, list[Row]], seeds: int) -> None:
+    """Print the mean place of every method and how often it solves a problem."""
     print(f"\nall {len(tables)} problems")
-    print(f"{'method':20} {'mean rank':>9} {'solved':>10}")
-    for method in sorted(ranks, key=lambda m: float(np.mean(ranks[m]))):
-        total = seeds * len(tables)
-        print(f"{method:20} {np.mean(ranks[method]):9.1f} {solved[method]:6d}/{total}")
+    print(f"{'method':20} {'mean place':>10} {'solved':>7}")
+    for method, place, solved in overview(tables, seeds):
+        print(f"{method:20} {place:10.1f} {solved:7.0%}")
 
 
 def play(
@@ -299,7 +312,8 @@ def write(out: Path, entries: Sequence[Entry], tables: dict[str, list[Row]], see
         classical[name] = {"method": answers[0].classical, "seconds": seconds}
     content = {"seeds": seeds, "methods": OPTIMIZERS.describe(), "flags": flags}
     content |= {"classical": classical, "problems": problems}
-    write_json(out / "league.json", "league", 1, content)
+    content["overview"] = overview(tables, seeds)
+    write_json(out / "league.json", "league", 2, content)
     write_page(
         league_page(content, f"python bench/optimizers.py --seeds {seeds}"), out / "league.html"
     )
@@ -319,7 +333,7 @@ def main() -> None:
     tables = play(entries, list(OPTIMIZERS), seeds, arguments.workers)
     for name, rows in tables.items():
         show(name, rows, seeds)
-    show_ranks(tables, seeds)
+    show_overview(tables, seeds)
     write(out, entries, tables, seeds)
 
 

@@ -5,12 +5,12 @@ seeds. Faults are those of `faults`; they count where they at least double the m
 default chain, which mends some. The truth that a verdict sees is that of the sound robot, and there
 is no closed loop.
 
-Run as ``python bench/verdicts.py [--seeds 200] [--faults 2] [--workers N]``.
+Run as ``python bench/verdicts.py [--seeds 200] [--faults 2] [--workers N] [--keep FILE]``; with a
+file it goes on where it was ended. 200 seeds take six hours of one core.
 """
 
 import argparse
 import logging
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -20,9 +20,10 @@ from pathlib import Path
 
 import numpy as np
 from faults import PLANTS, ROBOTS, STUDY, Bench, edited_logs, plant_logs, sensed
+from kept import map_kept
 
 from robotid_sim.measurement.log import Log
-from robotid_sim.parallel import map_tasks
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import load_config
 from robotid_sim.study.setup import Setup
@@ -91,7 +92,7 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
     rng = np.random.default_rng(seed)
     fit = identify(log, setup.nominal, setup.basis, setup.fit, rng)
     with tempfile.TemporaryDirectory() as folder:
-        written = write_identified(fit, Path(folder) / "identified.urdf")
+        written = write_identified(fit, Path(folder) / "identified.urdf", MeshMode.KEEP)
         estimates = scored(setup.cell.plant, logs[1], fit)
         causes = diagnosed(log, fit)
         judged = verdict(setup, *logs, fit, causes, estimates, written, None)
@@ -153,19 +154,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=200, help="honest studies of a robot")
     parser.add_argument("--faults", type=int, default=2, help="seeds of every fault and robot")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="file of the outcomes, read and added to")
     options = parser.parse_args()
     tasks = [(name, "honest", seed) for seed in range(options.seeds) for name in HONEST]
     if options.faults:
         tasks += [(n, k, options.faults) for n in ROBOTS for k in ("edits", *PLANTS)]
-    parts = map_tasks(
-        of_task,
-        tasks,
-        options.workers,
-        lambda share: print(f"{share:.0%}", end=" ", file=sys.stderr, flush=True),
-    )
+    parts = map_kept(of_task, tasks, options.keep, list[Outcome], options.workers)
     outcomes = [one for part in parts for one in part]
     for sound in (True, False):
-        print_table([o for o in outcomes if (o.case == "honest") == sound], honest=sound)
+        if mine := [o for o in outcomes if (o.case == "honest") == sound]:
+            print_table(mine, honest=sound)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """``python -m robotid_sim``."""
 
-from robotid_sim.cli.app import entry
+from robotid_sim.cli.entry import entry
 
 if __name__ == "__main__":
     entry()

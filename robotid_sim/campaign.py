@@ -23,6 +23,7 @@ from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.files import make_folder
 from robotid_sim.model.catalog import catalog_folder
 from robotid_sim.parallel import map_tasks, no_progress
+from robotid_sim.progress import Portion
 from robotid_sim.study.study import versions
 
 PACKAGE = "robotid_sim"
@@ -149,12 +150,12 @@ def run_trials(
     missing = {key: trial for (trial, key), there in zip(work, cached, strict=True) if not there}
     done = sum(cached)
     if trials:
-        progress(done / len(trials))
+        progress(Portion(done, len(trials)))
     results = map_tasks(
         call,
         [(trial, key) for key, trial in missing.items()],
         workers,
-        lambda share: progress((done + share * (len(trials) - done)) / len(trials)),
+        lambda fresh: progress(Portion(done + fresh.done, len(trials))),
     )
     fresh = dict(zip(missing, results, strict=True))
     return [fresh[key] if key in fresh else call((trial, key)) for trial, key in work]

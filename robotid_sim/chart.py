@@ -4,9 +4,11 @@ A chart is drawn by matplotlib for files and paper, by plotly on a page, and wri
 three take the same numbers from here.
 """
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -153,42 +155,74 @@ class Chart:
                         marks.setdefault(mark.label, mark)
         return marks
 
-    def table(self) -> Iterator[tuple[str, Float1D]]:
-        """Yield the columns of the chart's data: a heading and the numbers of each."""
-        for k, panel in enumerate(self.panels):
-            if isinstance(panel, Matrix):
-                yield from zip(panel.names, panel.values, strict=True)
-            elif isinstance(panel, Space):
-                for label, _, points in panel.curves:
-                    for axis, column in zip("xyz", np.asarray(points).T, strict=True):
-                        yield f"{label} {axis} [m]", column
-            else:
-                yield from _panel_table(panel, panel.title or panel.y_label or str(k + 1))
-
-
-def _panel_table(panel: Panel, where: str) -> Iterator[tuple[str, Float1D]]:
-    last: Float1D | None = None
-    for mark in panel.marks:
-        if last is None or not np.array_equal(mark.x, last):
-            last = mark.x
-            yield f"{where}: {panel.x_label or 'x'}", mark.x
-        yield f"{where}: {mark.label or panel.y_label}", mark.y
-        if isinstance(mark, Band):
-            yield f"{where}: {mark.label} upper", mark.upper
-        if isinstance(mark, Points) and mark.x_error is not None:
-            yield f"{where}: {mark.label} half width", np.asarray(mark.x_error)
-
 
 def csv_text(chart: Chart) -> str:
-    """Return the data of a chart as CSV; shorter columns end in empty cells."""
-    columns = list(chart.table())
-    longest = max((column.size for _, column in columns), default=0)
-    cells: list[Sequence[str]] = []
-    for _, column in columns:
-        text = [f"{value:.9g}" for value in column.tolist()]
-        cells.append(text + [""] * (longest - len(text)))
-    head = ",".join('"' + name.replace('"', "'") + '"' for name, _ in columns)
-    return "\n".join([head, *(",".join(row) for row in zip(*cells, strict=True))]) + "\n"
+    """Return the data of a chart as tidy CSV: one point a row, with the names of all it belongs to.
+
+    Columns are panel, series, quantity, x under its own name (``x`` beside ``x_quantity`` where
+    panels differ in it) and value; ``upper`` of a band and ``half_width`` of bars where there are
+    any. A matrix has row, column and value, curves in space x, y and z.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for panels, rows_of in ((Matrix, _matrix_rows), (Space, _space_rows), (Panel, _panel_rows)):
+        chosen = [panel for panel in chart.panels if isinstance(panel, panels)]
+        if chosen:
+            writer.writerows(rows_of(chosen))
+    return text.getvalue()
+
+
+CsvRows = Iterator[Sequence[str]]
+
+
+def _matrix_rows(panels: Sequence[Any]) -> CsvRows:
+    yield ("row", "column", "value")
+    for panel in panels:
+        for name, values in zip(panel.names, panel.values, strict=True):
+            for other, value in zip(panel.names, values.tolist(), strict=True):
+                yield (name, other, _digits(value))
+
+
+def _space_rows(panels: Sequence[Any]) -> CsvRows:
+    yield ("panel", "series", "x [m]", "y [m]", "z [m]")
+    for panel in panels:
+        for label, _, points in panel.curves:
+            for point in np.asarray(points).tolist():
+                yield (panel.title, label, *map(_digits, point))
+
+
+def _panel_rows(panels: Sequence[Any]) -> CsvRows:
+    marks = [mark for panel in panels for mark in panel.marks]
+    labels = {panel.x_label or "x" for panel in panels}
+    x_names = tuple(labels) if len(labels) == 1 else ("x_quantity", "x")
+    more = [
+        name for name in ("upper", "half_width") if any(_more(m, name) is not None for m in marks)
+    ]
+    yield ("panel", "series", "quantity", *x_names, "value", *more)
+    for k, panel in enumerate(panels):
+        x_lead = () if len(labels) == 1 else (panel.x_label or "x",)
+        lead = (panel.title or panel.y_label or str(k + 1),)
+        for mark in panel.marks:
+            extra = [_more(mark, name) for name in more]
+            columns = [
+                mark.x,
+                mark.y,
+                *(np.full(mark.x.size, np.nan) if e is None else e for e in extra),
+            ]
+            for x, *values in np.column_stack(columns).tolist():
+                yield (*lead, mark.label, panel.y_label, *x_lead, _digits(x), *map(_digits, values))
+
+
+def _more(mark: Mark, name: str) -> Float1D | None:
+    """Return what a mark has beside its y: the upper end of a band, or bars."""
+    if name == "upper":
+        return mark.upper if isinstance(mark, Band) else None
+    return mark.x_error if isinstance(mark, Points) else None
+
+
+def _digits(value: float) -> str:
+    """Return a number for a file; empty for one that is missing."""
+    return "" if np.isnan(value) else f"{value:.7g}"
 
 
 def thinned(n: int, most: int) -> slice:

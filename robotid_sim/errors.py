@@ -1,5 +1,20 @@
 """Exceptions of the package: one root, and the builtin that a caller would catch."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Self
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the known name that a wrong one may mean, as a question in brackets; else nothing."""
+    close = get_close_matches(name.lower(), [str(word) for word in known], n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def install_command(extra: str) -> str:
+    """Return how an extra is installed; the package is in no index, so from a clone of it."""
+    return f"pip install -e '.[{extra}]' in the folder of robotid_sim's pyproject.toml"
+
 
 class RobotIdError(Exception):
     """Root of all errors that robotid_sim raises on purpose; its text is one plain line."""
@@ -20,9 +35,26 @@ class InconsistentInertiaError(RobotIdError, ValueError):
 class UnknownNameError(RobotIdError, LookupError):
     """A name is in no registry, catalog or robot; the text lists the known ones."""
 
+    @classmethod
+    def of(cls, noun: str, name: str, known: Iterable[str]) -> Self:
+        """Return the error for a name of some kind, with the nearest of the known ones."""
+        names = list(known)
+        return cls(f"unknown {noun} '{name}'{suggestion(name, names)}; known: {', '.join(names)}")
+
 
 class OptionError(RobotIdError, ValueError):
     """An option, a configuration key or a value is not accepted."""
+
+
+class ArgumentTypeError(RobotIdError, TypeError):
+    """An argument is of another type; the text names it and says what to do."""
+
+
+def require_type(value: object, kind: type, name: str, remedy: str) -> None:
+    """Raise `ArgumentTypeError` unless a value is of a type; the remedy ends the sentence."""
+    if not isinstance(value, kind):
+        given = type(value).__name__
+        raise ArgumentTypeError(f"{name} is of type {given}, expected {kind.__name__}: {remedy}")
 
 
 class PathError(OptionError):
@@ -51,6 +83,11 @@ class CallOrderError(RobotIdError, RuntimeError):
 
 class MissingExtraError(RobotIdError, ImportError):
     """An optional package is not installed; the text gives the install command."""
+
+    @classmethod
+    def of(cls, need: str, extra: str) -> Self:
+        """Return the error for what an extra of the package provides."""
+        return cls(f"{need}: {install_command(extra)}")
 
 
 class ControllerError(RobotIdError, ValueError):

@@ -20,6 +20,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     Raises `FileFormatError` if the folder does not exist or cannot be written.
     """
     target = Path(path)
+    if target.is_dir():
+        raise FileFormatError(f"cannot write {target}: it is a folder; choose another name")
     try:
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
@@ -51,6 +53,8 @@ def require_writable(path: str | Path) -> None:
 
     Raises `FileFormatError` if the folder does not exist or cannot be written.
     """
+    if Path(path).is_dir():
+        raise FileFormatError(f"cannot write {path}: it is a folder; give a file in it")
     try:
         with tempfile.TemporaryFile(dir=Path(path).parent):
             return

@@ -9,7 +9,7 @@ DARK_HUES = ("#4ca6dd", "#ee8244", "#2fc79c", "#dd9cbf", "#f0b73c", "#8fd0f5", "
 
 ROLES = {
     "ink": ("#1a1d21", "#e6e8eb"),
-    "muted": ("#8b9198", "#8b929b"),
+    "muted": ("#5f666e", "#9aa1aa"),
     "grid": ("#e2e4e7", "#33383f"),
     "true": ("#1a1d21", "#e6e8eb"),
     "nominal": ("#d55e00", "#ee8244"),

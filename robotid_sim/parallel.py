@@ -12,6 +12,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.parallel import LokyBackend, get_active_backend
 
 from robotid_sim.errors import OptionError
+from robotid_sim.progress import Portion
 from robotid_sim.threads import one_blas_thread
 
 Item = TypeVar("Item")
@@ -57,7 +58,7 @@ def map_tasks(
     function: Callable[[Item], Result],
     tasks: Sequence[Item],
     workers: int = 1,
-    progress: Callable[[float], None] = no_progress,
+    progress: Callable[[Portion], None] = no_progress,
 ) -> list[Result]:
     """Return ``function(task)`` of every task, in the order of the tasks.
 
@@ -75,7 +76,7 @@ def map_tasks(
     workers : int
         Number of processes, started afresh unless within `kept_workers`; one means this process.
     progress : callable
-        Called in this process with the share of tasks done.
+        Called in this process with the tasks done.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def map_tasks(
         if count <= 1:
             for number, task in enumerate(tasks):
                 results[number] = _alone(function, task)
-                progress(len(results) / len(tasks))
+                progress(Portion(len(results), len(tasks)))
         else:
             _in_processes(function, tasks, count, progress, results)
     except KeyboardInterrupt as interrupt:
@@ -114,7 +115,7 @@ def _in_processes(
     function: Callable[[Item], Result],
     tasks: Sequence[Item],
     workers: int,
-    progress: Callable[[float], None],
+    progress: Callable[[Portion], None],
     results: dict[int, Result],
 ) -> None:
     """Fill `results`, by the number of the task, as the tasks end."""
@@ -140,7 +141,7 @@ def _collect(
     function: Callable[[Item], Result],
     tasks: Sequence[Item],
     workers: int,
-    progress: Callable[[float], None],
+    progress: Callable[[Portion], None],
     results: dict[int, Result],
 ) -> None:
     # One task a batch, all at once: the tasks are long, and a killed run loses only those at work.
@@ -159,7 +160,7 @@ def _collect(
             if errors and all(k in results for k in range(min(errors))):
                 raise errors[min(errors)]  # the first by its task, not by the clock
             if error is None:
-                progress(len(results) / len(tasks))
+                progress(Portion(len(results), len(tasks)))
         except BaseException as stop:
             outputs.throw(stop)  # ends the workers, which closing the generator would warn of
 

@@ -6,5 +6,18 @@ Progress = Callable[[str, float], None]
 """Called with the stage and the share done."""
 
 
+class Portion(float):
+    """A share done of countable work, with its counts."""
+
+    done: int
+    total: int
+
+    def __new__(cls, done: int, total: int, *, begin: float = 0.0) -> "Portion":
+        """Return the share of `total` pieces that are done, of a stage that is at `begin`."""
+        portion = super().__new__(cls, begin + (1.0 - begin) * done / total)
+        portion.done, portion.total = done, total
+        return portion
+
+
 def silent(stage: str, share: float) -> None:
     """Report progress to nobody."""

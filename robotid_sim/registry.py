@@ -1,7 +1,6 @@
 """Typed registries: the only way from a name in a file or on the command line to an object."""
 
 import dataclasses
-import inspect
 import re
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +8,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
-from robotid_sim.errors import OptionError, PluginError, UnknownNameError
+from robotid_sim.docstrings import field_texts, source_of, summary_of
+from robotid_sim.errors import OptionError, PluginError, UnknownNameError, suggestion
 
 T = TypeVar("T")
 
@@ -45,6 +45,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self.base = base
         self._entries = dict(sorted(entries.items()))
         self._origins: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"<registry of {self.noun}s: {', '.join(self)}>"
 
     @overload
     def register(self, name: str, cls: type[T]) -> type[T]: ...
@@ -89,8 +92,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._entries:
-            names = ", ".join(self._entries)
-            raise UnknownNameError(f"unknown {self.noun} '{name}'; known: {names}")
+            raise UnknownNameError.of(self.noun, name, self._entries)
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
@@ -119,7 +121,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             if option not in usual and (option not in kinds or _misfit(value, kinds[option])):
                 allowed = ", ".join(usual) or "none"
                 raise OptionError(
-                    f"{self.noun} '{name}' has no option '{option}'; options: {allowed}"
+                    f"{self.noun} '{name}' has no option '{option}'"
+                    f"{suggestion(option, usual)}; options: {allowed}"
                 )
         try:
             entry, reason = cls(**options), None
@@ -142,6 +145,23 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             if type(value) is cls:
                 return name
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", type(value).__name__).lower()
+
+    def options(self, name: str) -> list[dict[str, str]]:
+        """Return name, default and meaning of every option of an entry, for `robotid list`.
+
+        An option that must be given has ``required`` for a default.
+        """
+        cls: Any = self[name]  # a dataclass by contract
+        texts, fields = field_texts(cls), {field.name: field for field in dataclasses.fields(cls)}
+        return [
+            {
+                "name": option,
+                "default": _default_of(fields[option]),
+                "meaning": texts.get(option, ""),
+            }
+            for option, kind in _options(cls).items()
+            if not _is_object(kind)
+        ]
 
     def describe(self) -> list[dict[str, str]]:
         """Return name, first docstring line and source of every entry, for `robotid list`.
@@ -172,6 +192,20 @@ def _options(cls: type) -> dict[str, Any]:
     # Entries are dataclasses by contract, which the type of a class cannot say.
     given = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL)
     return {field.name: kinds[field.name] for field in given}
+
+
+def _default_of(field: "dataclasses.Field[Any]") -> str:
+    """Return the default of a field as it stands in a configuration."""
+    value = field.default
+    if field.default_factory is not dataclasses.MISSING:
+        value = field.default_factory()
+    if value is dataclasses.MISSING:
+        return "required"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value in (None, "") else str(value)
 
 
 def _is_object(kind: Any) -> bool:
@@ -206,23 +240,3 @@ def _in_words(kind: Any) -> str:
     if get_origin(kind) is tuple:
         return f"a list, each entry {_in_words(get_args(kind)[0])}"
     return PLAIN[kind][1] if kind in PLAIN else str(kind)
-
-
-def summary_of(cls: type) -> str:
-    """Return the first line of a class docstring, as plain text."""
-    return _plain((inspect.getdoc(cls) or "").split("\n", 1)[0])
-
-
-def _plain(text: str) -> str:
-    """Return a line of a docstring without its markup; what it cites is the source beside it."""
-    text = re.sub(r"\[\d+\]_", "the source", text)
-    text = re.sub(r"(?::\w+:)?`+([^`]*)`+", r"\1", text)
-    text = re.sub(r"\\(d+)ot q", r"\1q", text).replace("\\pm", "+-")
-    return re.sub(r"\\([a-zA-Z]+)", r"\1", text)
-
-
-def source_of(cls: type) -> str:
-    """Return the first entry of the References section of a class docstring, else empty."""
-    _, _, references = (inspect.getdoc(cls) or "").partition("References\n----------\n")
-    first = references.split("\n.. [2]")[0].removeprefix(".. [1]")
-    return " ".join(first.split())

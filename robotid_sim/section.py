@@ -38,6 +38,17 @@ class Table:
         return cls(tuple(columns), rows, title, text_columns, tuple(marks))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A picture with its caption."""
+
+    name: str
+    """Stem of its file."""
+    title: str
+    caption: str
+    png: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class PageLink:
     """A way to another page."""
@@ -53,6 +64,7 @@ class Section:
 
     title: str
     text: str = ""
+    pictures: tuple[Picture, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()

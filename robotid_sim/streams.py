@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robotid_sim.docstrings import documented
+
 
 def named_stream(source: int | np.random.Generator, *names: str) -> np.random.Generator:
     """Return the child stream of a seed or generator, by name; `source` is not advanced.
@@ -26,6 +28,7 @@ def named_stream(source: int | np.random.Generator, *names: str) -> np.random.Ge
     return np.random.default_rng(child)
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Streams:
     """Random generators of the stages of a study: children of one seed by the stage's name."""

@@ -48,22 +48,37 @@ def test_rows_count_panels_over_columns() -> None:
     assert [chart(*[panel] * k).rows for k in (1, 2, 3)] == [1, 1, 2]
 
 
-def test_csv_holds_every_number_of_every_mark() -> None:
+def test_csv_holds_every_number_of_every_mark_one_a_row() -> None:
     band = Band(T, -T, "band", "raw", upper=2.0 * T)
     points = Points(T[:2], T[:2], "points", "ink", x_error=np.array([0.1, 0.2]))
-    panel = Panel(marks=(Curve(T, T**2, "square", "ink"), band, points), x_label="t [s]", title="p")
+    marks = (Curve(T, T**2, "square", "ink"), band, points)
+    panel = Panel(marks=marks, x_label="t [s]", y_label="y [m]", title="p")
     table = read(csv_text(chart(panel)))
-    assert [float(v) for v in table["p: square"]] == pytest.approx((T**2).tolist())
-    assert [float(v) for v in table["p: band upper"]] == pytest.approx((2.0 * T).tolist())
-    assert table["p: points half width"] == ["0.1", "0.2", "", "", ""]
-    assert list(table).count("p: t [s]") == 1 or len(table) == 6
+    named = ["panel", "series", "quantity", "t [s]", "value", "upper", "half_width"]
+    assert list(table) == named
+    assert table["series"] == ["square"] * 5 + ["band"] * 5 + ["points"] * 2
+    assert set(table["panel"]) == {"p"}
+    assert set(table["quantity"]) == {"y [m]"}
+    assert [float(v) for v in table["t [s]"]] == [*T, *T, *T[:2]]
+    assert [float(v) for v in table["value"]] == pytest.approx([*T**2, *-T, *T[:2]])
+    assert table["upper"] == [""] * 5 + [f"{v:g}" for v in 2.0 * T] + [""] * 2
+    assert table["half_width"] == [""] * 10 + ["0.1", "0.2"]
+
+
+def test_csv_of_panels_over_different_x_names_both() -> None:
+    panels = [Panel(marks=(Curve(T, T, "a", "ink"),), x_label=x) for x in ("t [s]", "f [Hz]")]
+    table = read(csv_text(chart(*panels)))
+    assert list(table) == ["panel", "series", "quantity", "x_quantity", "x", "value"]
+    assert table["x_quantity"] == ["t [s]"] * 5 + ["f [Hz]"] * 5
+    assert set(table["panel"]) == {"1", "2"}
 
 
 def test_csv_of_a_matrix_and_of_curves_in_space() -> None:
+    table = read(csv_text(chart(Matrix(values=np.eye(2), names=("a", "b")))))
+    assert table["row"] == ["a", "a", "b", "b"]
+    assert table["column"] == ["a", "b", "a", "b"]
+    assert table["value"] == ["1", "0", "0", "1"]
     curve = np.arange(6.0).reshape(2, 3)
-    made = chart(
-        Matrix(values=np.eye(2), names=("a", "b")), Space(curves=(("path", "ink", curve),))
-    )
-    table = read(csv_text(made))
-    assert table["b"] == ["0", "1"]
-    assert table["path z [m]"] == ["2", "5"]
+    table = read(csv_text(chart(Space(curves=(("path", "ink", curve),)))))
+    assert table["series"] == ["path", "path"]
+    assert table["z [m]"] == ["2", "5"]

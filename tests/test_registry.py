@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from robotid_sim.errors import OptionError, PluginError, RobotIdError, UnknownNameError
+from robotid_sim.measurement import SENSORS
 from robotid_sim.registry import Registry, source_of, summary_of
 
 
@@ -62,7 +63,9 @@ def test_registry_is_a_sorted_read_only_mapping() -> None:
 def test_unknown_name_lists_the_known_ones(look_up) -> None:
     with pytest.raises(UnknownNameError) as caught:
         look_up("squar")
-    assert str(caught.value) == "unknown shape 'squar'; known: disc, square"
+    assert (
+        str(caught.value) == "unknown shape 'squar' (did you mean 'square'?); known: disc, square"
+    )
     assert isinstance(caught.value, LookupError)
 
 
@@ -71,11 +74,11 @@ def test_build_passes_options_and_keeps_defaults() -> None:
     assert SHAPES.build("square", side=2.0) == Square(side=2.0)
 
 
-@pytest.mark.parametrize("option", ["sides", "area"])
-def test_unknown_option_lists_the_known_ones(option: str) -> None:
+@pytest.mark.parametrize(("option", "hint"), [("sides", " (did you mean 'side'?)"), ("area", "")])
+def test_unknown_option_lists_the_known_ones(option: str, hint: str) -> None:
     with pytest.raises(OptionError) as caught:
         SHAPES.build("square", **{option: 4})
-    assert str(caught.value) == f"shape 'square' has no option '{option}'; options: side"
+    assert str(caught.value) == f"shape 'square' has no option '{option}'{hint}; options: side"
 
 
 def test_missing_option_and_refused_value_are_option_errors() -> None:
@@ -106,7 +109,8 @@ def test_describe_gives_name_summary_and_first_source() -> None:
 def test_all_errors_have_one_root_and_a_builtin() -> None:
     import robotid_sim.errors as errors
 
-    kinds = [k for k in vars(errors).values() if isinstance(k, type) and k is not RobotIdError]
+    kinds = [k for k in vars(errors).values() if getattr(k, "__module__", "") == errors.__name__]
+    kinds = [k for k in kinds if isinstance(k, type) and k is not RobotIdError]
     assert len(kinds) > 8
     for kind in kinds:
         assert issubclass(kind, RobotIdError)
@@ -160,3 +164,7 @@ def test_what_cannot_be_registered_is_refused_by_name(name, cls, words) -> None:
 def test_an_unregistered_object_is_named_by_its_class() -> None:
     assert SHAPES.name_of(Square()) == "square"
     assert Registry("solid", Solid, {}).name_of(Cube()) == "cube"
+
+
+def test_a_registry_shows_what_it_holds() -> None:
+    assert repr(SENSORS).startswith("<registry of sensors: dropped-samples, encoder-colored-noise")

@@ -1,66 +1,36 @@
 """The command line: parse, call, print, exit code."""
 
-import functools
 import logging
 import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli.cad import cad
-from robotid_sim.cli.check import check
-from robotid_sim.cli.design import design
-from robotid_sim.cli.diagnose import diagnose
-from robotid_sim.cli.export import export
-from robotid_sim.cli.identify import identify
-from robotid_sim.cli.list import list_
-from robotid_sim.cli.options import remember_command
-from robotid_sim.cli.payload import payload
-from robotid_sim.cli.reproduce import reproduce
-from robotid_sim.cli.run import run
-from robotid_sim.cli.simulate import simulate
-from robotid_sim.cli.validate import validate
-from robotid_sim.cli.view import view
-from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged
+from robotid_sim.cli.command_line import remember_command
+from robotid_sim.cli.entry import INTERRUPTED
+from robotid_sim.cli.help import Commands
+from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import load_installed_plugins
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
-
-def _stoppable(command: Callable[..., int]) -> Callable[..., int]:
-    """Let Ctrl-C reach `main`, which reports it; Typer would end in silence."""
-
-    @functools.wraps(command)
-    def run(**values: Any) -> int:
-        try:
-            return command(**values)
-        except KeyboardInterrupt as error:
-            raise typer.Abort from error
-
-    return run
-
-
 _EMPTY = re.compile(r"--[a-z-]+=")
 
 app = typer.Typer(
     name="robotid",
+    cls=Commands,
     help="Identify the dynamic parameters of a URDF robot, in simulation and from real logs.",
-    add_completion=False,
+    epilog="`robotid COMMAND -h` has the options of a command and examples.",
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-COMMANDS: tuple[Callable[..., int], ...] = (
-    *(run, check, design, simulate, identify, diagnose, validate),
-    *(payload, reproduce, view, export, cad, list_),
-)
-for _command in COMMANDS:
-    app.command(_command.__name__.removesuffix("_"))(_stoppable(_command))
 
 
 @app.callback(invoke_without_command=True)
@@ -92,9 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         load_installed_plugins()
         code = app(words, prog_name="robotid", standalone_mode=False)
     except _ClickException as error:
-        return _fail(error.format_message(), 2)
+        return _fail(_said(error), 2)
     except (typer.Abort, KeyboardInterrupt):
-        return _fail("interrupted; files that were written by then are complete", 130)
+        return _fail("interrupted; files that were written by then are complete", INTERRUPTED)
     except (InfeasibleError, SimulationDiverged) as error:
         if debug:
             traceback.print_exc()
@@ -104,6 +74,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _fail(str(error), 2)
     return int(code or 0)
+
+
+def _said(error: Any) -> str:
+    """Return what is wrong with the words of a command, and where the right ones are."""
+    text = error.format_message().rstrip(".")
+    if hasattr(error, "option_name") and hasattr(error, "possibilities"):  # no such option
+        options = [name for param in error.ctx.command.get_params(error.ctx) for name in param.opts]
+        text = f"no such option {error.option_name}{suggestion(error.option_name, options)}"
+    command = getattr(error, "ctx", None)
+    return text if command is None else f"{text}; see `{command.command_path} --help`"
 
 
 def _shown(words: Sequence[str], k: int) -> str:
@@ -122,8 +102,3 @@ def _log_to_stderr(level: int) -> None:
 def _fail(text: str, code: int) -> int:
     print(f"robotid: {' '.join(text.split())}", file=sys.stderr)
     return code
-
-
-def entry() -> None:
-    """Run as a program."""
-    sys.exit(main())

@@ -19,9 +19,14 @@ from robotid_sim.section import Table, number
 def cad(
     robot: options.RobotArg,
     total_mass: Annotated[
-        float, typer.Option(metavar="M", help="Mass of the whole robot, its base included [kg].")
+        float,
+        typer.Option(
+            metavar="KG",
+            callback=options.positive,
+            help="Mass of the whole robot, its base included [kg].",
+        ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="URDF to write.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="URDF to write.")],
     convex_hull: Annotated[
         bool, typer.Option("--convex-hull", help="Take the convex hull of meshes that are open.")
     ] = False,
@@ -89,7 +94,7 @@ def _print_report(result: CadInertia, total_mass: float, out: Path) -> None:
     for link in result.links:
         for name in link.hulls:
             output.print_line(f"{link.name}: convex hull taken of {name}, which is not closed")
-    output.print_line(f"{result.robot.name} written to {out}")
+    output.print_written([out])
 
 
 def _table(links: Sequence[CadLink]) -> Table:

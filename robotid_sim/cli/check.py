@@ -10,7 +10,9 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.errors import OptionError, RobotIdError
+from robotid_sim.dynamics.textbook_base import textbook_base
+from robotid_sim.errors import OptionError, RobotIdError, install_command
+from robotid_sim.files import require_writable
 from robotid_sim.model.diagnosis import (
     BodyDiagnosis,
     RepairReport,
@@ -25,7 +27,9 @@ from robotid_sim.study.build import build_basis, build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.validation.prediction import rms
 
-UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is (robotid_sim[cad])"
+UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is: " + install_command(
+    "cad"
+)
 OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
 
@@ -34,7 +38,8 @@ def check(
     robot: options.RobotArg,
     json: options.Json = False,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="URDF to write, with --repair.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="URDF to write, with --repair."),
     ] = None,
     *,
     study: StudyConfig,
@@ -46,6 +51,8 @@ def check(
     repair = study.robot.repair
     if out is not None and not repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")
+    if out is not None:
+        require_writable(out)
     raw = study.robot.model_copy(update={"repair": False})
     read = build_robot(robot, raw, formal=True)
     basis = build_basis(read, study)
@@ -69,6 +76,7 @@ def check(
         output.print_line(summary(bodies))
         refused = report["refused"]
         output.print_line("a study of it is refused: " + refused if refused else "a study can run")
+        output.print_written([out])
     consistent = all(body.reason is None for body in bodies)
     return 0 if (consistent or repair) and report["refused"] is None else 1
 
@@ -125,6 +133,7 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "inertial_rank": basis.inertial_rank,
         "rank": basis.rank,
         "groupings": list(basis.groupings),
+        "textbook_groupings": list(textbook_base(robot, basis).groupings),
         "identifiable_alone": list(basis.identifiable_alone),
         "in_combination": list(basis.in_combination),
         "no_effect": list(basis.no_effect),
@@ -167,7 +176,7 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
     output.print_line(
         f"{report['rank']} base parameters, {report['inertial_rank']} of them inertial:"
     )
-    for text in report["groupings"]:
+    for text in report["textbook_groupings"]:
         output.print_line(f"  {text}")
     for key in ("identifiable_alone", "in_combination", "no_effect"):
         names = report[key]
@@ -190,7 +199,7 @@ def _body_table(links: Sequence[dict[str, Any]]) -> Table:
             " ".join(f"{moment:.4g}" for moment in link["principal_moments"]) for link in links
         ],
         "triangle margin": [f"{link['triangle_margin']:.2g}" for link in links],
-        "least pseudo-inertia": [f"{link['pseudo_inertia_eigenvalues'][0]:.2g}" for link in links],
+        "least pseudo inertia": [f"{link['pseudo_inertia_eigenvalues'][0]:.2g}" for link in links],
     }
     return Table.of(columns, text_columns=2)
 
@@ -225,5 +234,3 @@ def _print_repair(repair: dict[str, Any]) -> None:
     changes = repair["torque_change_relative"].items()
     shares = ", ".join(f"{name} {share:.2%}" for name, share in changes)
     output.print_line(f"RMS change of the torques over random states: {shares}")
-    if "file" in repair:
-        output.print_line(f"repaired robot written to {repair['file']}")

@@ -8,6 +8,8 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.cli.completion import names
+from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.view import show_motion
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.files import require_writable
@@ -20,7 +22,6 @@ from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_basis, build_nominal, build_robot
 from robotid_sim.study.build_design import build_criterion, build_design
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.contacts import contacts
 from robotid_sim.study.excitation import Designs, designs_by_criteria, explanation
 from robotid_sim.study.excitation import design as design_stage
 from robotid_sim.trajectory.csv_export import export_csv
@@ -35,34 +36,61 @@ INTERRUPTED = 130
 COMPARED = ("d-optimality", "condition-number", "normalized-condition-number")
 
 
-FamilyName = Annotated[str | None, typer.Option(help="Family of motions.  [default: fourier]")]
+FamilyName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Family of motions.  [default: fourier]",
+        autocompletion=names("families"),
+    ),
+]
 CriterionName = Annotated[
-    str | None, typer.Option(help="What to minimize.  [default: d-optimality]")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What to minimize.  [default: d-optimality]",
+        autocompletion=names("criteria"),
+    ),
 ]
 Solver = Annotated[
-    str | None, typer.Option(help="slsqp, random or an optimizer.  [default: slsqp]")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="slsqp, random or an optimizer.  [default: slsqp]",
+        autocompletion=names("optimizers"),
+    ),
 ]
 Count = Annotated[
     int | None,
-    typer.Option(min=1, help="Trajectories, each given those before; OUT-2.json and so on."),
+    typer.Option(
+        metavar="N", min=1, help="Trajectories, each given those before; OUT-2.json and so on."
+    ),
 ]
 PriorFiles = Annotated[
     list[Path] | None,
-    typer.Option(help="Trajectory (JSON) or log that exists already, repeatable."),
+    typer.Option(metavar="FILE", help="Trajectory (JSON) or log that exists already, repeatable."),
 ]
 LinkClearance = Annotated[
     float | None,
     typer.Option(
-        min=0.0, help="Distance that links keep to one another and the floor [m].  [default: 0.005]"
+        metavar="METERS",
+        callback=options.finite,
+        min=0.0,
+        help="Distance that links keep to one another and the floor [m].  [default: 0.005]",
     ),
 ]
 FloorHeight = Annotated[
     float | None,
-    typer.Option(help="Height of the floor in the root frame [m].  [default: where the base is]"),
+    typer.Option(
+        metavar="METERS",
+        help="Height of the floor in the root frame [m].  [default: where the base is]",
+    ),
 ]
 CsvFile = Annotated[
     Path | None,
-    typer.Option(help="Also write the (first) motion for a robot controller, way back added."),
+    typer.Option(
+        metavar="FILE", help="Also write the (first) motion for a robot controller, way back added."
+    ),
 ]
 Explain = Annotated[
     bool, typer.Option("--explain", help="Name the parameters that stay poorly excited, and why.")
@@ -70,13 +98,20 @@ Explain = Annotated[
 Compare = Annotated[
     bool, typer.Option("--compare", help=f"Also design by {', '.join(COMPARED)}, side by side.")
 ]
-Processes = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
+Processes = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Processes; the result does not depend on it.")
+]
 
 
-@options.for_study("seed", "plugin", "quick", "nominal", "no_clearance")
+@options.for_study(
+    *("seed", "plugin", "quick", "nominal", "no_clearance"),
+    excludes={"clearance": "no_clearance", "floor": "no_clearance"},
+)
 def design(
     robot: options.RobotArg,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Trajectory file (JSON).")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="Trajectory file (JSON).")
+    ],
     family: FamilyName = None,
     criterion: CriterionName = None,
     solver: Solver = None,
@@ -111,7 +146,7 @@ def design(
         {"clearance": clearance, "floor": floor},
     )
     plant = build_robot(robot, study.robot)
-    with output.progress_bar(enabled=not json) as progress:
+    with progress_line(enabled=not json) as progress:
         summary = _designed(plant, study, compare, explain, workers, progress)
     designs = summary.designs
     files = _written(designs, out, summary.nominal)
@@ -124,6 +159,7 @@ def design(
         output.print_json(content)
     else:
         _print(summary, content)
+        output.print_written([*files, csv, report])
     if view:
         show_motion(Animation.of_trajectory(summary.nominal, designs.trajectories[0], out.stem))
     if designs.interrupted:
@@ -191,9 +227,7 @@ def _content(summary: DesignSummary, files: list[Path]) -> dict[str, Any]:
         content["log_dets"] = list(designs.sequence.log_dets)
     if summary.explanation is not None:
         content["explanation"] = summary.explanation.sentences()
-    paths = {f"trajectory {k}": path for k, path in enumerate(designs.trajectories, start=1)}
-    touching = contacts(summary.nominal, paths, plan.floor)
-    content["contacts"] = [f"{found}; no real arm may run this" for found in touching]
+    content["contacts"] = [f"{found}; no real arm may run this" for found in summary.contacts]
     content["assumptions"] = summary.assumptions
     return content
 
@@ -203,7 +237,7 @@ def _print(summary: DesignSummary, content: dict[str, Any]) -> None:
     path = trajectories[0]
     output.print_line(
         f"{content['robot']}: {content['family']}, runs of {run_time(path):g} s, "
-        f"{path.duration - path.start:g} s in all"
+        f"{path.duration - path.start:g} s of motion in all"
     )
     output.print_line(
         f"{content['criterion']}, {content['criterion_symbol']}: "
@@ -242,5 +276,3 @@ def _print(summary: DesignSummary, content: dict[str, Any]) -> None:
         title += f", from all {len(trajectories)} trajectories"
     output.print_line(title + (", with the prior" if content["prior"] else ""))
     output.print_table(summary.accuracy_table())
-    files = ", ".join(content.get("trajectories", [content["trajectory"]]))
-    output.print_line(f"written to {files}")

@@ -9,7 +9,7 @@ from robotid_sim.study.build import build_basis, build_nominal_of_log, build_rob
 from robotid_sim.study.config import StudyConfig
 
 
-@options.for_study("seed", "plugin", "nominal")
+@options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def diagnose(
     robot: options.RobotArg, log: LogFile, json: options.Json = False, *, study: StudyConfig
 ) -> int:

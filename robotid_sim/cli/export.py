@@ -7,9 +7,14 @@ from typing import Annotated
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.dynamics.code_files import write_c, write_python
+from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
-from robotid_sim.model.export import write_urdf
+from robotid_sim.model.export import lost_in_urdf, write_urdf
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.mjcf import write_mjcf
+from robotid_sim.model.robot import Robot
+from robotid_sim.model.sdf import write_sdf
 from robotid_sim.model.side_car import write_side_car
 from robotid_sim.study.build import build_robot
 from robotid_sim.study.config import StudyConfig
@@ -20,37 +25,87 @@ class Format(StrEnum):
 
     URDF = "urdf"
     MJCF = "mjcf"
+    SDF = "sdf"
+    PYTHON = "python"
+    C = "c"
+
+
+SUFFIXES = {
+    ".urdf": Format.URDF,
+    ".xml": Format.MJCF,
+    ".sdf": Format.SDF,
+    ".py": Format.PYTHON,
+    ".c": Format.C,
+}
+"""Formats by the names of their files."""
+
+SOURCE_CODE = {Format.PYTHON: write_python, Format.C: write_c}
 
 
 @options.for_study(side_car=".toml")
 def export(
     robot: options.RobotArg,
-    out: Annotated[Path, typer.Option("-o", "--out", help="File to write.")],
-    format: Annotated[Format, typer.Option("--format", help="File format.")] = Format.URDF,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")],
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"File format: {', '.join(Format)}.  [default: by the suffix]",
+        ),
+    ] = None,
+    meshes: options.Meshes = MeshMode.COPY,
     json: options.Json = False,
     *,
     study: StudyConfig,
 ) -> int:
-    """Write a robot for other tools, as URDF or MJCF.
+    """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
 
-    A TOML file beside it holds what the format has no place for. For URDF: rotor inertia, friction
-    offset and constant, acceleration limits; an element that other loaders ignore holds them too.
-    For MJCF: all of these but rotor inertia.
+    The suffix of the file says which: .urdf, .xml, .sdf, .py, .c. A TOML file beside a model holds
+    what the format has no place for: rotor inertia (not of MJCF), friction offset and constant,
+    acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and friction,
+    and needs numpy alone, or nothing.
     """
+    chosen = format_of(out, format)
     require_writable(out)
     read = build_robot(robot, study.robot)
-    notes: list[str] = []
-    if format is Format.MJCF:
-        notes = write_mjcf(read, out)
-    else:
-        write_urdf(read, out)
-        write_side_car(read, out, ("Ia", "Fo", "eps", "acceleration"))
-    files = [out, out.with_suffix(".toml")]
+    files, notes = write(read, out, chosen, meshes)
     if json:
         written = [str(path) for path in files]
-        output.print_json({"robot": read.name, "format": format, "files": written, "notes": notes})
+        output.print_json({"robot": read.name, "format": chosen, "files": written, "notes": notes})
     else:
         for note in notes:
             output.print_line(note)
-        output.print_line(f"{read.name} written to {' and '.join(map(str, files))}")
+        output.print_written(files)
     return 0
+
+
+def format_of(out: Path, given: Format | None) -> Format:
+    """Return the format of a file by its suffix; raise OptionError if another one is asked for."""
+    by_suffix = SUFFIXES.get(out.suffix.lower())
+    listed = ", ".join(SUFFIXES)
+    if by_suffix is None:
+        raise OptionError(f"cannot export to {out}: its suffix is none of {listed}")
+    if given not in (None, by_suffix):
+        suffix = next(suffix for suffix, name in SUFFIXES.items() if name is given)
+        raise OptionError(
+            f"--format {given} contradicts {out}, which is {by_suffix}; end its name in {suffix}"
+        )
+    return by_suffix
+
+
+def write(
+    robot: Robot, out: Path, chosen: Format, meshes: MeshMode
+) -> tuple[list[Path], tuple[str, ...]]:
+    """Write a robot; return the files and what they lack."""
+    if chosen in SOURCE_CODE:
+        SOURCE_CODE[chosen](robot, out)
+        return [out], ()
+    files = [out, out.with_suffix(".toml")]
+    if chosen is Format.MJCF:
+        return files, write_mjcf(robot, out, meshes=meshes)
+    if chosen is Format.SDF:
+        return files, write_sdf(robot, out, meshes=meshes)
+    notes = write_urdf(robot, out, meshes=meshes)
+    write_side_car(robot, out, ("Ia", "Fo", "eps", "acceleration"))
+    return files, (*notes, *lost_in_urdf(robot))

@@ -2,48 +2,70 @@
 
 import functools
 import inspect
-import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
+import math
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
+from robotid_sim.cli.command_line import command_line
+from robotid_sim.cli.completion import names
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.files import require_distinct
+from robotid_sim.files import require_distinct, require_writable
 from robotid_sim.model.catalog import catalog, find_urdf
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.plugins import load_plugins
 from robotid_sim.report.closing import Recipe
+from robotid_sim.study.build import require_buildable
 from robotid_sim.study.config import StudyConfig, load_config
 from robotid_sim.study.study import versions
 
+LOAD = "M[,X,Y,Z[,I,I,I,I,I,I]]"
+"""How a load is given."""
+
 RobotArg = Annotated[
-    str, typer.Argument(metavar="ROBOT", help="Catalog name (see `robotid list robots`) or URDF.")
+    str,
+    typer.Argument(
+        metavar="ROBOT",
+        help="Catalog name (see `robotid list robots`) or URDF.",
+        autocompletion=names("robots"),
+    ),
 ]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option("--plugin", help="Module or .py file that registers your own parts, repeatable."),
+    typer.Option(
+        "--plugin",
+        metavar="MODULE",
+        help="Module or .py file that registers your own parts, repeatable.",
+    ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of all randomness.  [default: 0]", min=0)]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Seed of all randomness.  [default: 0]", min=0)
+]
 Config = Annotated[
-    Path | None, typer.Option("--config", help="Study configuration (TOML); see README.")
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Study configuration (TOML); see README."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 BaseLink = Annotated[
     str | None,
     typer.Option(
-        help="Link where the chain starts.  [default: the root; with --tip what carries the arm]"
+        metavar="LINK",
+        help="Link where the chain starts.  [default: the root; with --tip what carries the arm]",
     ),
 ]
 TipLink = Annotated[
-    str | None, typer.Option(help="Link where the chain ends.  [default: the longest chain's]")
+    str | None,
+    typer.Option(metavar="LINK", help="Link where the chain ends.  [default: the longest chain's]"),
 ]
 PayloadText = Annotated[
     str | None,
     typer.Option(
-        metavar="M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]",
-        help="Load at the tip: mass [kg], COM [m], inertia about the COM [kg m^2], tip frame.",
+        metavar=LOAD,
+        help="Load at the tip: mass [kg], COM [m] in the tip frame, and Ixx,Ixy,Iyy,Ixz,Iyz,Izz "
+        "about the COM [kg m^2].",
     ),
 ]
 AssumeLimits = Annotated[
@@ -57,52 +79,63 @@ Repair = Annotated[
 ]
 Nominal = Annotated[
     Path | None,
-    typer.Option(help="URDF of the nominal model.  [default: ROBOT, wrong by some 20 %]"),
+    typer.Option(
+        metavar="FILE", help="URDF of the nominal model.  [default: ROBOT, wrong by some 20 %]"
+    ),
 ]
 NoFriction = Annotated[
     bool, typer.Option("--no-urdf-friction", help="Drop the URDF's <dynamics> damping, friction.")
 ]
 Preset = Annotated[
-    str | None, typer.Option(help="Sensors of a typical cell: ideal, lab, industrial, harsh.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Sensors of a typical cell: ideal, lab, industrial, harsh.",
+        autocompletion=names("presets"),
+    ),
 ]
 PlantFriction = Annotated[
     str | None,
-    typer.Option(help="Friction law of the simulated plant, see `robotid list friction-laws`."),
+    typer.Option(
+        metavar="NAME",
+        help="Friction law of the simulated plant, see `robotid list friction-laws`.",
+        autocompletion=names("friction-laws"),
+    ),
 ]
 NoClearance = Annotated[
     bool, typer.Option("--no-clearance", help="Let links pass through one another and the floor.")
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer candidates and periods.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Less work: fewer candidates, periods and loops.")
+]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes for independent work.  [default: all cores]")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Processes for independent work.  [default: all cores]"),
 ]
 ReportFile = Annotated[
-    Path | None, typer.Option("--report", help="Write a page with figures here (HTML).")
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Write a page with figures here (HTML)."),
 ]
 ShowMotion = Annotated[bool, typer.Option("--view", help="Then show the motion in a window.")]
+Meshes = Annotated[
+    MeshMode,
+    typer.Option(
+        metavar="NAME",
+        help="Mesh files: copied beside the robot (copy), left (keep), or as a ROS package "
+        "(package).",
+    ),
+]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
-INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate")
+INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate", "prior")
 """Parameters of commands that name files to read, beside ROBOT."""
 
-OUTPUTS = ("out", "urdf", "report", "record")
+OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv")
 """Parameters of commands that name files to write."""
 
 OF_THE_ROBOT = ("config", "base", "tip", "payload", "assume_limits", "repair", "no_urdf_friction")
 """Parameters of `study_config` that every command has that reads a robot for a study."""
-
-_words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
-
-
-def remember_command(words: Sequence[str]) -> None:
-    """Keep the words of the command line for reports."""
-    _words.set(tuple(words))
-
-
-def command_line() -> str:
-    """Return the command that is running, as a shell would take it."""
-    return shlex.join(["robotid", *_words.get()])
 
 
 def recipe(study: StudyConfig) -> Recipe:
@@ -112,7 +145,12 @@ def recipe(study: StudyConfig) -> Recipe:
     )
 
 
-def for_study(*uses: str, side_car: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+def for_study(
+    *uses: str,
+    side_car: str = "",
+    needs: Mapping[str, str | tuple[str, ...]] = MappingProxyType({}),
+    excludes: Mapping[str, str] = MappingProxyType({}),
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a command the options of a study's configuration that it uses.
 
     The command declares its own parameters and a keyword `study`; the shared options stand behind
@@ -125,6 +163,9 @@ def for_study(*uses: str, side_car: str = "") -> Callable[[Callable[..., int]], 
         Parameters of `study_config` that the command has beside those of the robot.
     side_car : str
         Suffix of a file that the command writes beside that of ``--out``; empty for none.
+    needs, excludes : mapping of str to str
+        Parameters that act only with another one (or one of several), or only without it; otherwise
+        they are refused.
     """
     every = inspect.signature(study_config, eval_str=True).parameters
     shared = [p for name, p in every.items() if name in (*OF_THE_ROBOT, *uses)]
@@ -138,6 +179,7 @@ def for_study(*uses: str, side_car: str = "") -> Callable[[Callable[..., int]], 
 
         @functools.wraps(command)
         def run(**values: Any) -> int:
+            _require_effect(values, needs, excludes)
             _require_distinct(values, side_car)
             options = {parameter.name: values.pop(parameter.name) for parameter in shared}
             for flag in flags:
@@ -156,6 +198,30 @@ def for_study(*uses: str, side_car: str = "") -> Callable[[Callable[..., int]], 
     return with_options
 
 
+def _require_effect(
+    values: Mapping[str, Any],
+    needs: Mapping[str, str | tuple[str, ...]],
+    excludes: Mapping[str, str],
+) -> None:
+    """Raise if an option is given that does nothing beside the others."""
+    for name, needed in needs.items():
+        others = (needed,) if isinstance(needed, str) else needed
+        if _is_given(values[name]) and not any(_is_given(values[other]) for other in others):
+            flags = " or ".join(map(_flag, others))
+            raise OptionError(f"{_flag(name)} acts only with {flags}; give both or neither")
+    for name, other in excludes.items():
+        if _is_given(values[name]) and _is_given(values[other]):
+            raise OptionError(f"{_flag(name)} has no effect with {_flag(other)}; leave one out")
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _require_distinct(values: Mapping[str, Any], side_car: str) -> None:
     """Raise if a command would write over a file that it reads; see `require_distinct`."""
     inputs: list[Path | None] = []
@@ -167,8 +233,24 @@ def _require_distinct(values: Mapping[str, Any], side_car: str) -> None:
         inputs += given if isinstance(given, list) else [given]
     outputs = _given(values.get(name) for name in OUTPUTS)
     if side_car:
+        for path in outputs:
+            require_writable(path)
         outputs += [path.with_suffix(side_car) for path in outputs]
     require_distinct(outputs, _given(inputs))
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number of the command line; raise if it is none or infinite."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"a finite number is needed, got {value}")
+    return value
+
+
+def positive(value: float | None) -> float | None:
+    """Return a number of the command line; raise unless it is finite and positive."""
+    if value is not None and not 0.0 < value < math.inf:
+        raise typer.BadParameter(f"a finite number is needed, which must be positive, got {value}")
+    return value
 
 
 def _given(paths: Iterable[Path | None]) -> list[Path]:
@@ -211,6 +293,7 @@ def study_config(
         overrides["experiment"] = {"friction": {"law": plant_friction}}
     load_plugins(plugin or ())
     study = load_config(config, overrides)
+    require_buildable(study)
     if study.nominal.file is not None:
         _require_urdf(study.nominal.file)
     if no_clearance:
@@ -226,7 +309,7 @@ def _require_urdf(nominal: Path) -> None:
         raise UnknownNameError(f"nominal model: {error}") from error
 
 
-def parse_payload(text: str) -> dict[str, Any]:
+def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:
     """Return the payload section for ``M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]``."""
     try:
         values = [float(part) for part in text.split(",")]
@@ -234,7 +317,7 @@ def parse_payload(text: str) -> dict[str, Any]:
         values = []
     if len(values) not in (1, 4, 10):
         raise OptionError(
-            f"--payload '{text}' needs 1, 4 or 10 numbers separated by commas: mass, COM, inertia"
+            f"{flag} '{text}' needs 1, 4 or 10 numbers separated by commas: mass, COM, inertia"
         )
     section: dict[str, Any] = {"mass": values[0]}
     if len(values) >= 4:

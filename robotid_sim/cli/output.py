@@ -1,28 +1,37 @@
-"""What the commands print: tables on stdout, progress and notes on stderr."""
+"""What the commands print on stdout: tables, lines, JSON, and the files that they wrote."""
 
 import json
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import os
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as RichTable
 
-from robotid_sim.progress import Progress as ProgressCallback
-from robotid_sim.progress import silent
 from robotid_sim.section import Table
 
-WIDTH = 110
-"""Columns of a table that does not go to a terminal."""
+WIDTH = 80
+"""Columns of what does not go to a terminal and has no ``COLUMNS`` in its environment."""
+
+LEAST = 6
+"""Columns that a name has at least where several must share a narrow line."""
+
+MARK = 4
+"""Columns of the mark of a check."""
+
+GAP = 2
+"""Columns between two columns of a table."""
 
 
-def console() -> Console:
-    """Return the console of stdout; without colour and of fixed width unless it is a terminal."""
-    width = None if sys.stdout.isatty() else WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+def width() -> int:
+    """Return the columns of the terminal, or of what stands for one."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -30,53 +39,125 @@ def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
     print(json.dumps(content, indent=1, allow_nan=False))
 
 
+def print_line(text: str = "") -> None:
+    """Print one line of text, wrapped between words; what follows is indented like it and more."""
+    margin = len(text) - len(text.lstrip())
+    indent = " " * (margin + GAP if margin else 0)
+    print(
+        textwrap.fill(
+            text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    )
+
+
+def print_written(paths: Iterable[Path | None]) -> None:
+    """Print which files a command has written, by folder; None stands for a file not asked for."""
+    files = [_shown(path) for path in paths if path is not None]
+    for folder, group in groupby(files, key=lambda path: path.parent):
+        where = "" if folder == Path() else f" in {folder}"
+        print_line(f"written{where}: {', '.join(path.name for path in group)}")
+
+
+def _shown(path: Path) -> Path:
+    """Return a path relative to the working folder where that is shorter."""
+    relative = Path(os.path.relpath(path))
+    return min(relative, path, key=lambda p: len(str(p)))
+
+
 def print_table(table: Table) -> None:
     """Print a table; the text columns are left-aligned, the others right, checks have a mark.
 
-    Texts wrap between words; no name and no number is broken. A table that needs more than the
-    width of the console for that takes more.
+    Texts wrap between words. Columns of numbers that the width has no room for follow below, with
+    the text columns before them again. Names are broken only where nothing else helps, numbers
+    never.
     """
     if table.title:
         print_line(table.title)
-    grid = RichTable(box=None, pad_edge=False)
-    if table.marks:
-        grid.add_column("", min_width=4)
+    if table.marks and _full_width(table) > width():
+        table = _stacked(table)
+    least = _least_widths(table, width())
+    for k, columns in enumerate(_groups(table, least, width())):
+        if k:
+            print()
+        _print_grid(table, columns, least)
+
+
+def _full_width(table: Table) -> int:
+    cells = zip(table.columns, *table.rows, strict=True)
+    return _mark_width(table) + sum(max(map(cell_len, column)) + GAP for column in cells) - GAP
+
+
+def _stacked(table: Table) -> Table:
+    """Return a table of checks with the text of each below its name."""
+    rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
+    columns = (table.columns[0], *table.columns[2:])
+    return replace(table, columns=columns, rows=rows, text_columns=table.text_columns - 1)
+
+
+def _least_widths(table: Table, room: int) -> list[int]:
+    """Return the columns that every column of a table needs: of a text those of its longest word.
+
+    Text columns give way where one column of numbers would not find room beside them.
+    """
+    least = []
     for k, name in enumerate(table.columns):
-        cells, is_text = [row[k] for row in table.rows], k < table.text_columns
+        cells = [row[k] for row in table.rows]
         words = [word for cell in cells for word in cell.split()]
-        parts = [*name.split(), *(words if is_text else cells)]  # a number stays with its unit
-        grid.add_column(
-            name,
-            justify="left" if is_text else "right",
-            overflow="fold",
-            min_width=max(map(cell_len, parts), default=0),
-        )
+        parts = words if k < table.text_columns else cells  # a number stays with its unit
+        least.append(max(map(cell_len, [*name.split(), *parts]), default=0))
+    texts = range(table.text_columns)
+    numbers = max((least[k] + GAP for k in range(table.text_columns, len(least))), default=0)
+    while texts and _mark_width(table) + _total(least, texts) + numbers > room:
+        longest = max(texts, key=least.__getitem__)
+        if least[longest] <= LEAST:
+            break
+        least[longest] -= 1
+    return least
+
+
+def _groups(table: Table, least: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Give the columns of numbers that fit beside the text columns, in order."""
+    texts = list(range(table.text_columns))
+    group = texts
+    for k in range(table.text_columns, len(table.columns)):
+        if group != texts and _mark_width(table) + _total(least, [*group, k]) > room:
+            yield group
+            group = texts
+        group = [*group, k]
+    yield group
+
+
+def _total(widths: Sequence[int], columns: Iterable[int]) -> int:
+    """Return the width of columns side by side."""
+    chosen = [widths[k] for k in columns]
+    return sum(chosen) + GAP * (len(chosen) - 1)
+
+
+def _mark_width(table: Table) -> int:
+    return MARK + GAP if table.marks else 0
+
+
+def _print_grid(table: Table, columns: Sequence[int], least: Sequence[int]) -> None:
+    widths = {k: least[k] for k in columns}
+    cells = {k: [table.columns[k], *(row[k] for row in table.rows)] for k in columns}
+    full = {k: max(cell_len(s) for c in cells[k] for s in c.split("\n")) for k in columns}
+    spare = width() - _mark_width(table) - _total(least, columns)
+    for _ in range(spare):  # to the narrowest one that is too narrow
+        narrow = [k for k in columns if widths[k] < full[k]]
+        if not narrow:
+            break
+        widths[min(narrow, key=widths.__getitem__)] += 1
+    grid = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    if table.marks:
+        grid.add_column("", width=MARK)
+    for k in columns:
+        justify: Any = "left" if k < table.text_columns else "right"
+        grid.add_column(table.columns[k], justify=justify, overflow="fold", width=widths[k])
     for k, row in enumerate(table.rows):
-        grid.add_row(*(["ok" if table.marks[k] else "FAIL"] if table.marks else []), *row)
-    screen = console()
-    needed = sum(column.min_width or 0 for column in grid.columns) + 2 * len(grid.columns)
-    screen.width = max(screen.width, needed)
-    screen.print(grid, crop=False)
-
-
-def print_line(text: str = "") -> None:
-    """Print one line of text, wrapped at the width of the console."""
-    console().print(text)
-
-
-@contextmanager
-def progress_bar(*, enabled: bool) -> Iterator[ProgressCallback]:
-    """Give a progress callback that draws on stderr if that is a terminal."""
-    if not enabled or not sys.stderr.isatty():
-        yield silent
-        return
-    columns = (TextColumn("{task.description:10}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def show(stage: str, share: float) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=1.0)
-            bars.update(tasks[stage], completed=share)
-
-        yield show
+        mark = ["ok" if table.marks[k] else "FAIL"] if table.marks else []
+        grid.add_row(*mark, *(row[column] for column in columns))
+    needed = _mark_width(table) + sum(widths.values()) + GAP * len(columns)
+    screen = Console(width=needed, highlight=False, markup=False, emoji=False, color_system=None)
+    with screen.capture() as captured:
+        screen.print(grid)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))

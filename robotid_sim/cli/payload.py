@@ -32,7 +32,7 @@ from robotid_sim.study.config import PayloadConfig, StudyConfig
 from robotid_sim.threads import one_blas_thread
 
 
-@options.for_study("seed", "plugin", "nominal")
+@options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
     robot: options.RobotArg,
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Log without the load.")],
@@ -40,12 +40,12 @@ def payload(
     load: Annotated[
         str | None,
         typer.Option(
-            metavar="M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]",
+            metavar=options.LOAD,
             help="The load, if it is known: then the torque constants are estimated.",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
     ] = None,
     json: options.Json = False,
     *,
@@ -59,7 +59,7 @@ def payload(
         require_writable(out)
     given = None
     if load is not None:
-        given = PayloadConfig.of(options.parse_payload(load), f"--load '{load}'")
+        given = PayloadConfig.of(options.parse_payload(load, "--load"), f"--load '{load}'")
         if not given.mass > 0.0:
             raise OptionError(f"--load '{load}': a load without mass shows nothing; give its mass")
     model = build_robot(robot, study.robot)
@@ -86,6 +86,7 @@ def payload(
     else:
         for sentence in estimate.sentences():
             output.print_line(sentence)
+        output.print_written([out])
     return 0 if estimate.success else 1
 
 

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.cli.options import command_line
+from robotid_sim.cli.command_line import command_line
+from robotid_sim.cli.completion import names
+from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import make_folder, read_json
 from robotid_sim.papers import PAPERS, find_paper
@@ -22,24 +24,35 @@ from robotid_sim.study.study import versions
 
 ALL = "all"
 
+FILES = ("report.html", "claims.json", "tables", "figures", "trials")
+"""What a reproduction leaves in its folder."""
+
 CELL = 18
 """Longest text of a cell but the first [characters]."""
 
 
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="See `robotid list papers`; or `all`.")
+        str,
+        typer.Argument(
+            metavar="PAPER",
+            help="See `robotid list papers`; or `all`.",
+            autocompletion=names("papers"),
+        ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for everything.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for everything.")
+    ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer runs and smaller budgets; the same outputs.")
     ] = False,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs a method.  [default: the paper's number]")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Runs a method.  [default: the paper's number]"),
     ] = None,
     plugin: options.Plugins = None,
     workers: options.Workers = None,
-    seed: Annotated[int, typer.Option(help="Seed of all randomness.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.", min=0)] = 0,
     json: options.Json = False,
     verbose: options.Verbose = False,
     debug: options.Debug = False,
@@ -58,7 +71,7 @@ def reproduce(
     _require_free(folder, None if paper == ALL else chosen[0].name)
     places = [make_folder(folder / each.name) if paper == ALL else folder for each in chosen]
     reproductions = []
-    with output.progress_bar(enabled=not json) as progress:
+    with progress_line(enabled=not json) as progress:
         for each, place in zip(chosen, places, strict=True):
             lab = Lab(
                 folder=place / "trials",
@@ -72,7 +85,8 @@ def reproduce(
                 reproductions.append(_reproduced(each, lab, place, progress))
         if paper == ALL:
             _write_overview(reproductions, folder)
-    _say(reproductions, folder / ("index.html" if paper == ALL else "report.html"), json=json)
+    page = folder / ("index.html" if paper == ALL else "report.html")
+    _say(reproductions, page, places, json=json)
     return 0 if all(result.passed for result in reproductions) else 1
 
 
@@ -92,13 +106,16 @@ def _require_free(folder: Path, name: str | None) -> None:
         raise OptionError(f"{folder} holds the reproduction of {there}; choose another --out")
 
 
-def _say(reproductions: list[Reproduction], page: Path, *, json: bool) -> None:
+def _say(reproductions: list[Reproduction], page: Path, places: list[Path], *, json: bool) -> None:
     if json:
         output.print_json(_content(reproductions, page))
         return
     for result in reproductions:
         _print(result)
-    output.print_line(f"report: {page}")
+    if len(places) > 1:
+        output.print_written([page])
+    for place in places:
+        output.print_written(place / name for name in FILES)
 
 
 def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Reproduction:

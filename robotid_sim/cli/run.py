@@ -11,8 +11,12 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.cli.command_line import command_line
+from robotid_sim.cli.completion import names
+from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.view import show_motion
 from robotid_sim.files import make_folder, require_distinct
+from robotid_sim.model.mesh_files import FOLDER, MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress
 from robotid_sim.report.loop_section import model_table
@@ -29,6 +33,7 @@ from robotid_sim.report.tables import (
 from robotid_sim.study.build import build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contact_notes
+from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.result import StudyResult
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.study import Study, run_study
@@ -39,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 FILES = (
     *("result.json", "identified.urdf", "nominal.urdf", "trajectory.json", "log.h5"),
-    *("estimate.json", "report.html", "figures", "run.log"),
+    *("estimate.json", PARAMETERS, "report.html", "figures", FOLDER, "run.log"),
 )
 
 FIGURE = re.compile(r'id="csv-([\w-]+)"')
@@ -49,10 +54,16 @@ FIGURE = re.compile(r'id="csv-([\w-]+)"')
 @options.for_study("seed", "plugin", "quick", "nominal", "preset", "plant_friction", "no_clearance")
 def run(
     robot: options.RobotArg,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")
+    ],
     estimator: Annotated[
         list[str] | None,
-        typer.Option(help="Estimator to run beside the configured ones, repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="Estimator to run beside the configured ones, repeatable.",
+            autocompletion=names("estimators"),
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be done; do nothing.")
@@ -60,14 +71,15 @@ def run(
     view: options.ShowMotion = False,
     json: options.Json = False,
     workers: options.Workers = None,
+    meshes: options.Meshes = MeshMode.COPY,
     *,
     study: StudyConfig,
 ) -> int:
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
     Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
-    estimate.json, run.log and figures/ into OUT. Exit 0 if the verdict is passed, 1 if not, 2 if
-    the input cannot be used.
+    estimate.json, parameters.csv, run.log, figures/ and meshes/ into OUT. Exit 0 if the verdict is
+    passed, 1 if not, 2 if the input cannot be used.
     """
     study = study.with_estimators(estimator or ())
     _require_distinct(robot, study, out)
@@ -81,9 +93,9 @@ def run(
     folder = make_folder(out)
     handler = _log_file(folder / "run.log")
     try:
-        with output.progress_bar(enabled=not json) as progress:
+        with progress_line(enabled=not json) as progress:
             count = workers or os.cpu_count() or 1
-            done = run_study(setup, folder, workers=count, progress=progress)
+            done = run_study(setup, folder, workers=count, meshes=meshes, progress=progress)
             _write_report(done, folder, progress)
     finally:
         logging.getLogger("robotid_sim").removeHandler(handler)
@@ -113,7 +125,7 @@ def _models(done: Study) -> dict[str, Robot]:
 
 def _write_report(done: Study, folder: Path, progress: Progress) -> None:
     began = time.perf_counter()
-    page = study_report(done, options.command_line())
+    page = study_report(done, command_line())
     _remove_figures(folder)
     write_page(page, folder / "report.html", folder / "figures", progress)
     _log.info("report: %.2f s", time.perf_counter() - began)
@@ -195,6 +207,7 @@ def print_result(done: Study, folder: Path) -> None:
     verdict = "PASSED" if result.verdict.passed else "FAILED"
     seconds = sum(result.timings.values())
     output.print_line(f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}")
+    output.print_written(path for path in (folder / name for name in FILES) if path.exists())
 
 
 def _print_setting(result: StudyResult) -> None:
@@ -206,8 +219,8 @@ def _print_setting(result: StudyResult) -> None:
     for note in result.assumptions:
         output.print_line(f"  assumed: {note}")
     output.print_line(
-        f"excitation: {path.family}, {path.criterion}, {path.duration_s:g} s; condition number "
-        f"{path.cond_raw:.3g} raw, {path.cond_normalized:.3g} normalized; uses "
+        f"excitation: {path.family}, {path.criterion}, {path.duration_s:g} s of motion; "
+        f"condition number {path.cond_raw:.3g} raw, {path.cond_normalized:.3g} normalized; uses "
         f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
         f"{path.max_torque_ratio_nominal:.0%} of torque limits"
     )
@@ -219,4 +232,6 @@ def _print_setting(result: StudyResult) -> None:
     for note in contact_notes(result.contacts):
         output.print_line(f"  {note}")
     if result.preprocessing.message:
-        output.print_line(f"preprocessing: {result.preprocessing.message}")
+        output.print_line("preprocessing:")
+        for decision in result.preprocessing.message.split("; "):
+            output.print_line(f"  {decision}")

@@ -7,8 +7,11 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.cli.progress_line import progress_line
+from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import save_log
+from robotid_sim.model.robot import Robot
 from robotid_sim.section import Table, number
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_cell, build_nominal, build_robot
@@ -17,38 +20,50 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.stages import simulate as simulate_stage
 from robotid_sim.study.study import saved_if_diverged
+from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.trajectory.trajectory_files import load_trajectory
+
+SUFFIXES = (".h5", ".csv")
+"""Of logs."""
+
+SAMPLES = 2000
+"""Times at which the use of limits is looked at."""
 
 
 @options.for_study("seed", "plugin", "nominal", "preset", "plant_friction")
 def simulate(
     robot: options.RobotArg,
     trajectory: Annotated[
-        Path, typer.Option("--trajectory", help="Trajectory file of `robotid design`.")
+        Path,
+        typer.Option("--trajectory", metavar="FILE", help="Trajectory file of `robotid design`."),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Log file, .h5 or .csv.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="Log file, .h5 or .csv.")
+    ],
     json: options.Json = False,
     *,
     study: StudyConfig,
 ) -> int:
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     require_writable(out)
+    if out.suffix.lower() not in SUFFIXES:
+        raise OptionError(f"cannot write {out}: the name of a log ends in {' or '.join(SUFFIXES)}")
     plant = build_robot(robot, study.robot)
     nominal = build_nominal(plant, study)
     cell = build_cell(plant, nominal, study)
     path = load_trajectory(trajectory, plant)
     diverged = out.with_name(f"diverged-{out.name}")
-    with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
+    with progress_line(enabled=not json) as progress, saved_if_diverged(diverged):
         rng = Streams(study.seed)("measure")
         log = simulate_stage(cell, path, rng, seed=study.seed, progress=progress)
     save_log(log, out)
     space = build_space(nominal, study)
     floor = None if space is None else space.floor
     touching = [str(found) for found in contacts(nominal, {"trajectory": path}, floor)]
-    peak = np.abs(log.tau_meas).max(axis=0)
+    peak, shares = np.abs(log.tau_meas).max(axis=0), limit_shares(plant, path)
     if json:
         content = {"robot": plant.name, "log": str(out), "samples": log.t.size, "dt_s": log.dt}
-        output.print_json({**content, "peak_torque": peak.tolist(), "contacts": touching})
+        output.print_json({**content, "peak_torque": peak.tolist(), **shares, "contacts": touching})
     else:
         output.print_line(f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz")
         columns = {
@@ -56,8 +71,22 @@ def simulate(
             "peak torque": map(number, peak),
             "of limit": [f"{share:.0%}" for share in peak / plant.limits.effort],
         }
+        for name, of_joints in shares.items():
+            columns[name.replace("_", " ")] = [f"{share:.0%}" for share in of_joints]
         output.print_table(Table.of(columns))
         for text in touching:
             output.print_line(f"CONTACT: {text}; no real arm may run this")
-        output.print_line(f"log written to {out}")
+        output.print_written([out])
     return 0
+
+
+def limit_shares(robot: Robot, path: Trajectory) -> dict[str, list[float]]:
+    """Return how much of its limits a trajectory uses, joint by joint."""
+    motion = path(np.linspace(path.start, path.duration, SAMPLES))
+    limits = robot.limits
+    uses = {
+        "of_position": np.abs(motion.q - limits.middle) / limits.half_range,
+        "of_velocity": np.abs(motion.dq) / limits.velocity,
+        "of_acceleration": np.abs(motion.ddq) / limits.acceleration,
+    }
+    return {name: use.max(axis=0).tolist() for name, use in uses.items()}

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.cli.completion import names
+from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.consistent import Lift
@@ -32,6 +34,7 @@ from robotid_sim.study.build import (
 )
 from robotid_sim.study.build_design import build_space
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.contacts import contact_notes, contacts
 from robotid_sim.study.stages import compared_models, lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
@@ -46,26 +49,44 @@ EstimateFile = Annotated[
     Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
 ]
 UnseenLog = Annotated[
-    Path | None, typer.Option(help="A log to predict, best one that the estimate has not seen.")
+    Path | None,
+    typer.Option(metavar="FILE", help="A log to predict, best one that the estimate has not seen."),
 ]
-ResultFile = Annotated[Path | None, typer.Option("-o", "--out", help="File for the result (JSON).")]
+ResultFile = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
+]
 Controllers = Annotated[
-    list[str] | None, typer.Option(help="Controller to run with every model, repeatable.")
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Controller to run with every model, repeatable.",
+        autocompletion=names("controllers"),
+    ),
 ]
 TaskNames = Annotated[
     list[str] | None,
-    typer.Option(help="Task to run, or csv:FILE for a path of your own, repeatable."),
+    typer.Option(
+        metavar="NAME",
+        help="Task to run, or csv:FILE for a path of your own, repeatable.",
+        autocompletion=names("tasks"),
+    ),
 ]
 Scenarios = Annotated[
     list[str] | None,
-    typer.Option(help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."),
+    typer.Option(
+        metavar="NAME",
+        help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable.",
+        autocompletion=names("scenarios"),
+    ),
 ]
 ModelNames = Annotated[
     list[str] | None,
-    typer.Option(help="Another model: an estimator of ESTIMATE or published:SET, repeatable."),
+    typer.Option(
+        metavar="NAME", help="Another model: an estimator of ESTIMATE or published:SET, repeatable."
+    ),
 ]
 Repetitions = Annotated[
-    int | None, typer.Option(min=1, help="Repetitions of what is drawn.  [default: 1]")
+    int | None, typer.Option(metavar="N", min=1, help="Repetitions of what is drawn.  [default: 1]")
 ]
 
 
@@ -109,14 +130,17 @@ def validate(
     cell, space = build_cell(plant, nominal, study), build_space(nominal, study)
     comparison = replace(build_comparison(study.control), space=space)
     diverged = (out or estimate).with_name("diverged.h5")
-    with output.progress_bar(enabled=not json) as progress, saved_if_diverged(diverged):
+    with progress_line(enabled=not json) as progress, saved_if_diverged(diverged):
         count, rng = workers or os.cpu_count() or 1, Streams(study.seed)("control")
         models = compared_models(lifted.robot, estimates, nominal, basis, others)
         loop = closed_loop(cell, nominal, models, rng, comparison, workers=count, progress=progress)
         save_failures(loop, diverged.parent)
     checks = loop_checks(plant, loop, study.validation)
+    driven = {task.name: task.trajectory for task in loop.tasks}
+    touching = contacts(nominal, driven, None if space is None else space.floor)
     content = _content(plant, chosen, lifted, predicted, loop)
     content["checks"] = [check.model_dump(mode="json") for check in checks]
+    content["contacts"] = [str(contact) for contact in touching]
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
@@ -127,6 +151,9 @@ def validate(
     else:
         _print(plant, lifted, predicted, loop)
         output.print_table(check_table(checks))
+        for note in contact_notes(touching):
+            output.print_line(note)
+        output.print_written([out, report])
     return 0 if all(check.passed for check in checks) else 1
 
 

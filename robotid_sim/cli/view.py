@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -9,8 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli import options, output
+from robotid_sim.cli.progress_line import progress_line
+from robotid_sim.cli.task_view import require_true_robot, task_animations
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement.files import load_log
+from robotid_sim.model.catalog import catalog
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress as ProgressCallback
 from robotid_sim.streams import Streams
@@ -20,87 +24,174 @@ from robotid_sim.study.result import robot_of_result
 from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.viewer import viewer
-from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.camera import DIRECTIONS
 from robotid_sim.viewer.display import require_display
 from robotid_sim.viewer.view_settings import DEFAULT_LAYERS, LAYERS, RENDERERS, ViewSettings
 
+FPS = 30.0
+"""Frames per second of a film."""
+
+PICTURE_SUFFIX = ".png"
+
 WINDOW, PICTURE = "1280x800", "640x480"
 
 TrajectoryFile = Annotated[
-    Path | None, typer.Option("--trajectory", help="Simulate and show this trajectory.")
+    Path | None,
+    typer.Option("--trajectory", metavar="FILE", help="Simulate and show this trajectory."),
 ]
 LogFiles = Annotated[
-    list[Path] | None, typer.Option("--log", help="Show this log; a second --log as a ghost.")
+    list[Path] | None,
+    typer.Option("--log", metavar="FILE", help="Show this log; further --log as ghosts."),
 ]
 ResultFolder = Annotated[
     Path | None,
-    typer.Option(help="Show the log in this folder of `robotid run`, and its models' masses."),
+    typer.Option(
+        metavar="FOLDER",
+        help="Show the log in this folder of `robotid run`; C shows its models' masses.",
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="NAME",
+        help="Run this task of the study (circle-fast, joint-step) with the models of --result and "
+        "show their motions as ghosts beside the reference.",
+    ),
+]
+Magnification = Annotated[
+    float | None,
+    typer.Option(
+        "--magnify",
+        metavar="FACTOR",
+        callback=options.positive,
+        help="Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
+    ),
 ]
 RecordFile = Annotated[
     Path | None,
     typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
 ]
-Time = Annotated[float | None, typer.Option(help="Time of a .png [s].  [default: the middle]")]
+Time = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        callback=options.finite,
+        help="Time of a .png [s].  [default: the middle]",
+    ),
+]
 Size = Annotated[
     str | None,
     typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
 ]
-Fps = Annotated[float, typer.Option(help="Frames per second of a film.")]
-Speed = Annotated[float, typer.Option(help="Seconds of motion per second.")]
-CameraName = Annotated[str, typer.Option(help=f"{', '.join(DIRECTIONS)}.")]
+Fps = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        callback=options.finite,
+        help=f"Frames per second of a film.  [default: {FPS:g}]",
+    ),
+]
+Speed = Annotated[
+    float | None,
+    typer.Option(
+        metavar="FACTOR",
+        callback=options.finite,
+        help="Seconds of motion per second.  [default: 1]",
+    ),
+]
+CameraName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help=f"{', '.join(DIRECTIONS)}.", autocompletion=lambda: [*DIRECTIONS]
+    ),
+]
 Layers = Annotated[
     str | None,
     typer.Option(
-        metavar="LAYER,…",
-        help=f"{', '.join(LAYERS)}, or none.  [default: panel,path; of a result inertia too]",
+        metavar="LAYER,...",
+        help="; ".join(f"{name}: {what}" for name, what in LAYERS.items())
+        + "; none: the robot alone.  [default: panel,path,contacts; in a window curves too]",
     ),
 ]
-RendererName = Annotated[str, typer.Option(help=f"{', '.join(RENDERERS)}.")]
+JointName = Annotated[
+    str | None,
+    typer.Option("--joint", metavar="NAME", help="Joint of the layer curves.  [default: first]"),
+]
+RendererName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"{', '.join(RENDERERS)}.  [default: auto]",
+        autocompletion=lambda: [*RENDERERS],
+    ),
+]
 
 
-@options.for_study("seed", "plugin", "nominal", "preset", "plant_friction")
+OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction")
+"""Options that act on a motion that is simulated."""
+
+
+@options.for_study(
+    *(*OF_SIMULATION, "no_clearance", "plugin"),
+    needs={
+        **dict.fromkeys(OF_SIMULATION, "trajectory"),
+        **dict.fromkeys(("time", "fps", "renderer"), "record"),
+        **dict.fromkeys(("magnify", "no_clearance"), "task"),
+        "plant_friction": ("trajectory", "task"),
+    },
+    excludes=dict.fromkeys(("trajectory", "log"), "task"),
+)
 def view(
     robot: options.RobotArg,
     trajectory: TrajectoryFile = None,
     log: LogFiles = None,
     result: ResultFolder = None,
+    task: TaskName = None,
+    magnify: Magnification = None,
     record: RecordFile = None,
     time: Time = None,
     size: Size = None,
-    fps: Fps = 30.0,
-    speed: Speed = 1.0,
+    fps: Fps = None,
+    speed: Speed = None,
     camera: CameraName = "iso",
     show: Layers = None,
-    renderer: RendererName = "auto",
+    joint: JointName = None,
+    renderer: RendererName = None,
     json: options.Json = False,
     *,
     study: StudyConfig,
 ) -> int:
-    """Show a motion of ROBOT: a trajectory, a log, a result, or a sweep through every joint.
+    """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
 
-    The window plays, pauses and scrubs; its keys are shown in it.
+    ROBOT may be a folder of `robotid run`, wherever it was moved to. The window plays, pauses and
+    scrubs; its keys are shown in it.
     """
-    width, height = _size(size, windowed=record is None)
-    layers = _layers(show, masses=result is not None)
-    settings = ViewSettings(
-        width=width, height=height, camera=camera, layers=layers, renderer=renderer
-    )
-    if sum(source is not None for source in (trajectory, log or None, result)) > 1:
-        raise OptionError("give one of --trajectory, --log and --result")
+    folder = None if robot in catalog() or not Path(robot).is_dir() else Path(robot)
+    if folder is not None and not (trajectory or log):
+        result = result or folder
+    _require_one_source(trajectory, log, result)
+    if task is not None:
+        require_true_robot(folder, result)
+    settings = _settings(size, camera, show, joint, renderer or "auto", windowed=record is None)
+    if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
+        raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
+    fps, speed = FPS if fps is None else fps, 1.0 if speed is None else speed
     if record is not None:
         recorder().require_recordable(record, settings, fps, speed)
-    elif trajectory is not None:
+    elif trajectory is not None or task is not None:
         require_display()  # before the simulation
-    plant = build_robot(robot, study.robot)
-    models = {} if result is None else read_models(plant, result, study)
-    with output.progress_bar(enabled=not json) as progress:
+    plant = build_robot(robot if folder is None else model_in(folder), study.robot)
+    settings.joint_of(plant)
+    models = {} if result is None else read_models(plant, result, study, true=folder is None)
+    with progress_line(enabled=not json) as progress:
         if trajectory is not None:
             animations = [simulated(plant, trajectory, study, progress)]
-        elif log or result is not None:
-            animations = read_logs(plant, log or [Path(str(result)) / "log.h5"])
+        elif task is not None and result is not None:
+            animations = task_animations(models, result, task, magnify, study, progress)
         else:
-            animations = [Animation.sweep(plant)]
+            animations = recorded(plant, log, result)
         if record is not None:
             film = {"fps": fps, "speed": speed, "time": time, "progress": progress}
             recording = recorder().record(animations, record, settings, models=models, **film)
@@ -112,14 +203,42 @@ def view(
     if record is None:
         viewer.show(animations, settings, models=models, speed=speed)
     else:
-        frames, drawn_by = recording.frames, recording.renderer
-        summary |= {"file": str(record), "frames": frames, "renderer": drawn_by}
-    if json:
+        summary |= {"file": str(record), "frames": recording.frames}
+        summary["renderer"] = recording.renderer
+    _print(summary, record, as_json=json)
+    return 0
+
+
+def _print(summary: Mapping[str, Any], record: Path | None, *, as_json: bool) -> None:
+    if as_json:
         output.print_json(summary)
     elif record is not None:
-        count = "1 frame" if frames == 1 else f"{frames} frames"
-        output.print_line(f"{plant.name}: {count} in {record}, {drawn_by} renderer")
-    return 0
+        frames = "1 frame" if summary["frames"] == 1 else f"{summary['frames']} frames"
+        output.print_line(f"{summary['robot']}: {frames}, {summary['renderer']} renderer")
+        output.print_written([record])
+
+
+def _require_one_source(
+    trajectory: Path | None, log: list[Path] | None, result: Path | None
+) -> None:
+    """Raise if it is not clear what to show."""
+    if sum(source is not None for source in (trajectory, log or None, result)) > 1:
+        raise OptionError("give one of --trajectory, --log and --result")
+
+
+def recorded(plant: Robot, log: list[Path] | None, result: Path | None) -> list[Animation]:
+    """Return what logs or a result hold; a sweep through every joint if there is neither."""
+    if not log and result is None:
+        return [Animation.sweep(plant)]
+    return read_logs(plant, log or [Path(str(result)) / "log.h5"])
+
+
+def model_in(folder: Path) -> Path:
+    """Return the robot that a folder of results holds, the identified one if there is one."""
+    for name in ("identified.urdf", "nominal.urdf"):
+        if (folder / name).is_file():
+            return folder / name
+    raise FileFormatError(f"{folder} holds no identified.urdf or nominal.urdf; give a URDF")
 
 
 def recorder() -> ModuleType:
@@ -130,13 +249,14 @@ def recorder() -> ModuleType:
 def show_motion(
     animations: Animation | Sequence[Animation], *, models: Mapping[str, Robot] | None = None
 ) -> None:
-    """Show a motion in a window until it is closed; with models also their masses.
+    """Show a motion in a window until it is closed; with models a key shows their masses.
 
     For the commands with ``--view``, which ask `require_display` before their work.
     """
-    layers = DEFAULT_LAYERS | ({"inertia"} if models else set())
     width, height = _size(None, windowed=True)
-    viewer.show(animations, ViewSettings(width=width, height=height, layers=layers), models=models)
+    layers = _layers(None, None, windowed=True)
+    settings = ViewSettings(width=width, height=height, layers=layers)
+    viewer.show(animations, settings, models=models)
 
 
 def simulated(
@@ -150,23 +270,24 @@ def simulated(
 
 
 def read_logs(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
-    """Return one or two logs to be shown."""
-    if len(paths) > 2:
-        raise OptionError(f"at most two logs can be shown, got {len(paths)}")
+    """Return the logs to be shown, the first one as the motion."""
+    require_showable(len(paths))
     stems = [path.stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     pairs = zip(paths, names, strict=True)
     return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
 
 
-def read_models(plant: Robot, folder: Path, study: StudyConfig) -> dict[str, Robot]:
-    """Return the true robot and the models in a result's folder.
+def read_models(
+    plant: Robot, folder: Path, study: StudyConfig, *, true: bool = True
+) -> dict[str, Robot]:
+    """Return the models in a result's folder, and `plant` as the true one if it is.
 
     A fit may have failed; then there is no identified robot.
     """
     _require_result_of(plant, folder / "result.json")
     config = study.robot.model_copy(update={"joints": {}, "payload": None})
-    models = {"true": plant}
+    models = {"true": plant} if true else {}
     for name in ("nominal", "identified"):
         file = folder / f"{name}.urdf"
         if file.is_file():
@@ -187,11 +308,29 @@ def _require_result_of(plant: Robot, file: Path) -> None:
         raise OptionError(f"{file} is of the robot '{name}', not of '{plant.name}'")
 
 
-def _layers(text: str | None, *, masses: bool) -> frozenset[str]:
+def _settings(
+    size: str | None,
+    camera: str,
+    show: str | None,
+    joint: str | None,
+    renderer: str,
+    *,
+    windowed: bool,
+) -> ViewSettings:
+    width, height = _size(size, windowed=windowed)
+    layers = _layers(show, joint, windowed=windowed)
+    settings = ViewSettings(width=width, height=height, camera=camera, joint=joint)
+    return replace(settings, layers=layers, renderer=renderer)
+
+
+def _layers(text: str | None, joint: str | None, *, windowed: bool) -> frozenset[str]:
+    words = {word.strip() for word in (text or "").split(",")}
+    layers = frozenset(words - {"", "none"})
     if text is None:
-        return DEFAULT_LAYERS | ({"inertia"} if masses else set())
-    words = {word.strip() for word in text.split(",")}
-    return frozenset(words - {"", "none"})
+        layers = DEFAULT_LAYERS | ({"curves"} if windowed else set())
+    if joint is not None and not windowed and "curves" not in layers:
+        raise OptionError("--joint acts only with the layer curves; name it in --show")
+    return layers
 
 
 def _size(text: str | None, *, windowed: bool) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import effective_inertia, joint_torque, mass_matrix
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 from robotid_sim.trajectory.reference import Reference
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ POSES = 200
 """Poses of a path that the coupling of the joints is looked at, about."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopGains:
     """Gains of a tracking loop, computed once from the nominal model and shared by all models."""

@@ -9,13 +9,16 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
 from robotid_sim.control.sliding_mode import unwound
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import gravity_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 
+@public_value
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(ModelController):
     r"""Computed torque with friction feedforward.
@@ -67,6 +70,7 @@ class ComputedTorque(ModelController):
         return np.asarray(rigid + Ia * command + friction)
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class GravityPd(ModelController):
     r"""Proportional-derivative control with gravity compensation.
@@ -106,6 +110,7 @@ class GravityPd(ModelController):
         return np.asarray(held + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pid(ModelController):
     r"""Independent-joint PID control with anti-windup.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import not_positive_definite
 from robotid_sim.errors import OptionError, RankDeficientError
@@ -12,6 +13,7 @@ from robotid_sim.model.friction_laws import coefficients_of
 from robotid_sim.model.robot import Robot
 
 
+@documented
 @dataclass(slots=True, eq=False)
 class VelocityObserver:
     r"""Extended-state observer: position, velocity and the acceleration that the model misses.

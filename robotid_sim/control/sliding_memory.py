@@ -9,10 +9,12 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.control.gains import LoopGains, require_size
 from robotid_sim.control.sliding_mode import SlidingLaw, clipped, sliding, unwound
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegralSlidingMode(SlidingLaw):
     r"""Integral sliding-mode control: a nominal law, and switching that keeps the robot on it.
@@ -77,6 +79,7 @@ class IntegralSlidingMode(SlidingLaw):
         return np.asarray(tau)
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SuperTwisting(SlidingLaw):
     r"""Super-twisting control: the sign is integrated, the torque continuous.
@@ -161,6 +164,7 @@ RESERVE = 2.0
 """The gain falls while it is more than this many times the torque that s asks for."""
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdaptiveSlidingMode(SlidingLaw):
     r"""Sliding-mode control with a gain that grows outside of the layer and falls inside.

@@ -8,13 +8,16 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 EXPONENT = 0.5
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class Compensation:
     r"""Torque that makes a robot follow a reference velocity v, up to the sliding variable.
@@ -51,6 +54,7 @@ class Compensation:
         )
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SlidingLaw(ModelController):
     """A law of the sliding variable: `Compensation` and a torque that drives s to zero."""
@@ -108,6 +112,7 @@ def unwound(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
     return np.where(beyond & (step * command > 0.0), 0.0, step)
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class SlidingMode(ModelController):
     r"""Sliding-mode control with a boundary layer.
@@ -146,6 +151,7 @@ class SlidingMode(ModelController):
         return np.asarray(self._modelled(q, dq, v, a) + self.gains.gain * sat)
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExponentialReaching(SlidingLaw):
     r"""Sliding-mode control with the exponential (constant plus proportional) reaching law.
@@ -201,6 +207,7 @@ class ExponentialReaching(SlidingLaw):
         return np.asarray(self._modelled(q, dq, v, a) + self.inertia * fall)
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PowerReaching(SlidingLaw):
     r"""Sliding-mode control with the power-rate reaching law.

@@ -8,6 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D
 from robotid_sim.diagnostics.evidence import Correction
+from robotid_sim.docstrings import documented
 
 NOTHING = "Nothing speaks against the model."
 
@@ -21,6 +22,7 @@ class Wording(NamedTuple):
     """What to do, likewise."""
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One thing that is wrong with a log or with the model for it."""
@@ -47,6 +49,7 @@ class Cause:
         return f"{where}{text}."
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What speaks against a log and its model, in the order in which it was found."""

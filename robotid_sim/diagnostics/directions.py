@@ -71,8 +71,9 @@ class WorstDirection:
         """Return the direction in words."""
         text = " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading)
         sentences = [
-            f"The data see {text} worst (columns of unit length), {self.ratio:.3g} times worse "
-            "than the direction seen best."
+            f"The data see {text} worst, {self.ratio:.3g} times worse than the direction seen best "
+            "(condition number of the rows as they are fitted, every joint weighted by its noise, "
+            "columns of unit length)."
         ]
         if self.ratio > HARMLESS and len(self.leading) > 1:
             sentences.append(

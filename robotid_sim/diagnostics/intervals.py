@@ -28,6 +28,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import SATURATED, check_block, random_errors, row_blocks
 from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.representation import public_value
 
 Residuals = Literal["blocks", "white"]
 
@@ -35,6 +36,7 @@ LOOSE = 0.1
 """Relative standard deviation above which a parameter is called poorly determined."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
     """Confidence intervals of parameters, all arrays of shape (b,)."""

@@ -7,7 +7,8 @@ The columns of the regressor are linearly dependent. With the columns split into
 
 Which columns are independent decides the condition number of :math:`Y_b` but not what can be
 identified; here they come from QR with column pivoting over the inertial columns, then over the
-columns of friction and rotors.
+columns of friction and rotors. `BaseParameters.regrouped` writes the same base with other leading
+columns; `textbook_base` chooses those of the literature.
 
 References
 ----------
@@ -23,8 +24,10 @@ from scipy.linalg import qr
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 N_STATES = 500
 """Random states that the ranks are computed from."""
@@ -46,6 +49,7 @@ FAINT_ROUNDING = 1e-5
 """The same where columns were dropped that are not quite dependent."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseParameters:
     """A set of base parameters, ``beta = B phi``, fixed by the model and not by any data."""
@@ -119,6 +123,68 @@ class BaseParameters:
         completed[self.columns] += beta - self.of(phi)
         return completed
 
+    def regrouped(self, columns: Sequence[int] | Int1D, units: Sequence[str]) -> "BaseParameters":
+        r"""Return the same base with other leading columns, :math:`B' = B_{:,c}^{-1} B`.
+
+        The torques stay what they are: :math:`Y_c \, B' \phi = Y_b \, B \phi`.
+
+        Parameters
+        ----------
+        columns : sequence of int, shape (b,)
+            Columns of the full regressor that shall lead, in the order of the new base.
+        units : sequence of str
+            Unit of every full parameter, shape (p,); see `parameters.units`.
+
+        Returns
+        -------
+        base : BaseParameters
+            Its `faint` is that of this base, without what leads now.
+
+        Raises
+        ------
+        RankDeficientError
+            If the columns are not as many as the base parameters, or are not independent.
+        """
+        leads = np.array(columns, dtype=np.intp)
+        change = self.B[:, leads]
+        if leads.size != self.rank or np.linalg.matrix_rank(change) < self.rank:
+            names = ", ".join(self.symbols[c] for c in leads)
+            raise RankDeficientError(
+                f"{names} cannot lead: {self.rank} independent columns make this base; "
+                "see `independent_columns`"
+            )
+        rounding = FAINT_ROUNDING if self.faint else ROUNDING
+        symbols = [self.symbols[c] for c in leads]
+        return BaseParameters(
+            columns=leads,
+            B=_without_rounding(np.linalg.solve(change, self.B), leads, rounding),
+            symbols=self.symbols,
+            units=tuple(units[c] for c in leads),
+            considered=self.considered,
+            inertial_rank=int((leads < _n_inertial(self.symbols)).sum()),
+            faint=tuple(s for s in self.faint if s not in symbols),
+        )
+
+    def map_to(self, other: "BaseParameters") -> Float2D:
+        r"""Return the map T of base parameters to those of a regrouped base, shape (b, b).
+
+        .. math:: \beta' = T \beta, \qquad \Sigma' = T \, \Sigma \, T^T .
+
+        It stands in the map of the other base, because ``B`` is the identity on `columns`:
+        :math:`B' = T B` there reads :math:`B'_{:,c} = T`.
+
+        Raises
+        ------
+        ShapeError
+            If the other base is of another number of parameters.
+        """
+        if other.B.shape != self.B.shape:
+            raise ShapeError(
+                f"a base of {self.rank} of {len(self.symbols)} parameters is no regrouping of one "
+                f"of {other.rank} of {len(other.symbols)}"
+            )
+        return other.B[:, self.columns].copy()
+
 
 def base_parameters(
     robot: Robot, joint_parameters: Sequence[str] = ("Fv", "Fc", "Ia")
@@ -154,8 +220,7 @@ def grouped(
     symbols, units : sequence of str
         Symbol and unit of every full parameter, shape (p,).
     """
-    dof = len(symbols) // (parameters.N_INERTIAL + parameters.N_JOINT)
-    n_inertial = int((considered < parameters.N_INERTIAL * dof).sum())
+    n_inertial = int((considered < _n_inertial(symbols)).sum())
     first, faint_first = _by_strength(W[:, :n_inertial])
     rest = W[:, n_inertial:]
     Q = np.linalg.qr(W[:, first])[0]
@@ -164,11 +229,8 @@ def grouped(
     leads = np.sort(np.concatenate([first, n_inertial + extra]))
     faint = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
-    rounding = FAINT_ROUNDING if faint.size else ROUNDING
-    K[np.abs(K) < rounding * np.abs(K).max(axis=1, keepdims=True)] = 0.0
-    K[:, leads] = np.eye(leads.size)
     B = np.zeros((leads.size, len(symbols)))
-    B[:, considered] = K
+    B[:, considered] = _without_rounding(K, leads, FAINT_ROUNDING if faint.size else ROUNDING)
     columns = considered[leads]
     return BaseParameters(
         columns=columns,
@@ -214,6 +276,20 @@ def _by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
     strong, known = int(gap.argmax()), strength.size
     columns = np.asarray(order, dtype=np.intp)
     return columns[:strong], columns[strong:known]
+
+
+def _without_rounding(B: Float2D, leads: Int1D, rounding: float) -> Float2D:
+    """Return a map without entries that are rounding, the identity on its leading columns."""
+    size = np.abs(B)
+    exact = np.where(size < rounding * size.max(axis=1, keepdims=True), 0.0, B)
+    exact[:, leads] = np.eye(leads.size)
+    return exact
+
+
+def _n_inertial(symbols: Sequence[str]) -> int:
+    """Return how many of the full parameters are inertial."""
+    dof = len(symbols) // (parameters.N_INERTIAL + parameters.N_JOINT)
+    return parameters.N_INERTIAL * dof
 
 
 def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:

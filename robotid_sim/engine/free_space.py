@@ -10,6 +10,7 @@ from robotid_sim.errors import InfeasibleError
 from robotid_sim.excitation.clearance import Clearance
 from robotid_sim.kinematics.skeleton import THICKNESS
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 LEAST_CUTOFF, CUTOFF_RATIO = 0.01, 1.25
 """Distances matter up to this [m], and up to this over the clearance."""
@@ -18,6 +19,7 @@ LEVEL = 0.01
 """A base whose lowest point is so near the origin of its frame stands there [m]."""
 
 
+@public_value
 @dataclass(frozen=True, eq=False)
 class FreeSpace:
     """What links of a robot keep apart from, and by how much."""

@@ -6,17 +6,20 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import InconsistentInertiaError, OptionError
+from robotid_sim.errors import InconsistentInertiaError, OptionError, require_type
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consistent(Estimator):
     r"""Weighted least squares over robots that can exist: one 4 x 4 cone a link, friction >= 0.
@@ -53,8 +56,9 @@ class Consistent(Estimator):
             raise OptionError("the pull must be positive, the divergence not negative")
         WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks these two
 
-    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the consistent estimate, with full parameters; `rng` is not used."""
+        require_type(problem, LinearProblem, "problem", PROBLEM)
         if problem.nominal is None:
             raise OptionError("a consistent fit needs the problem's nominal robot")
         began = time.perf_counter()
@@ -79,6 +83,7 @@ class Consistent(Estimator):
         )
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Lift:
     """A consistent robot for estimated base parameters."""

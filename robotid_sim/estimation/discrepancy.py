@@ -22,18 +22,21 @@ References
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
-from robotid_sim.estimation.variance_components import choose_components
+from robotid_sim.estimation.variance_components import VarianceComponents, choose_components
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 SIGNIFICANCE = 0.01
 """Probability that a model that lacks nothing is said to lack something."""
@@ -49,6 +52,9 @@ PHASES = 20
 
 ROUNDS = 3
 """How often the noise beside the functions is estimated anew."""
+
+EXTREMES = 0.02
+"""Share of the rows of a joint that must not be all that shows a function."""
 
 
 def hats(x: Float1D, knots: Float1D) -> Float2D:
@@ -122,6 +128,7 @@ CAUSES: Mapping[str, str] = {
 """The likely cause of a discrepancy that is a function of a quantity."""
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Lack:
     """One joint's torque that the model lacks, as a function of one quantity."""
@@ -143,6 +150,7 @@ class Lack:
         )
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Discrepancy:
     """What the model of a fit lacks; nothing if there are no `lacks`."""
@@ -220,7 +228,6 @@ def find_discrepancy(
     significance : float
         Probability that something is found where nothing is.
     """
-    n, N, b = problem.dof, problem.samples, problem.basis.rank
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     model = problem.by_joint(problem.W @ estimate.beta)
     gains = gain_std * joint_columns(model) if gain_std else np.zeros((len(problem.y), 0))
@@ -231,29 +238,16 @@ def find_discrepancy(
     keys, blocks = [], []
     for (quantity, j), rows in state_functions(motion, nominal, problem, estimate).items():
         rows = rows[:, np.abs(rows).max(axis=0) > 0.0]
-        size = float(np.sqrt((rows**2).sum() / N))
+        size = float(np.sqrt((rows**2).sum() / problem.samples))
         if size > 0.0:
             keys.append((quantity, j))
             blocks.append(rows / size)
-    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
-    groups = [np.arange(low, high) for low, high in pairwise(ends)]
-    last = [c for c, (quantity, _) in enumerate(keys) if quantity == REST]
-    W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
-    for _ in range(ROUNDS):
-        Z = np.zeros((N, n, ends[-1]))
-        for (_, j), rows, group in zip(keys, blocks, groups, strict=True):
-            Z[:, j, group] = rows / noise[j]
-        rows = np.concatenate([W / noise[:, None], Z, (y / noise)[..., None]], axis=2)
-        rows = freed(rows, gains.reshape(N, n, -1) / noise[:, None])
-        flat = rows.reshape(N * n, -1)
-        found = choose_components(
-            flat[:, :b], flat[:, -1], flat[:, b:-1], groups, significance, last=last
-        )
-        if not found.variances.any():
-            return nothing
-        function = np.array([Z[..., g] @ found.effects[g] for g in groups])  # (c, N, n)
-        left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
-        before, noise = noise, noise * np.sqrt((left**2).sum(axis=0) / (N - b / n))
+    search = _Explanations(problem, keys, blocks, gains, significance)
+    y = problem.by_joint(problem.y)
+    chosen = search.components(y, noise)
+    if chosen is None or search.components(_without_extremes(y, model), noise) is None:
+        return nothing
+    found, Z, function, before, noise = chosen
     lacks = []
     for c, (quantity, j) in enumerate(keys):
         if found.variances[c]:
@@ -267,11 +261,68 @@ def find_discrepancy(
                     float(found.ratios[c]),
                 )
             )
-    scale = np.repeat(np.sqrt(found.variances), [g.size for g in groups])
+    scale = np.repeat(np.sqrt(found.variances), [block.shape[1] for block in blocks])
     used = np.flatnonzero(scale)
-    columns = (Z[..., used] * scale[used] * before[:, None]).reshape(N * n, -1)
+    columns = (Z[..., used] * scale[used] * before[:, None]).reshape(len(problem.y), -1)
     worst_first = sorted(lacks, key=lambda lack: -lack.ratio)
     return Discrepancy(tuple(worst_first), np.hstack([gains, columns]), noise)
+
+
+class _Explained(NamedTuple):
+    """Components of rows, their columns and functions, noise before and beside them."""
+
+    found: VarianceComponents
+    Z: Float
+    function: Float
+    before: Float1D
+    noise: Float1D
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Explanations:
+    """Rows of a problem with the functions that may explain them."""
+
+    problem: LinearProblem
+    keys: list[tuple[str, int]]
+    blocks: list[Float2D]
+    gains: Float2D
+    significance: float
+
+    def components(self, y: Float2D, noise: Float1D) -> _Explained | None:
+        """Return the functions that torques y, shape (N, n), are explained by, if there are any."""
+        problem = self.problem
+        n, N, b = problem.dof, problem.samples, problem.basis.rank
+        W = problem.by_joint(problem.W)
+        ends = np.cumsum([0, *(block.shape[1] for block in self.blocks)])
+        groups = [np.arange(low, high) for low, high in pairwise(ends)]
+        last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == REST]
+        for _ in range(ROUNDS):
+            Z = np.zeros((N, n, ends[-1]))
+            for (_, j), rows, group in zip(self.keys, self.blocks, groups, strict=True):
+                Z[:, j, group] = rows / noise[j]
+            rows = np.concatenate([W / noise[:, None], Z, (y / noise)[..., None]], axis=2)
+            rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
+            flat = rows.reshape(N * n, -1)
+            columns = flat[:, :b], flat[:, -1], flat[:, b:-1]
+            found = choose_components(*columns, groups, self.significance, last=last)
+            if not found.variances.any():
+                return None
+            function = np.array([Z[..., g] @ found.effects[g] for g in groups])  # (c, N, n)
+            left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
+            before, noise = noise, noise * np.sqrt((left**2).sum(axis=0) / (N - b / n))
+        return _Explained(found, Z, function, before, noise)
+
+
+def _without_extremes(y: Float2D, model: Float2D) -> Float2D:
+    """Return torques that are those of a model where they differ most from it, joint by joint.
+
+    A joint that creeps through a reversal has a row or two of much larger noise, for the motion is
+    noisy there and friction steep. What is found must show without them.
+    """
+    left = np.abs(y - model)
+    count = int(np.ceil(EXTREMES * len(y)))
+    bounds = np.sort(left, axis=0)[-count]
+    return np.where(left >= bounds, model, y)
 
 
 def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:

@@ -9,12 +9,14 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
+from robotid_sim.representation import public_value
 
 VERSION = 1
 
 _ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights")
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """Estimated base parameters; a failed fit is an Estimate with ``success=False``."""

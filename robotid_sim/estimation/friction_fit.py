@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.friction_shapes import (
@@ -27,6 +28,7 @@ LOOSEST = 0.5
 """Standard deviation of a logarithm above which a joint does not show its parameter."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class FrictionFit:
     """Base parameters and the shape of dry friction of every joint, fitted together."""

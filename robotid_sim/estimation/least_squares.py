@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.errors import OptionError
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem, weights_of
@@ -33,6 +34,11 @@ SATURATED = 0.999
 """Largest block leverage that is corrected; a block beyond fits itself."""
 
 
+PROBLEM = "make one by build_problem(motion, nominal, basis)"
+"""What to do where a problem was expected."""
+
+
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrdinaryLeastSquares(Estimator):
     """Ordinary least squares: all joints weigh alike.
@@ -49,12 +55,14 @@ class OrdinaryLeastSquares(Estimator):
     def __post_init__(self) -> None:
         check_block(self.block)
 
-    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the least-squares estimate; `rng` is not used."""
         del rng
+        require_type(problem, LinearProblem, "problem", PROBLEM)
         return _fit(problem, "ols", rounds=0, block=self.block, options=asdict(self))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedLeastSquares(Estimator):
     r"""Weighted least squares: every joint weighs by the inverse of its noise.
@@ -78,9 +86,10 @@ class WeightedLeastSquares(Estimator):
             raise OptionError(f"weighted least squares needs at least 1 round, got {self.rounds}")
         check_block(self.block)
 
-    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the weighted least-squares estimate; `rng` is not used."""
         del rng
+        require_type(problem, LinearProblem, "problem", PROBLEM)
         return _fit(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
 
 

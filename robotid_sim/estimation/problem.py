@@ -9,12 +9,14 @@ from scipy.linalg import block_diag
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.errors import LogError, ShapeError
+from robotid_sim.errors import LogError, ShapeError, require_type
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProblem:
     """Find base parameters beta with ``y = W beta + noise``; noise differs between joints.
@@ -70,6 +72,9 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     The nominal robot gives kinematics, gravity and friction velocities; its inertial parameters do
     not enter.
     """
+    remedy = "preprocess the log first, as Adaptive()(log, nominal) does"
+    require_type(motion, Motion, "motion", remedy)
+    require_type(nominal, Robot, "nominal", "give a Robot, as load_robot returns")
     row_filter = motion.row_filter
     if row_filter is None:
         use = slice(None) if motion.mask is None else motion.mask

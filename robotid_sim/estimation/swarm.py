@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.docstrings import documented, source_of, summary_of
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
@@ -22,7 +23,6 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
-from robotid_sim.registry import source_of, summary_of
 
 Weights = Literal["equal", "noise"]
 BoxOrigin = Literal["fit", "physics"]
@@ -37,6 +37,7 @@ DRIVE_FACTOR = 5.0
 """Friction and rotor inertia may be this much larger than the nominal ones."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SwarmEstimator(Estimator):
     """Minimize the residuals of a linear problem by a swarm or evolutionary optimizer.
@@ -161,7 +162,7 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
         kw_only=True,
         eq=False,
     )
-    return variant
+    return documented(variant)
 
 
 def swarm_estimators() -> dict[str, type[SwarmEstimator]]:

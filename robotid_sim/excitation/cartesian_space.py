@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.kinematics.carried_point import CarriedPoint
@@ -85,6 +86,7 @@ class CartesianGrid:
         return whole[0], whole[1], whole[2]
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class CartesianFourierOptions(ExcitationFamily):
     """Circle and Fourier series of a point in space, followed by inverse kinematics.

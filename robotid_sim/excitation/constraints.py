@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays, readonly
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError
@@ -258,6 +259,7 @@ def tightened(constraint: MotionConstraint) -> tuple[Float1D, Float1D]:
     return lower + room[0], upper - room[1]
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A bound that a motion does not keep."""

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 
 SOFT_POWER = 3.0
@@ -36,6 +37,7 @@ class Slope(NamedTuple):
     """Shape (m,)."""
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Criterion(ABC):
     r"""A function of the information about the base parameters; smaller is better.
@@ -159,6 +161,7 @@ class Criterion(ABC):
         return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpectralCriterion(Criterion):
     """A function of extreme singular values, which has kinks where they cross.
@@ -174,6 +177,7 @@ class SpectralCriterion(Criterion):
         return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DOptimality(Criterion):
     r"""Negative log determinant of the information per sample: the confidence ellipsoid's volume.

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.criteria import Criterion, Slope, SpectralCriterion
 from robotid_sim.optim import checks
@@ -23,6 +24,7 @@ ColumnScale = Literal["raw", "unit"]
 ParameterScale = Literal["nominal", "unit"]
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor, raw, in SI units.
@@ -52,6 +54,7 @@ class ConditionNumber(SpectralCriterion):
         return Slope(ends.log_large - ends.log_small, Vt.T, (ends.large - ends.small) / (2 * s**2))
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NormalizedConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor with columns of unit length.
@@ -83,6 +86,7 @@ class NormalizedConditionNumber(SpectralCriterion):
         return Slope(ends.log_large - ends.log_small, F, a)
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CombinedCondition(SpectralCriterion):
     r"""Logarithm of a condition number plus both ends of the spectrum, weighted.
@@ -191,6 +195,7 @@ def parameter_sizes(beta: Float1D) -> Float1D:
     return np.asarray(np.maximum(size, SIZE_FLOOR * np.median(size[size > 0.0])))
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AOptimality(Criterion):
     r"""Logarithm of the trace of the covariance per sample: the mean squared parameter error.
@@ -227,6 +232,7 @@ class AOptimality(Criterion):
         return Slope(float(np.log(count * trace)), inverse @ scaled, np.full(len(R), -1.0 / trace))
 
 
+@documented
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EOptimality(SpectralCriterion):
     r"""Logarithm of the largest eigenvalue of the covariance per sample: the worst direction.

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.space import ExcitationFamily, JointSpace, LinearGrid
 from robotid_sim.model.robot import Robot
@@ -34,6 +35,7 @@ LIMIT_SAMPLES = 16
 """Grid points per harmonic on which limits are imposed; the tightening is then 2 %."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class FourierOptions(ExcitationFamily):
     """Finite Fourier series whose coefficients let every period start and end at rest.

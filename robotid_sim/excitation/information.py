@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze, readonly
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, ShapeError
@@ -24,6 +25,7 @@ SYMMETRY = 1e-9
 """Asymmetry and negative eigenvalues of an information matrix that pass for rounding, relative."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
     r"""Existing data of the base parameters: :math:`R_0^T R_0 = \sum_k W_k^T \Sigma^{-1} W_k`.

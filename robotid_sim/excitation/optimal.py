@@ -16,6 +16,7 @@ from robotid_sim.excitation.problem import STEPS, Aim, Constraints, ExcitationPr
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
 from robotid_sim.trajectory.reference import Excitation
 
 SPARE = 3
@@ -25,6 +26,7 @@ DRAW_SHARE = 0.2
 """Share of the progress that belongs to the random draws."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignResult:
     """An excitation and how it came about."""
@@ -42,6 +44,8 @@ class DesignResult:
     message: str
     interrupted: bool = False
     """True if it is the best so far at Ctrl-C."""
+    histories: tuple[tuple[float, ...], ...] = ()
+    """The criterion after every iteration of every start; limits may be violated on the way."""
     violated: tuple[Violation, ...] = ()
     """What the trajectory violates on a grid ten times finer than the solver's; most often none."""
 
@@ -55,6 +59,8 @@ class Arrival:
     value: float
     success: bool
     message: str
+    history: tuple[float, ...] = ()
+    """The criterion after every iteration."""
 
 
 def optimal_design(
@@ -126,10 +132,12 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
     # What is in the way in space is in the way from the beginning.
     runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
     x, last, success, message = start, start, False, ""
+    history = [problem.value(start)]
 
     def watch(iterate: Float1D) -> None:
         nonlocal last
         last = iterate.copy()
+        history.append(problem.value(last))
 
     try:
         for stage in problem.criterion.stages():
@@ -146,9 +154,11 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
                     break
     except KeyboardInterrupt as interrupt:
         x, _ = problem.advance(x, last, problem.criterion)
-        arrival = Arrival(x, problem.value(x), success=False, message="interrupted")
+        value = problem.value(x)
+        arrival = Arrival(x, value, success=False, message="interrupted", history=tuple(history))
         raise Interrupted([arrival]) from interrupt
-    return Arrival(x, problem.value(x), success, "converged" if success else message.lower())
+    message = "converged" if success else message.lower()
+    return Arrival(x, problem.value(x), success, message, tuple(history))
 
 
 def best_of(
@@ -168,7 +178,8 @@ def best_of(
     elif best is None:
         message = "no start improved on the best random draw"
     else:
-        message = f"best of {len(arrivals)} start(s): {best.message}"
+        count = len(arrivals)
+        message = f"best of {count} start{'s'[: count > 1]}: {best.message}"
     return DesignResult(
         trajectory=problem.space.trajectory(x),
         criterion=problem.criterion,
@@ -178,6 +189,7 @@ def best_of(
         success=not interrupted and (best.success if best else not arrivals),
         message=message,
         interrupted=interrupted,
+        histories=tuple(arrival.history for arrival in arrivals),
         violated=tuple(problem.violated(x)),
     )
 

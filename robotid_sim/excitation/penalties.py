@@ -145,11 +145,31 @@ def softly(
     Kinematic limits are kept on the way. It ends with a round whose result keeps all constraints,
     the first one or, with many iterations, one of the next.
     """
+    left = iterations // POLISH
+    y, success, message = _rounds(
+        problem, x, stage, (*WEIGHTS, *(WEIGHTS[-1],) * left), left, watch
+    )
+    if y is None:  # too deep in an overlap to come out: this time none is entered
+        y, success, message = _rounds(problem, x, stage, (WEIGHTS[-1],) * ROUNDS, 0, watch)
+    return (x if y is None else y), success, message
+
+
+def _rounds(
+    problem: ExcitationProblem,
+    x: Float1D,
+    stage: Criterion,
+    weights: Sequence[float],
+    left: int,
+    watch: Callable[..., None],
+) -> tuple[Float1D | None, bool, str]:
+    """Return the best end of rounds that keeps all constraints, success and message.
+
+    They end when `left` further ones have followed the first that keeps them.
+    """
     constraints, kinematic = problem.constraints, problem.kinematic_constraints()
     stations = _first_stations(constraints)
-    best, least, left = None, np.inf, iterations // POLISH
-    success, message = False, ""
-    for k, weight in enumerate((*WEIGHTS, *(WEIGHTS[-1],) * left)):
+    best, least, success, message = None, np.inf, False, ""
+    for k, weight in enumerate(weights):
         penalty, turns = Penalty(problem, constraints, stations, weight), LATER if k else FIRST
         goals = (Aim(problem, stage), penalty)
         y, success, message = problem.descend(x, goals, kinematic, turns, watch)
@@ -161,7 +181,7 @@ def softly(
             if left < 0:
                 break
         stations = penalty.refined(x)
-    return (x if best is None else best), success, message
+    return best, success, message
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.constraints import MotionConstraint
@@ -15,10 +16,12 @@ from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.representation import public_value
 
 Handling = Literal["scaling", "penalty"]
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class GradientSearch:
     """Sequential quadratic programming from the best random draws."""
@@ -31,6 +34,7 @@ class GradientSearch:
     """Largest number of iterations of a run of the solver; a start has one to four runs."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SwarmSearch:
     """An optimizer of `robotid_sim.optim`, or one of the user's own, with its budget."""
@@ -46,6 +50,7 @@ class SwarmSearch:
     """How limits are kept: see `DesignCost`."""
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DesignPlan:
     """An excitation to design, for a nominal model that comes with it."""

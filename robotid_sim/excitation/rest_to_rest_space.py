@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.space import ExcitationFamily, JointSpace, LinearGrid
 from robotid_sim.model.robot import Robot
@@ -122,6 +123,7 @@ class RestToRestSpace(JointSpace):
         )
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class RestToRestOptions(ExcitationFamily):
     """What all families of runs from rest to rest have in common."""
@@ -143,6 +145,7 @@ class RestToRestOptions(ExcitationFamily):
         return RestToRestSpace(robot, self.basis(), self.periods, self.margin, self.jerk, self.home)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class FourierQuinticOptions(RestToRestOptions):
     """Fourier series with free coefficients, and a quintic that brings it to rest at both ends.
@@ -162,6 +165,7 @@ class FourierQuinticOptions(RestToRestOptions):
         return FourierQuinticBasis(self.period, _at_least("harmonics", self.harmonics))
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class BSplineOptions(RestToRestOptions):
     """Cubic B-splines, clamped to rest at both ends; the jerk jumps at the knots.
@@ -181,6 +185,7 @@ class BSplineOptions(RestToRestOptions):
         return BSplineBasis(self.period, _at_least("points", self.points))
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class QuinticOptions(RestToRestOptions):
     """Quintics through free poses, at rest in each.

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.criteria import FLOOR
@@ -18,6 +19,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.trajectory.reference import Excitation
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceResult:
     """Excitations that complement each other, and how they came about."""

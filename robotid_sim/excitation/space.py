@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.motion_basis import require_few
@@ -80,6 +81,7 @@ class NonlinearSpace(ExcitationSpace, Protocol):
         """Return what must not exceed one; infinite where there is no motion with these x."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class ExcitationFamily(ABC):
     """A kind of motion; a frozen dataclass of its options, with at least these."""

@@ -7,8 +7,10 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.friction_laws import FrictionLaw
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cell:
     """A robot cell in the engine. The plant, which is the truth, stands here and nowhere else."""

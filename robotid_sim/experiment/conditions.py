@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.experiment.disturbance import Constant, Impulses, Sinusoidal
 from robotid_sim.experiment.feedback import Feedback
@@ -47,6 +48,7 @@ def _share(condition: Condition, *names: str) -> None:
             raise OptionError(f"{type(condition).__name__}: {name} must not be negative")
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undisturbed(Condition):
     """Nothing acts on the robot but its drives."""
@@ -57,6 +59,7 @@ class Undisturbed(Condition):
         return scenario
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinusoidalTorque(Condition):
     """Sinusoidal torque on every joint, a share of its peak torque, phases drawn.
@@ -84,12 +87,14 @@ class SinusoidalTorque(Condition):
         return replace(scenario, disturbances=(*scenario.disturbances, torque))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantTorque(Condition):
     """Constant torque on every joint, a share of its peak torque, signs drawn."""
 
     random: ClassVar[bool] = True
     share: float = 0.2
+    """Torque over the peak torque of the undisturbed run."""
 
     def __post_init__(self) -> None:
         _share(self, "share")
@@ -101,6 +106,7 @@ class ConstantTorque(Condition):
         return replace(scenario, disturbances=(*scenario.disturbances, torque))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpulsiveTorque(Condition):
     """Blows on every joint at once, times and signs drawn."""
@@ -125,6 +131,7 @@ class ImpulsiveTorque(Condition):
         return replace(scenario, disturbances=(*scenario.disturbances, blows))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownPayload(Condition):
     """A load at the tip that no model knows of."""
@@ -141,11 +148,13 @@ class UnknownPayload(Condition):
         return replace(scenario, changes=(*scenario.changes, TipLoad(mass)))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrictionChange(Condition):
     """Viscous and Coulomb friction that changed after the identification."""
 
     factor: float = 1.5
+    """By which both grow."""
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Scale the friction."""
@@ -153,6 +162,7 @@ class FrictionChange(Condition):
         return replace(scenario, changes=(*scenario.changes, FrictionScale(self.factor)))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensorFeedback(Condition):
     """Noisy encoders in the loop, an observer makes the velocity."""
@@ -171,6 +181,7 @@ class SensorFeedback(Condition):
         return replace(scenario, feedback=seen)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostSamples(Condition):
     """Encoder samples that do not arrive, an observer predicts across."""
@@ -186,6 +197,7 @@ class LostSamples(Condition):
         return replace(scenario, feedback=replace(seen, lost=self.lost))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputationDelay(Condition):
     """One sample between the measurement and the torque computed from it."""

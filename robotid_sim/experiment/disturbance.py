@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, ShapeError
 
 
@@ -17,6 +18,7 @@ class Disturbance(ABC):
         """Return the torques [N m or N] at times `t` [s], shape (N, n)."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class Sinusoidal(Disturbance):
     r"""Sinusoidal torque, :math:`d_j(t) = A_j \sin(2 \pi f t + \varphi_j)`.

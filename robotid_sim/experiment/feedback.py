@@ -7,9 +7,11 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
 from robotid_sim.control.observer import VelocityObserver
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
     """Encoders with white noise that lose samples; an observer makes the velocity of them."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.experiment.disturbance import Disturbance
 from robotid_sim.experiment.feedback import Feedback
@@ -46,6 +47,7 @@ class FrictionScale:
         return replace(plant, joints=tuple(joints))
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scenario:
     """Conditions of a run; by default nothing acts, and the robot starts on the trajectory."""

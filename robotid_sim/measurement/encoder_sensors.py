@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.signal import lfilter
 
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement import sensors
 from robotid_sim.measurement.log import Log
@@ -17,6 +18,7 @@ MOST_BITS = 52
 """Most bits per revolution of an encoder: positions are numbers of 52 bits."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderNoise(Sensor):
     """White Gaussian noise on the joint positions."""
@@ -34,6 +36,7 @@ class EncoderNoise(Sensor):
         return sensors.applied(self, log, q=log.q + std * rng.standard_normal(log.q.shape))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderColoredNoise(Sensor):
     r"""Noise with a memory on the joint positions: a first-order Gauss-Markov process.
@@ -68,6 +71,7 @@ class EncoderColoredNoise(Sensor):
         return sensors.applied(self, log, q=log.q + noise)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class EncoderHarmonics(HarmonicSensor):
     r"""Position errors that repeat with every revolution of the encoder, as of an eccentric disk.
@@ -99,6 +103,7 @@ class EncoderHarmonics(HarmonicSensor):
         )
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderQuantization(Sensor):
     """Rounding of the joint positions to the encoder's resolution.
@@ -145,6 +150,7 @@ class EncoderQuantization(Sensor):
         return sensors.applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleJitter(Sensor):
     """Positions sampled early or late, while the log claims a uniform grid.

@@ -9,6 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 ORIGINS = ("machine", "virtual")
 
@@ -28,6 +29,7 @@ PRINTED = 1.1e-6
 """Deviation that times printed with six decimals have [s]."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
     """What happened in the engine; only scoring may look at it.
@@ -56,6 +58,7 @@ class Truth:
         freeze(self, self.q.shape, "friction", what="truth ", optional=True)
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Log:
     """Samples of an experiment on a uniform time grid.

@@ -7,7 +7,9 @@ import numpy as np
 from scipy.signal import butter, lfilter, sosfiltfilt
 
 from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, freeze
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import LogError, OptionError, ShapeError
+from robotid_sim.representation import public_value
 
 RINGING = 4.0
 """Time that a low-pass rings, over the period of its cut-off."""
@@ -16,6 +18,7 @@ FEWEST_ROWS = 10
 """Fewest rows of a fit."""
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class RowFilter:
     """Zero-phase low-pass and decimation of regressor columns and torque alike.
@@ -84,6 +87,7 @@ def first_order(x: Float, gains: Sequence[float]) -> Float:
     return filtered
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Motion:
     """Joint motion and torque reconstructed from a log, on a uniform time grid."""

@@ -31,7 +31,7 @@ def preset(name: str) -> dict[str, dict[str, Any]]:
     Raises `UnknownNameError` if there is no such preset; the text lists those there are.
     """
     if name not in PRESETS:
-        raise UnknownNameError(f"unknown sensor preset '{name}'; known: {', '.join(PRESETS)}")
+        raise UnknownNameError.of("sensor preset", name, PRESETS)
     return {sensor: dict(options) for sensor, options in PRESETS[name].items()}
 
 

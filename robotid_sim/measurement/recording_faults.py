@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import PerJoint, Sensor, applied, keep_numbers, torque_rms
@@ -18,6 +19,7 @@ def _require_share(sensor: Sensor, value: float) -> None:
         raise OptionError(f"{type(sensor).__name__} probability must lie in [0, 1), got {value}")
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedSamples(Sensor):
     """Samples that never arrive: the logger writes the last one again, as real loggers do.
@@ -44,6 +46,7 @@ class DroppedSamples(Sensor):
         return applied(self, log, {"lost": int(lost.sum())}, **channels)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outliers(Sensor):
     """Single samples that are far off, each joint and channel for itself, with either sign.

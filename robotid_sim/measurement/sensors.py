@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
-from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, ShapeError, require_type
 from robotid_sim.measurement.log import Log
 
 PROVENANCE = "measured_by"
@@ -46,13 +47,20 @@ class Sensor(ABC):
         return self
 
 
-def measure(log: Log, sensors: Sequence[Sensor], rng: np.random.Generator) -> Log:
-    """Return what the sensors make of a clean log, one after the other.
+def measure(
+    log: Log, sensors: Sensor | Sequence[Sensor], rng: np.random.Generator | None = None
+) -> Log:
+    """Return what one sensor, or several one after the other, make of a clean log.
 
-    The generator is the source of all noise, and the only difference between noise seeds.
+    The generator is the source of all noise, and the only difference between noise seeds; sensors
+    that draw nothing need none. Raises `OptionError` if one that draws has none.
     """
-    for sensor in sensors:
-        log = sensor(log, rng)
+    require_type(log, Log, "log", "give what rollout or load_log returned")
+    for sensor in (sensors,) if isinstance(sensors, Sensor) else sensors:
+        require_type(sensor, Sensor, "a sensor", "give objects such as EncoderNoise()")
+        if rng is None and sensor.random:
+            raise OptionError(f"{type(sensor).__name__} draws noise; give rng")
+        log = sensor(log, rng if rng is not None else np.random.default_rng(0))
     return log
 
 
@@ -148,6 +156,7 @@ Phases = tuple[tuple[float, ...], ...]
 """Phases of harmonics, one list per order with one number per joint."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class HarmonicSensor(Sensor):
     r"""A sensor with an error of the angle :math:`\alpha = G q` of the encoder or the motor.

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.docstrings import documented
 from robotid_sim.measurement import sensors
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
@@ -15,6 +16,7 @@ PEAK_CURRENT = 10.0
 """Current at the largest torque of a log, if no torque constant is given [A]; assumed."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueNoise(Sensor):
     """White Gaussian noise on the joint torques, relative to their size or absolute."""
@@ -33,6 +35,7 @@ class TorqueNoise(Sensor):
         return sensors.applied(self, log, tau_meas=log.tau_meas + noise)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueOffset(Sensor):
     """A constant error of the joint torques: what is given, plus a draw of the size of the torque.
@@ -60,6 +63,7 @@ class TorqueOffset(Sensor):
         return replace(self, offset=drawn["offset"], relative=0.0)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class TorqueRipple(HarmonicSensor):
     r"""Torque errors that repeat with every revolution of the motor.
@@ -94,6 +98,7 @@ class TorqueRipple(HarmonicSensor):
         return sensors.applied(self, log, {"phase": phase}, tau_meas=log.tau_meas + ripple)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotorCurrent(Sensor):
     r"""Torque taken from the motor current with a torque constant that is not quite right.
@@ -157,6 +162,7 @@ class MotorCurrent(Sensor):
         return replace(self, error=drawn["error"], error_std=0.0, torque_constant=constant)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueDelay(Sensor):
     """A late torque channel: its samples belong to an earlier time than their stamp says.

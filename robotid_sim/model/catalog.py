@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.errors import FileFormatError, UnknownNameError
+from robotid_sim.errors import FileFormatError, UnknownNameError, suggestion
 from robotid_sim.files import check_schema
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.geometry import transform
@@ -48,8 +48,8 @@ def find_urdf(robot: str | Path) -> Path:
     if not path.is_file():
         names = ", ".join(robots)
         raise UnknownNameError(
-            f"no robot '{robot}': neither a file nor in the catalog ({names}); "
-            "give a catalog name or the path of a URDF"
+            f"no robot '{robot}'{suggestion(str(robot), robots)}: neither a file nor in the "
+            f"catalog ({names}); give a catalog name or the path of a URDF"
         )
     return path
 
@@ -112,8 +112,10 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
     content = _read_published(robot)
     name = name or content["default"]
     if name not in content["sets"]:
-        names = ", ".join(published_sets(robot))
-        raise UnknownNameError(f"no published set '{name}' of robot '{robot}'; known: {names}")
+        names, hint = ", ".join(published_sets(robot)), suggestion(name, content["sets"])
+        raise UnknownNameError(
+            f"no published set '{name}' of robot '{robot}'{hint}; known: {names}"
+        )
     chosen, tip = content["sets"][name], content["tip"]
     arm = load_robot(robot, tip=tip)
     frames, bodies, drives = [], [], []
@@ -185,8 +187,8 @@ def with_published(robot: Robot, published: PublishedParameters) -> Robot:
 
 
 def _read_published(robot: str) -> dict[str, Any]:
-    path = find_urdf(robot).parent / "published.toml"
-    if not path.is_file():
+    path = catalog().get(robot, Path(robot)).parent / "published.toml"
+    if robot not in catalog() or not path.is_file():
         have = ", ".join(n for n, p in catalog().items() if (p.parent / path.name).is_file())
         raise UnknownNameError(
             f"robot '{robot}' has no published parameters beside its URDF; robots that have: {have}"

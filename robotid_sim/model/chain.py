@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.errors import UnknownNameError
+from robotid_sim.errors import UnknownNameError, suggestion
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.urdf import MOVABLE, UrdfDocument, UrdfJoint
@@ -156,7 +156,9 @@ def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) 
 def _known(document: UrdfDocument, link: str) -> str:
     if link not in document.links:
         names = ", ".join(document.links)
-        raise UnknownNameError(f"{document.path}: no link '{link}'; links: {names}")
+        raise UnknownNameError(
+            f"{document.path}: no link '{link}'{suggestion(link, document.links)}; links: {names}"
+        )
     return link
 
 

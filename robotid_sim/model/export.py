@@ -5,7 +5,6 @@ drops the rpy of an ``<inertial>``, and Bullet invents 1 kg for a link without o
 body get an explicit zero inertial, their mass being part of the fused body.
 """
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,36 +17,69 @@ from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
+from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Link, Robot
-from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
+from robotid_sim.model.transmissions import write_rotor_inertia
+from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml, resolve_mesh
 
 INDENT = "  "
 TRIANGLE_MARGIN = 1e-6
 """Smallest relative triangle margin that is written; Bullet zeroes a tensor at the boundary."""
 
 
-def write_urdf(robot: Robot, path: str | Path) -> None:
-    """Write `robot` as URDF, atomically.
+def write_urdf(
+    robot: Robot, path: str | Path, *, meshes: MeshMode = MeshMode.COPY
+) -> tuple[str, ...]:
+    """Write `robot` as URDF, atomically, with its meshes beside it; return what they lack.
 
     Comments, visuals, transmissions and all else of the file that the robot was read from stay.
-    Mesh references relative to that file are rewritten relative to the new one. What URDF has no
-    place for (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one ``<robotid>``
-    element, which other loaders ignore and ours reads back.
+    What URDF has no place for (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one
+    ``<robotid>`` element, which other loaders ignore and ours reads back, and `Ia` also into the
+    ``<transmission>`` of its joint. A mesh that is missing keeps its name.
 
     Raises
     ------
     InconsistentInertiaError
         If a body has parameters that no rigid body can have.
     FileFormatError
-        If the file cannot be written.
+        If a file cannot be written.
     """
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
-    root = _tree(robot)
-    _rebase_meshes(root, robot, Path(path))
+    root, folder = _tree(robot), MeshFolder(Path(path))
+    _name_meshes(root, robot, folder, meshes)
     with atomic_path(path) as temporary:
         temporary.write_bytes(_text_of(root))
+        folder.save()
+    return tuple(folder.notes)
+
+
+def lost_in_urdf(robot: Robot) -> tuple[str, ...]:
+    """Return what readers of plain URDF do not see of a robot, one sentence each."""
+    largest = max(robot.joints, key=lambda joint: joint.rotor_inertia)
+    friction = [joint.friction for joint in robot.joints]
+    sentences = []
+    if largest.rotor_inertia > 0.0:
+        sentences.append(
+            f"URDF has no place for rotor inertia, up to {largest.rotor_inertia:.3g} "
+            f"{'kg' if largest.prismatic else 'kg m^2'} at {largest.name}: Drake reads it from "
+            "<transmission>, MuJoCo from MJCF; PyBullet, Pinocchio and Gazebo leave it out."
+        )
+    if any(law.Fv or law.Fc for law in friction):
+        sentences.append(
+            "Friction stands in <dynamics>: MuJoCo uses all of it, PyBullet and Drake the viscous "
+            "part alone, Pinocchio reads it and leaves it out of the torques."
+        )
+    if any(law.Fo for law in friction):
+        sentences.append("Friction offsets are read by robotid alone.")
+    hulls = [s.mesh for link in robot.links for s in link.shapes if s.collision and s.mesh]
+    if unread := sorted({mesh.suffix.lower() for mesh in hulls}.difference(MUJOCO_MESHES)):
+        sentences.append(
+            f"MuJoCo refuses collision meshes of the format {', '.join(unread)}: "
+            "`robotid export --format mjcf` converts them."
+        )
+    return tuple(sentences)
 
 
 def with_own_document(robot: Robot) -> Robot:
@@ -73,6 +105,8 @@ def _tree(robot: Robot) -> etree._Element:
         _write_body(root, robot, link)
     for k in range(robot.dof):
         _write_joint(root, robot, k)
+    for transmission in write_rotor_inertia(root, robot):
+        _indent(transmission, level=1)
     _write_extension(root, robot)
     return root
 
@@ -202,24 +236,38 @@ def _write_extension(root: etree._Element, robot: Robot) -> None:
     _indent(element, level=1)
 
 
-def _rebase_meshes(root: etree._Element, robot: Robot, path: Path) -> None:
+def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: MeshMode) -> None:
+    """Let every mesh and texture lead to its file from where the URDF will be."""
     if robot.document is None:
         return
-    source, target = robot.document.path.resolve().parent, path.resolve().parent
-    if source == target:
-        return
-    for mesh in root.iter("mesh", "texture"):
-        name = mesh.get("filename")
-        if name and "://" not in name and not Path(name).is_absolute():
-            mesh.set("filename", Path(os.path.relpath(source / name, target)).as_posix())
+    source = robot.document.path
+    moves = source.resolve().parent != folder.folder.parent
+    for element in root.iter("mesh", "texture"):
+        name = element.get("filename", "")
+        file = resolve_mesh(name, source)
+        if mode is MeshMode.KEEP:
+            if moves and "://" not in name:
+                element.set("filename", file.resolve().as_posix())
+        elif file.is_file():
+            place = folder.package if mode is MeshMode.PACKAGE else FOLDER
+            element.set("filename", f"{place}/{folder.add(file)}")
+        else:
+            folder.miss(name)
+    if folder.used:  # MuJoCo takes the names without their folders
+        settings = _child(root, "mujoco")
+        compiler = _child(settings, "compiler")
+        compiler.attrib.update({"meshdir": FOLDER, "strippath": "true"})
+        _indent(settings, level=1)
 
 
 def _indent(element: etree._Element, level: int) -> None:
     """Lay out a new element without touching the rest of the file."""
     etree.indent(element, INDENT, level=level)
     if not (element.tail or "").strip():
-        last = element.getnext() is None
+        last, before = element.getnext() is None, element.getprevious()
         element.tail = "\n" + INDENT * (level - 1 if last else level)
+        if before is not None and not (before.tail or "").strip():
+            before.tail = "\n" + INDENT * level
 
 
 def _child(element: etree._Element, tag: str) -> etree._Element:

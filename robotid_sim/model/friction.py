@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Float
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 
 DEFAULT_EPS_REVOLUTE = 0.03  # [rad/s]
 DEFAULT_EPS_PRISMATIC = 0.01  # [m/s]
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Friction:
     """Friction torque of one joint, ``Fv dq + Fc tanh(dq / eps) + Fo``.

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.registry import Registry
@@ -92,6 +93,7 @@ def _require(law: FrictionLaw, name: str, low: float, high: float) -> None:
         )
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothCoulomb(FrictionLaw):
     r"""The model's own friction, :math:`F_v \dot q + F_c \tanh(\dot q / \epsilon) + F_o`."""
@@ -101,6 +103,7 @@ class SmoothCoulomb(FrictionLaw):
         return coefficients_of(robot)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stribeck(FrictionLaw):
     r"""Dry friction that falls from a static level to the Coulomb level with rising velocity.
@@ -139,6 +142,7 @@ class Stribeck(FrictionLaw):
         )
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asymmetric(FrictionLaw):
     r"""Other friction forward than backward: :math:`F^\pm = (1 \pm a) F`.
@@ -168,6 +172,7 @@ class Asymmetric(FrictionLaw):
         return coefficients_of(robot, **columns)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadDependent(FrictionLaw):
     r"""Coulomb friction that grows with the transmitted torque, :math:`F_c + \mu |l|`.
@@ -197,6 +202,7 @@ class LoadDependent(FrictionLaw):
         return coefficients_of(robot, load=self.share)
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StickSlip(Stribeck):
     r"""True Coulomb friction: a joint sticks until its static friction is overcome.

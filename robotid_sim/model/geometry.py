@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.representation import public_value
 
 
 def transform(rotation: Float2D, translation: Float1D) -> Float2D:
@@ -44,6 +45,7 @@ def number_text(values: ArrayLike) -> str:
     return " ".join(repr(float(value) + 0.0) for value in np.ravel(values))
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class GeometryShape:
     """One visual or collision shape of a movable body."""

@@ -9,6 +9,7 @@ from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError, UrdfError
 from robotid_sim.model.friction import DEFAULT_EPS_PRISMATIC, DEFAULT_EPS_REVOLUTE, Friction
 from robotid_sim.model.urdf import UrdfDocument, UrdfJoint
+from robotid_sim.representation import public_value
 
 ACCELERATION_RATIO = 10.0
 """Assumed acceleration limit over the velocity limit [1/s] where none is given."""
@@ -19,6 +20,7 @@ ASSUMED_PRISMATIC = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
 """Limits of joints that have none, where the user agrees to them."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
     """A revolute or prismatic joint; units are rad or m, and their derivatives."""
@@ -74,6 +76,7 @@ def pack_geometry(joints: Sequence[Joint]) -> Float2D:
     return np.array(rows)
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
     """Limits of all joints, each of shape (n,)."""

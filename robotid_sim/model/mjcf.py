@@ -5,7 +5,6 @@ MuJoCo has rotor inertia (``armature``), viscous (``damping``) and Coulomb frict
 limits and the ends of the chain go into a TOML file beside it.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +12,19 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.errors import (
+    FileFormatError,
+    InconsistentInertiaError,
+    MissingExtraError,
+    OptionError,
+)
 from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, number_text
+from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import write_side_car
-
-READABLE_MESHES = (".stl", ".obj", ".msh")
-"""Mesh formats that MuJoCo reads."""
+from robotid_sim.model.solid import read_mesh
 
 VISUAL, COLLISION = "2", "3"
 """Groups of geoms, as MuJoCo's viewer switches them."""
@@ -30,8 +33,12 @@ TRIANGLE_MARGIN = 1e-9
 """Smallest relative triangle margin that is written; MuJoCo refuses a tensor beyond zero."""
 
 
-def write_mjcf(robot: Robot, path: str | Path) -> list[str]:
+def write_mjcf(
+    robot: Robot, path: str | Path, *, meshes: MeshMode = MeshMode.COPY
+) -> tuple[str, ...]:
     """Write `robot` as MJCF and, beside it with the suffix ``.toml``, what MJCF cannot hold.
+
+    Copied meshes that MuJoCo does not read, such as Collada, are converted to STL.
 
     Parameters
     ----------
@@ -39,50 +46,54 @@ def write_mjcf(robot: Robot, path: str | Path) -> list[str]:
         The robot; its bodies must be possible.
     path : str or Path
         The MJCF file.
+    meshes : MeshMode
+        Whether the meshes come along.
 
     Returns
     -------
-    notes : list of str
-        What could not be written, such as meshes in a format that MuJoCo does not read.
+    notes : tuple of str
+        What could not be written, such as meshes that are missing.
 
     Raises
     ------
     InconsistentInertiaError
         If a body has parameters that no rigid body can have.
+    OptionError
+        If the meshes shall be those of a ROS package, which MJCF does not know.
     FileFormatError
         If a file cannot be written.
     """
+    if meshes is MeshMode.PACKAGE:
+        raise OptionError("MJCF knows no packages; choose --meshes copy or keep")
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is None and link.phi[0] <= 0.0:
             reason = "it has no mass, and MuJoCo moves no body without"
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
-    notes: list[str] = []
+    folder = MeshFolder(Path(path))
     root = etree.Element("mujoco", model=robot.name)
-    etree.SubElement(root, "compiler", angle="radian", autolimits="true")
+    compiler = etree.SubElement(root, "compiler", angle="radian", autolimits="true")
+    if meshes is MeshMode.COPY:
+        compiler.set("meshdir", FOLDER)
     etree.SubElement(root, "option", gravity=number_text(robot.gravity))
     assets = etree.SubElement(root, "asset")
     world = etree.SubElement(root, "worldbody")
     parent = world
     for k in range(robot.dof):
-        parent = _write_body(parent, assets, robot, k, Path(path), notes)
+        parent = _write_body(parent, robot, k)
+        for shape in robot.links[k].shapes:
+            _write_geom(parent, assets, shape, folder, meshes)
     etree.SubElement(parent, "site", name=robot.tip, **_placed(robot.T_last_tip))
     _write_motors(root, robot)
     etree.indent(root, "  ")
     with atomic_path(path) as temporary:
         etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
+        folder.save()
     write_side_car(robot, path, ("Fo", "eps", "acceleration"))
-    return notes
+    return tuple(folder.notes)
 
 
-def _write_body(
-    parent: etree._Element,
-    assets: etree._Element,
-    robot: Robot,
-    k: int,
-    path: Path,
-    notes: list[str],
-) -> etree._Element:
+def _write_body(parent: etree._Element, robot: Robot, k: int) -> etree._Element:
     link, joint = robot.links[k], robot.joints[k]
     body = etree.SubElement(parent, "body", name=link.name, **_placed(joint.T_parent_joint))
     phi = link.phi
@@ -107,13 +118,15 @@ def _write_body(
     )
     if np.isfinite(joint.effort):
         element.set("actuatorfrcrange", number_text((-joint.effort, joint.effort)))
-    for shape in link.shapes:
-        _write_geom(body, assets, shape, path, notes)
     return body
 
 
 def _write_geom(
-    body: etree._Element, assets: etree._Element, shape: GeometryShape, path: Path, notes: list[str]
+    body: etree._Element,
+    assets: etree._Element,
+    shape: GeometryShape,
+    folder: MeshFolder,
+    mode: MeshMode,
 ) -> None:
     values = _placed(shape.T_body_shape)
     match shape.kind:
@@ -125,7 +138,7 @@ def _write_geom(
         case "sphere":
             values |= {"type": "sphere", "size": number_text(shape.size)}
         case _:
-            name = _mesh_asset(assets, shape, path, notes)
+            name = _mesh_asset(assets, shape, folder, mode)
             if name is None:
                 return
             values |= {"type": "mesh", "mesh": name}
@@ -138,16 +151,20 @@ def _write_geom(
 
 
 def _mesh_asset(
-    assets: etree._Element, shape: GeometryShape, path: Path, notes: list[str]
+    assets: etree._Element, shape: GeometryShape, folder: MeshFolder, mode: MeshMode
 ) -> str | None:
-    """Return the asset of a mesh, added if it is new; None if MuJoCo cannot read the file."""
-    file = shape.mesh
-    if file is None or not file.is_file() or file.suffix.lower() not in READABLE_MESHES:
-        note = f"mesh left out, MuJoCo reads {', '.join(READABLE_MESHES)} only: {file}"
-        if note not in notes:
-            notes.append(note)
+    """Return the asset of a mesh, added if it is new; None if MuJoCo cannot have it."""
+    assert shape.mesh is not None
+    try:
+        if mode is MeshMode.COPY:
+            where = _copied(shape.mesh, folder)
+        elif shape.mesh.suffix.lower() in MUJOCO_MESHES and shape.mesh.is_file():
+            where = shape.mesh.resolve().as_posix()
+        else:
+            raise FileFormatError(f"MuJoCo reads {', '.join(MUJOCO_MESHES)} only")
+    except (FileFormatError, MissingExtraError) as error:
+        folder.miss(str(shape.mesh), f"is left out: {error}")
         return None
-    where = Path(os.path.relpath(file.resolve(), path.resolve().parent)).as_posix()
     scale = number_text(shape.size)
     for mesh in assets:
         if (mesh.get("file"), mesh.get("scale")) == (where, scale):
@@ -155,6 +172,13 @@ def _mesh_asset(
     name = f"mesh_{len(assets)}"
     etree.SubElement(assets, "mesh", name=name, file=where, scale=scale)
     return name
+
+
+def _copied(mesh: Path, folder: MeshFolder) -> str:
+    """Return the name of a copy of a mesh, converted if need be."""
+    if mesh.suffix.lower() in MUJOCO_MESHES:
+        return folder.add(mesh)
+    return folder.place(f"{mesh.stem}.stl", read_mesh(mesh).stl())
 
 
 def _write_motors(root: etree._Element, robot: Robot) -> None:

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D, freeze, readonly
-from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, UnknownNameError
+from robotid_sim.errors import (
+    InconsistentInertiaError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    suggestion,
+)
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import Chain, select_chain
 from robotid_sim.model.friction import Friction
@@ -24,10 +30,12 @@ from robotid_sim.model.joint import (
 )
 from robotid_sim.model.settings import check_overrides, read_settings
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
+from robotid_sim.representation import public_value
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
     """A movable body: its inertial parameters about the frame of its URDF link."""
@@ -45,6 +53,7 @@ class Link:
         freeze(self, (10,), "phi", what=f"link '{self.name}': ")
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Robot:
     r"""A serial robot; immutable, and independent of any engine.
@@ -143,7 +152,10 @@ class Robot:
         for name in overrides:  # those of joints off the chain wait for another --tip
             if name not in document.joints:
                 names = ", ".join(document.joints)
-                raise UnknownNameError(f"settings name the unknown joint '{name}'; joints: {names}")
+                raise UnknownNameError(
+                    f"settings name the unknown joint '{name}'{suggestion(name, document.joints)}; "
+                    f"joints: {names}"
+                )
         sources = [body.joint for body in chain.bodies]
         overrides, assumed_limits = with_assumed_limits(
             document, sources, overrides, assume=assume_limits

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.errors import FileFormatError, OptionError, suggestion
 from robotid_sim.files import check_schema
 
 JOINT_KEYS = (
@@ -69,7 +69,9 @@ def read_settings(urdf: Path) -> RobotSettings:
     check_schema(content.get("schema"), "robot", 1, path)
     for key in content:
         if key not in _KEYS:
-            raise OptionError(f"{path}: unknown key '{key}'; known: {', '.join(_KEYS)}")
+            raise OptionError(
+                f"{path}: unknown key '{key}'{suggestion(key, _KEYS)}; known: {', '.join(_KEYS)}"
+            )
     for key, kind in _TYPES.items():
         if not isinstance(content.get(key, kind()), kind):
             expected = "a table" if kind is dict else "a text"
@@ -97,7 +99,8 @@ def check_overrides(joints: Mapping[str, Any], where: str) -> dict[str, dict[str
             if key not in JOINT_KEYS:
                 names = ", ".join(JOINT_KEYS)
                 raise OptionError(
-                    f"{where}: unknown key '{key}' of joint '{joint}'; known: {names}"
+                    f"{where}: unknown key '{key}'{suggestion(key, JOINT_KEYS)} of joint "
+                    f"'{joint}'; known: {names}"
                 )
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")

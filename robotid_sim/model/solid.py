@@ -116,6 +116,11 @@ class Solid:
         faces = self.faces if np.linalg.det(T[:3, :3]) > 0.0 else self.faces[:, ::-1]
         return type(self)(self.vertices @ T[:3, :3].T + T[:3, 3], faces)
 
+    def stl(self) -> bytes:
+        """Return the solid as a binary STL file."""
+        mesh = trimesh.Trimesh(self.vertices, self.faces, process=False)
+        return bytes(trimesh.exchange.stl.export_stl(mesh))
+
     def convex_hull(self) -> Self:
         """Return the convex hull; raise OptionError if the solid is flat."""
         try:
@@ -139,9 +144,8 @@ def union(solids: Sequence[Solid]) -> Solid:
     try:
         package = importlib.import_module("manifold3d")
     except ImportError as error:
-        raise MissingExtraError(
-            "inertia from geometry needs manifold3d: pip install 'robotid_sim[cad]'"
-        ) from error
+        need = "inertia from geometry needs manifold3d"
+        raise MissingExtraError.of(need, "cad") from error
     manifolds = [_manifold(package, solid) for solid in solids]
     mesh = package.Manifold.batch_boolean(manifolds, package.OpType.Add).to_mesh64()
     return Solid(np.asarray(mesh.vert_properties)[:, :3], np.asarray(mesh.tri_verts))

@@ -16,9 +16,11 @@ import numpy as np
 from lxml import etree
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import UrdfError
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
+from robotid_sim.representation import public_value
 
 V = TypeVar("V")
 
@@ -33,6 +35,7 @@ VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
 EXTENSION_KEYS = ("Ia", "Fo", "eps", "acceleration")
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class UrdfLink:
     """A ``<link>``: its inertial parameters about the link frame and its shapes."""
@@ -43,6 +46,7 @@ class UrdfLink:
     shapes: tuple[GeometryShape, ...]
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class UrdfJoint:
     """A ``<joint>``; limits that the file does not give are None."""
@@ -64,6 +68,7 @@ class UrdfJoint:
         return self.kind != "fixed"
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class UrdfDocument:
     """A URDF whose links and joints form one tree."""

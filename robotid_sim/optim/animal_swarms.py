@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import put_inside
 from robotid_sim.optim.optimizer import Population, linear
@@ -14,6 +15,7 @@ LEADERS = 3
 """Alpha, beta and delta."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class GreyWolf(Population):
     r"""Grey wolf optimizer (GWO): the pack surrounds the three best points so far.
@@ -63,6 +65,7 @@ class GreyWolf(Population):
         return put_inside(self._x, self.box, self.bounds)
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class WhaleOptimization(Population):
     r"""Whale optimization algorithm (WOA): whales encircle or spiral to the best point so far.
@@ -121,6 +124,7 @@ class WhaleOptimization(Population):
         return put_inside(self._x, self.box, self.bounds)
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class Grasshopper(Population):
     r"""Grasshopper optimization algorithm (GOA): a swarm of repulsion, comfort and attraction.

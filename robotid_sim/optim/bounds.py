@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, ShapeError
 
 WallRule = Literal["clip", "reflect", "absorb", "none"]
@@ -20,6 +21,7 @@ Walls = Literal["clip", "reflect", "none"]
 """The `WallRule` of algorithms without velocities."""
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Box:
     """A box of finite size.

@@ -6,6 +6,7 @@ from math import exp, log
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.docstrings import documented
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import put_inside
 from robotid_sim.optim.optimizer import EquationForm
@@ -13,6 +14,7 @@ from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import Swarm, VelocitySwarm
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class BeetleSwarm(VelocitySwarm):
     r"""Beetle swarm: particles that feel the slope with two whiskers (BSO).
@@ -110,6 +112,7 @@ class BeetleSwarm(VelocitySwarm):
         return forward * worse_left[:, None] * swarm.v  # [1] eq. (12)
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class AnnealedBeetleSwarm(BeetleSwarm):
     r"""Beetle swarm with a shrinking population and an annealed leader (SEDSABSO).

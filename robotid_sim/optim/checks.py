@@ -3,7 +3,7 @@
 import operator
 from typing import Any, get_args
 
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, suggestion
 
 
 def whole(name: str, value: int, smallest: int) -> None:
@@ -31,4 +31,7 @@ def between(name: str, value: float, low: float, high: float) -> None:
 def one_of(name: str, value: str, choices: Any) -> None:
     """Refuse a value that is not among the choices of a Literal."""
     if value not in get_args(choices):
-        raise OptionError(f"unknown {name} '{value}'; known: {', '.join(get_args(choices))}")
+        known = get_args(choices)
+        raise OptionError(
+            f"unknown {name} '{value}'{suggestion(value, known)}; known: {', '.join(known)}"
+        )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, Walls, put_inside
@@ -16,6 +17,7 @@ FLAT = 1e-13
 """Relative spread of the costs of a generation that is taken for rounding."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class CmaEs(Optimizer):
     """CMA-ES: a normal distribution that learns the shape of the cost; the package ``cmaes``.
@@ -68,8 +70,8 @@ class CmaEs(Optimizer):
         try:
             from cmaes import CMA
         except ImportError as error:
-            message = "method 'cmaes' needs the package cmaes: pip install 'robotid_sim[cmaes]'"
-            raise MissingExtraError(message) from error
+            need = "method 'cmaes' needs the package cmaes"
+            raise MissingExtraError.of(need, "cmaes") from error
         return CMA(
             mean=self._unit.scatter(1, self.region, self.rng)[0],
             sigma=self.sigma,

@@ -6,6 +6,7 @@ from math import exp
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import put_inside
 from robotid_sim.optim.optimizer import EquationForm, linear
@@ -13,6 +14,7 @@ from robotid_sim.optim.stability import RandomMap, pid_map
 from robotid_sim.optim.swarm import VelocitySwarm
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class PidSwarm(VelocitySwarm):
     r"""Particle swarm with a PID controller and elitist learning (ELPIDSO).

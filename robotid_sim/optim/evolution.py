@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.docstrings import documented
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Walls, put_inside
 from robotid_sim.optim.optimizer import Population, geometric, linear
@@ -13,6 +14,7 @@ from robotid_sim.optim.optimizer import Population, geometric, linear
 BaseVector = Literal["rand", "best"]
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class DifferentialEvolution(Population):
     r"""Differential evolution (DE/rand/1/bin or DE/best/1/bin).
@@ -91,6 +93,7 @@ def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
     return b, r, s
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class GeneticAlgorithm(Population):
     r"""Genetic algorithm for real numbers: tournaments, blend crossover, normal mutation, an elite.
@@ -174,6 +177,7 @@ ADAPTATION = 0.1
 """Rate at which the logarithm of the step follows the acceptance."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class SimulatedAnnealing(Population):
     r"""Simulated annealing: independent chains that are cooled together.

@@ -6,11 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.optim import checks
 from robotid_sim.optim.optimizer import EquationForm, geometric
 from robotid_sim.optim.swarm import VelocitySwarm
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class MutatingSwarm(VelocitySwarm):
     r"""Particle swarm that starts afresh when it stagnates (MuPSO).

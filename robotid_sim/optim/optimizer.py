@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import CallOrderError, OptionError, ShapeError
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, Walls
@@ -118,6 +119,7 @@ class Optimizer(ABC):
         """Learn the costs of the last points, infinite or not; return the next points."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class Population(Optimizer):
     """A method whose members have positions and no velocities."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.optim import checks
 from robotid_sim.optim.optimizer import EquationForm, linear
@@ -11,6 +12,7 @@ from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import VelocitySwarm
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class ParticleSwarm(VelocitySwarm):
     r"""Particle swarm with constant inertia.
@@ -48,6 +50,7 @@ class ParticleSwarm(VelocitySwarm):
         return self.w, self.c1, self.c2
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class LinearInertiaSwarm(VelocitySwarm):
     r"""Particle swarm whose inertia decreases linearly (LDW-PSO, also called SPSO).
@@ -80,6 +83,7 @@ class LinearInertiaSwarm(VelocitySwarm):
         return linear(self.w_start, self.w_end, progress), self.c1, self.c2
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class ConstrictionSwarm(VelocitySwarm):
     r"""Particle swarm with the constriction factor of Clerc and Kennedy.
@@ -133,6 +137,7 @@ class ConstrictionSwarm(VelocitySwarm):
         return swarm.fly(self.chi * (swarm.v + swarm.pulls(self.c1, self.c2, self.rng)))
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class RandomWeightSwarm(VelocitySwarm):
     r"""Particle swarm with random inertia (RWPSO).

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, WallRule, put_inside
 from robotid_sim.optim.optimizer import EquationForm, Population, linear
@@ -16,6 +17,7 @@ LARGEST_CONTRACTION = float(np.exp(np.euler_gamma))
 """Contraction coefficient below which particles converge [1]_, about 1.781."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class DeltaWellSwarm(Population):
     r"""Quantum-behaved particle swarm in a delta potential well (QPSO).
@@ -74,6 +76,7 @@ QUARTER = pi / 2.0
 QubitReading = Literal["expect", "bits"]
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class QubitSwarm(VelocitySwarm):
     r"""Particle swarm on the angles of qubits (the QPSO of [1]_).

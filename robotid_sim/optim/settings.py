@@ -48,7 +48,7 @@ def setting(name: str) -> PublishedSetting:
     Raises `UnknownNameError` if there is none; the text lists them.
     """
     if name not in SETTINGS:
-        raise UnknownNameError(f"unknown setting '{name}'; known: {', '.join(SETTINGS)}")
+        raise UnknownNameError.of("setting", name, SETTINGS)
     return SETTINGS[name]
 
 

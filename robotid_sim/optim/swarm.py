@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
+from robotid_sim.docstrings import documented
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, WallRule, keep_inside
 from robotid_sim.optim.optimizer import Optimizer
@@ -102,6 +103,7 @@ class Swarm:
         self.best_f = np.concatenate([self.best_f, np.full(len(x), np.inf)])
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class VelocitySwarm(Optimizer):
     """A method whose particles have velocities, inertia w and pulls c1 and c2."""

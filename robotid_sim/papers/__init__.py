@@ -35,7 +35,7 @@ def find_paper(name: str) -> Paper:
     Raises `UnknownNameError` if there is none.
     """
     if name not in PAPERS:
-        raise UnknownNameError(f"unknown paper '{name}'; known: {', '.join(PAPERS)}")
+        raise UnknownNameError.of("paper", name, PAPERS)
     return PAPERS[name]
 
 

@@ -17,10 +17,12 @@ from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.registry import INTERNAL
+from robotid_sim.representation import public_value
 
 METHODS = ("errors-in-variables", "fourier-fit", "rts")
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Adaptive(RowPreprocessor):
     r"""Outlier mask and delay compensation where needed, then motion and torque together.
@@ -135,7 +137,12 @@ def _prepared(log: Log, delay: float, outliers: float) -> tuple[Log, Bool2D]:
 
 
 def _noise_text(log: Log, noise: Float1D) -> str:
-    parts = [f"{std:.1e} {unit}" for std, unit in zip(noise, log.joint_units, strict=True)]
+    """Return the smallest and the largest noise of the joints, by unit."""
+    parts = []
+    for unit in dict.fromkeys(log.joint_units):
+        alike = noise[[u == unit for u in log.joint_units]]
+        ends = [f"{1e3 * std:.2g}" for std in (alike.min(), alike.max())]
+        parts.append(f"{' to '.join(ends[: alike.size])} m{unit}")
     return "encoder noise " + ", ".join(parts)
 
 

@@ -32,6 +32,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.linalg.lapack import dtbtrs
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
@@ -41,6 +42,7 @@ from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.registry import INTERNAL
+from robotid_sim.representation import public_value
 
 NODES = np.arange(-2, 4)
 """Samples about a time whose polynomial gives position, velocity and acceleration there."""
@@ -55,6 +57,7 @@ LEAST_NOISE = 1e-6
 """Least torque noise over the RMS torque; positions without noise have that of rounding."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class WhiteningRowFilter(RowFilter):
     """Row filter that first takes out, joint by joint, how noise of neighbours belongs together."""
@@ -155,6 +158,7 @@ def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:
     return np.asarray(cholesky_banded(bands, lower=True))
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
     """White noise of both channels, arrays of shape (n,)."""
@@ -165,6 +169,7 @@ class Noise:
     """[N m]."""
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ErrorsInVariables(RowPreprocessor):
     r"""Motion of largest likelihood, given positions, torques and the identified model.

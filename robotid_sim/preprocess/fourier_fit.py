@@ -14,6 +14,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.periods import Periods, periods_of
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.representation import public_value
 
 USER = "the preprocessor fourier-fit"
 
@@ -21,6 +22,7 @@ CONFIDENCE = 0.98
 """Of the test for harmonics; a false one doubles a short series, which does little harm."""
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FourierFit(RowPreprocessor):
     r"""Least-squares Fourier series on all periods but the first, its order from the data.

@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
@@ -22,6 +23,7 @@ KalmanForm = Literal["compensated", "literal", "smoother"]
 TorquePrediction = Literal["nominal", "identified"]
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KalmanTorque(RowPreprocessor):
     r"""Kalman filter on torque with the torque of the nominal model as predicted input.
@@ -101,6 +103,7 @@ class KalmanTorque(RowPreprocessor):
         return joint_torque(robot, smooth.q, smooth.dq, smooth.ddq)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FivePointCubic(RowPreprocessor):
     """Five-point cubic smoothing of the torque, beside smoothed motion: what [1]_ compares with.

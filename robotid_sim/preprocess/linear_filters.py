@@ -8,6 +8,7 @@ from scipy.ndimage import convolve1d
 from scipy.signal import butter, sosfiltfilt
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
@@ -15,6 +16,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Butterworth(RowPreprocessor):
     """Forward-backward Butterworth on position and central differences; one corner for all joints.
@@ -65,6 +67,7 @@ class Butterworth(RowPreprocessor):
         return replace(motion, row_filter=self.rows.filter_for(log, dq))
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SavitzkyGolay(RowPreprocessor):
     r"""Least-squares polynomial in a moving window; velocity and acceleration are its derivatives.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
@@ -30,6 +31,7 @@ METHODS: Registry[Preprocessor] = Registry(
 """The preprocessors that leave the torque alone."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PeriodAveraging(RowPreprocessor):
     r"""Mean over all periods but the first, of position and torque alike, then any smoother.

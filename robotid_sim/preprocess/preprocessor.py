@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from robotid_sim.arrays import Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter, gated
@@ -17,6 +18,7 @@ FEWEST_SAMPLES = 50
 """Fewest samples that the filters of this package take."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """Which rows of a log enter the fit: times to drop, samples to mask, low-pass, decimation.
@@ -125,6 +127,7 @@ class Preprocessor(ABC):
         return self
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowPreprocessor(Preprocessor):
     """A preprocessor that says by an option of its own which rows enter the fit."""

@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.compiled import jit
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
@@ -116,6 +117,7 @@ def smooth(
         l[1] += h * l[0]
 
 
+@documented
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RtsSmoother(RowPreprocessor):
     r"""Constant-jerk Kalman filter and RTS smoother on position, corner by likelihood times two.

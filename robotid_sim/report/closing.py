@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from robotid_sim.estimation.consistent import Lift
+from robotid_sim.model.export import lost_in_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.tables import limits_table
 from robotid_sim.section import Section
@@ -25,6 +27,13 @@ def closing(
 ) -> tuple[Section, ...]:
     """Return what was assumed about a robot, further sections, and how to reproduce the page."""
     return assumptions(robot, notes, limits_of), *more, reproduction(recipe)
+
+
+def in_other_tools(lift: Lift | None) -> tuple[Section, ...]:
+    """Return what other readers of the identified URDF do not see, if there is any of it."""
+    notes = () if lift is None else lost_in_urdf(lift.robot)
+    text = "`identified.urdf` loads in other tools, with its meshes beside it."
+    return (Section(title="In other tools", text=text, notes=notes),) if notes else ()
 
 
 def assumptions(robot: Robot, notes: Sequence[str], limits_of: str) -> Section:

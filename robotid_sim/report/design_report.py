@@ -15,12 +15,15 @@ from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
-from robotid_sim.report.figures.excitation import information_shares
+from robotid_sim.report.figures.excitation import design_convergence, information_shares
 from robotid_sim.report.page import Page
+from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.section import Section, Table, number
+from robotid_sim.study.contacts import contact_notes, contacts
 from robotid_sim.study.excitation import Designs, expected_accuracy
+from robotid_sim.study.result import ContactResult
 from robotid_sim.trajectory.reference import run_time
 
 
@@ -70,6 +73,12 @@ class DesignSummary:
             for name, other in self.others.items()
         }
 
+    @cached_property
+    def contacts(self) -> list[ContactResult]:
+        """The links that touch on the trajectories, which are numbered from 1."""
+        paths = {f"trajectory {k}": path for k, path in enumerate(self.designs.trajectories, 1)}
+        return contacts(self.nominal, paths, self.plan.floor)
+
     def accuracy_table(self) -> Table:
         """Return the expected accuracy of every base parameter."""
         values = self.basis.of(self.nominal.parameters())
@@ -85,8 +94,17 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
     nominal, basis, assessed = summary.nominal, summary.basis, summary.assessed
     design, path = summary.designs.designs[0], summary.designs.trajectories[0]
     weak = int((np.abs(basis.of(nominal.parameters())) < 10.0 * summary.std).sum())
+    convergence = design_convergence(summary.designs.designs)
     sections = [
-        excitation_section(path, nominal, assessed, _facts_of(summary.designs, summary.plan)),
+        excitation_section(
+            path,
+            nominal,
+            assessed,
+            _facts_of(summary.designs, summary.plan),
+            contact_notes(summary.contacts),
+            () if convergence is None else (convergence,),
+            robot_picture(nominal, path),
+        ),
         Section(
             title="Expected accuracy",
             text="Standard deviation of every base parameter for white torque noise of 1 % of "

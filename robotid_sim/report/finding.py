@@ -8,8 +8,8 @@ from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import parameters
-from robotid_sim.report.tables import CHECKS, check_limit, model_errors
-from robotid_sim.section import number, percent
+from robotid_sim.report.tables import CHECKS, check_limit, check_number, model_errors
+from robotid_sim.section import percent
 from robotid_sim.study.result import StudyResult
 
 CLEAR = 10.0
@@ -46,7 +46,7 @@ def finding(
     if failed:
         worst = failed[0]
         what = CHECKS.get(worst.name, worst.name)
-        value = number(worst.value)
+        value = check_number(worst, worst.value)
         limit = check_limit(worst).lstrip("=≤ ")
         others = f" ({len(failed) - 1} more)" if len(failed) > 1 else ""
         return f"Failed: {what} is {value}, limit {limit}{others}."

@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.closing import Recipe, closing
+from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.page import Page
@@ -16,7 +16,7 @@ from robotid_sim.report.sections import (
     preprocessing_section,
 )
 from robotid_sim.report.tables import residual_table
-from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.trust_section import intervals_of, trust_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.stages import Identification, diagnosed
 from robotid_sim.threads import one_blas_thread
@@ -43,12 +43,17 @@ def identification_report(nominal: Robot, log: Log, fit: Identification, recipe:
             ("condition number", number(chosen.cond, 3)),
             ("identified robot", "none" if fit.lift is None else fit.lift.message),
         ),
-        sections=(*sections, *closing(nominal, nominal.assumptions, "nominal", recipe)),
+        sections=(
+            *sections,
+            *in_other_tools(fit.lift),
+            *closing(nominal, nominal.assumptions, "nominal", recipe),
+        ),
     )
 
 
 def _sections(nominal: Robot, log: Log, fit: Identification) -> list[Section]:
-    chosen, basis = fit.chosen, fit.basis
+    chosen, basis, intervals = fit.chosen, fit.basis, intervals_of(fit)
+    models = {"nominal": nominal} | ({} if fit.lift is None else {"identified": fit.lift.robot})
     sections = [
         preprocessing_section(fit.preprocessor, log, nominal),
         parameters_section(
@@ -56,9 +61,11 @@ def _sections(nominal: Robot, log: Log, fit: Identification) -> list[Section]:
             basis,
             (residual_table(fit.estimates, nominal.joint_units),),
             basis.of(nominal.parameters()),
+            intervals=intervals,
+            models=models,
         ),
         *diagnosis_section(diagnosed(log, fit)),
-        *trust_section(fit),
+        *trust_section(fit, intervals),
     ]
     if chosen.success:
         pair = predictions(chosen.beta, log, nominal, basis, fit.preprocessor)

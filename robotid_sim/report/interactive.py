@@ -14,6 +14,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float
 from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space
+from robotid_sim.report.figures_in_space import figure_in_space
 from robotid_sim.report.ticks import apart, symlog_candidates
 
 DASHES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
@@ -45,13 +46,13 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
-def plotly_figure(chart: Chart) -> dict[str, Any] | None:
-    """Return a chart as ``data``, ``layout`` and ``narrow``, or None if it is in space.
+def plotly_figure(chart: Chart) -> dict[str, Any]:
+    """Return a chart as ``data``, ``layout`` and ``narrow``.
 
     ``narrow`` is the part of the layout that stacks all panels in one column.
     """
     if any(isinstance(panel, Space) for panel in chart.panels):
-        return None
+        return figure_in_space(chart)
     data: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
     named: set[str] = set()
@@ -70,7 +71,7 @@ def plotly_figure(chart: Chart) -> dict[str, Any] | None:
         "shapes": _shapes(chart),
         "showlegend": len(named) > 1,
     }
-    return {"data": data, "layout": layout, "narrow": narrow}
+    return {"data": data, "layout": layout, "narrow": narrow | {"scenes": {}}}
 
 
 def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """A page: verdict and finding, sections with figures and tables, and how to reproduce it."""
 
+import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from robotid_sim.chart import Chart
-from robotid_sim.files import make_folder, write_text
+from robotid_sim.files import atomic_path, make_folder, write_text
 from robotid_sim.palette import css_variables
 from robotid_sim.section import Section
 
@@ -25,6 +26,8 @@ class Page:
     sections: tuple[Section, ...]
     passed: bool | None = None
     """The verdict, if there is one."""
+    badge: str = ""
+    """What stands beside the title where there is no verdict to pass or fail."""
     facts: tuple[tuple[str, str], ...] = ()
     """The numbers that matter most: label and value."""
 
@@ -44,7 +47,7 @@ def write_page(
     path : Path
         The HTML file.
     figures : Path, optional
-        Folder that receives every figure as SVG and PNG and its data as CSV.
+        Folder that receives every figure as SVG and PNG and its data as CSV, and every picture.
     progress : callable, optional
         Called with the stage and the share done.
 
@@ -67,6 +70,10 @@ def write_page(
         drawn[chart.name] = {"svg": Markup(drawing.page), "csv": packed(drawing.csv)}
         if progress is not None:
             progress("report", (k + 1) / (len(charts) + 1))
+    for picture in (picture for section in page.sections for picture in section.pictures):
+        if folder is not None:
+            with atomic_path(folder / f"{picture.name}.png") as file:
+                file.write_bytes(picture.png)
     write_text(path, _html(page, charts, drawn))
     if progress is not None:
         progress("report", 1.0)
@@ -78,8 +85,7 @@ def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | 
     script = plotly_script()
     figures = {}
     if script is not None:
-        drawable = {chart.name: plotly_figure(chart) for chart in charts}
-        figures = {name: figure for name, figure in drawable.items() if figure is not None}
+        figures = {chart.name: plotly_figure(chart) for chart in charts}
     light, dark = css_variables()
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_asset("page.html"))
@@ -89,6 +95,7 @@ def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | 
         style=Markup(_asset("page.css").replace("/*light*/", light).replace("/*dark*/", dark)),
         code=Markup(_asset("page.js")),
         plotly="" if script is None else packed(script),
+        encoded=lambda data: base64.b64encode(data).decode(),
         figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",
     )
 

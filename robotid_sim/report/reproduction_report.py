@@ -42,6 +42,7 @@ def reproduction_report(
     return Page(
         title=paper.title,
         finding=reproduction.finding + (quick if reproduction.quick else ""),
+        badge=badge_of(reproduction.claims),
         facts=_counts(reproduction.claims),
         sections=(
             *_by_verdict([("", claim) for claim in reproduction.claims]),
@@ -124,6 +125,14 @@ def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
     numbers = {verdict: _count(claims, verdict) for verdict in (*VERDICTS, NOT_JUDGED)}
     counts = ((name, str(n)) for name, n in numbers.items() if n or name != NOT_JUDGED)
     return (*counts, (EXPECTED, _expected(claims)))
+
+
+def badge_of(claims: Sequence[Claim]) -> str:
+    """Return the counts of the verdicts in short, as ``3 reproduced, 9 conditional, 2 not``."""
+    words = (*VERDICTS[:-1], "not", NOT_JUDGED)
+    counts = [_count(claims, verdict) for verdict in (*VERDICTS, NOT_JUDGED)]
+    shown = zip(counts, words, strict=True)
+    return ", ".join(f"{count} {word}" for count, word in shown if count)
 
 
 def _count(claims: Sequence[Claim], verdict: str) -> int:

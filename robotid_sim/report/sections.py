@@ -1,11 +1,13 @@
 """Sections of reports, in the order of the flow; every page is made of these."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.chart import Chart
+from robotid_sim.diagnostics.intervals import Intervals
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.excitation.design import Assessment
@@ -18,9 +20,10 @@ from robotid_sim.preprocess.kalman_torque import KalmanTorque
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
-from robotid_sim.report.figures.torques import LogRole, prediction, torque_filters
+from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters
+from robotid_sim.report.link_table import OPEN, link_table
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table
-from robotid_sim.section import Section, Table, number, percent
+from robotid_sim.section import Picture, Section, Table, number, percent
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction
 
@@ -31,13 +34,15 @@ def excitation_section(
     assessed: Assessment,
     more: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
+    charts: Sequence[Chart] = (),
+    pictures: Sequence[Picture] = (),
 ) -> Section:
     """Return the excitation: use of the limits, tool path, condition numbers, and notes on it."""
     ratios = ("position", "velocity", "acceleration", "torque")
     rows = [
         *more,
-        ("condition number of the base regressor", number(assessed.cond_raw)),
-        ("the same with columns of unit length", number(assessed.cond_normalized)),
+        ("condition number of the base regressor", number(assessed.cond_raw, 3)),
+        ("the same with columns of unit length", number(assessed.cond_normalized, 3)),
         ("log det of the information per sample", number(assessed.log_det)),
         *(
             (f"largest share of the {name} limits", percent(getattr(assessed, f"{name}_ratio")))
@@ -47,7 +52,8 @@ def excitation_section(
     return Section(
         title="Excitation",
         text="The motion that makes the parameters visible, designed with the nominal model.",
-        charts=(excitation(trajectory, nominal), tool_path(trajectory, nominal)),
+        pictures=tuple(pictures),
+        charts=(excitation(trajectory, nominal), tool_path(trajectory, nominal), *charts),
         tables=(Table(columns=("quantity", "value"), rows=tuple(rows)),),
         notes=tuple(notes),
     )
@@ -92,17 +98,21 @@ def parameters_section(
     nominal: Float1D,
     true: Float1D | None = None,
     bound: Float1D | None = None,
+    intervals: Intervals | None = None,
+    models: Mapping[str, Robot] | None = None,
 ) -> Section:
     """Return estimators side by side, and the base parameters with intervals and groupings."""
     charts = [base_parameters(chosen, nominal, true, bound)] if chosen.cov is not None else []
     if chosen.cov is not None:
         charts.append(correlation(chosen))
+    table = parameter_table(chosen, basis, nominal, true, bound, intervals)
     return Section(
         title="Identification",
         text=f"{chosen.rows} rows for {len(chosen.names)} base parameters; the identified robot is "
         f"made from the estimate of '{chosen.estimator}'.",
         charts=tuple(charts),
-        tables=(*estimators, parameter_table(chosen, basis, nominal, true, bound)),
+        tables=(*estimators, table, *([link_table(models)] if models else [])),
+        notes=(OPEN,) if models else (),
     )
 
 
@@ -110,8 +120,11 @@ def prediction_section(
     identified: Prediction, nominal: Prediction, noise_std: Float1D, role: LogRole
 ) -> Section:
     """Return measured and predicted torque of a log, of the identification or another."""
+    charts = [prediction(identified, nominal, noise_std, role)]
+    if role == "fitted":
+        charts.append(residuals(identified))
     return Section(
         title="Fit" if role == "fitted" else "Prediction",
-        charts=(prediction(identified, nominal, noise_std, role),),
+        charts=tuple(charts),
         tables=(prediction_table(identified, nominal),),
     )

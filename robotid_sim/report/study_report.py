@@ -8,11 +8,13 @@ from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.closing import Recipe, closing
+from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.diagnosis_section import diagnosis_section
+from robotid_sim.report.figures.excitation import design_convergence
 from robotid_sim.report.finding import finding
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
+from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import (
     excitation_section,
     parameters_section,
@@ -28,7 +30,7 @@ from robotid_sim.report.tables import (
     nees_of,
     scored_table,
 )
-from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.trust_section import intervals_of, trust_section
 from robotid_sim.section import Section, Table, number, percent
 from robotid_sim.study.contacts import contact_notes
 from robotid_sim.study.result import StudyResult, TrajectoryResult
@@ -54,6 +56,7 @@ def study_report(study: Study, command: str) -> Page:
         facts=_facts(result, gap),
         sections=(
             *sections,
+            *in_other_tools(fit.lift),
             *closing(study.plant, result.assumptions, "true", recipe, _timings(result)),
         ),
     )
@@ -64,6 +67,9 @@ def _study_sections(study: Study) -> list[Section]:
     nominal, basis, path = study.nominal, fit.basis, result.trajectory
     before, compared = basis.of(nominal.parameters()), result.preprocessing.compared
     filters = [filter_table(compared, result.measurement.torque_noise_std)] if compared else []
+    convergence, intervals = design_convergence(study.designs.designs), intervals_of(fit)
+    models = {"nominal": nominal} | ({} if fit.lift is None else {"identified": fit.lift.robot})
+    models["true"] = study.plant
     sections = [
         Section(title="Verdict", tables=(check_table(result.verdict.checks),)),
         excitation_section(
@@ -76,6 +82,8 @@ def _study_sections(study: Study) -> list[Section]:
                 ("largest share of the torque limits, true", _true_torque(path)),
             ],
             contact_notes(result.contacts),
+            () if convergence is None else (convergence,),
+            robot_picture(nominal, study.trajectory),
         ),
         preprocessing_section(fit.preprocessor, log, nominal, *filters),
         parameters_section(
@@ -85,11 +93,15 @@ def _study_sections(study: Study) -> list[Section]:
             before,
             true=basis.of(study.plant.parameters()),
             bound=_bound(log, nominal, basis),
+            intervals=intervals,
+            models=models,
         ),
         *diagnosis_section(study.diagnosis),
-        *trust_section(fit),
+        *trust_section(fit, intervals),
     ]
     if fit.chosen.success:
+        fitted = predictions(fit.chosen.beta, log, nominal, basis, fit.preprocessor)
+        sections.append(prediction_section(*fitted, fit.chosen.noise_std, "fitted"))
         pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
         sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
     if study.loop is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.diagnostics.intervals import Intervals
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.excitation.design import Assessment
@@ -34,6 +35,15 @@ CHECKS = {
 }
 
 
+MOST_DECIMALS = 6
+"""Decimals beyond which a value is printed with an exponent."""
+
+SHARES = frozenset(
+    ("limits_respected", "model_error_unseen", "tracking_gap_left", "torque_mismatch_left")
+)
+"""Checks whose values are shares."""
+
+
 def unit_text(unit: str) -> str:
     """Return a unit as a page prints it."""
     return unit.replace("^2", "²")
@@ -42,6 +52,19 @@ def unit_text(unit: str) -> str:
 def relative_text(std: float, value: float) -> str:
     """Return a standard deviation in percent of its value; beyond 100 there is nothing to tell."""
     return "> 100" if std >= abs(value) else number(100.0 * std / abs(value), 2)
+
+
+def number_within(value: float, std: float) -> str:
+    """Return a value with its last digit where the second of its standard deviation is."""
+    if not (np.isfinite(value) and np.isfinite(std) and std > 0.0):
+        return number(value)
+    decimals = 1 - int(np.floor(np.log10(std)))
+    if decimals <= MOST_DECIMALS:
+        return f"{value:z.{max(decimals, 0)}f}"
+    if value == 0.0:
+        return "0"
+    leading = int(np.floor(np.log10(abs(value))))
+    return f"{value:.{max(leading + decimals, 0)}e}"
 
 
 def units_of(joint_units: Sequence[str], revolute: str, prismatic: str) -> str:
@@ -64,7 +87,7 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
     columns: dict[str, Iterable[str]] = {
         "check": [check.name for check in checks],
         "what": what,
-        "value": [number(check.value) for check in checks],
+        "value": [check_number(check, check.value) for check in checks],
         "limit": [check_limit(check) for check in checks],
     }
     return Table.of(columns, text_columns=2, marks=[check.passed for check in checks])
@@ -74,7 +97,12 @@ def check_limit(check: CheckResult) -> str:
     """Return the limit of a check, with both ends where it has two."""
     if check.lower is not None:
         return f"{number(check.lower, 3)} … {number(check.limit, 3)}"
-    return f"{'=' if check.name == 'rank_full' else '≤'} {number(check.limit)}"
+    return f"{'=' if check.name == 'rank_full' else '≤'} {check_number(check, check.limit)}"
+
+
+def check_number(check: CheckResult, value: float | None) -> str:
+    """Return a number of a check: its value or its limit, in percent where they are shares."""
+    return percent(value) if check.name in SHARES else number(value, 3)
 
 
 def nees_of(result: StudyResult) -> float | None:
@@ -190,20 +218,32 @@ def parameter_table(
     nominal: Float1D,
     true: Float1D | None = None,
     bound: Float1D | None = None,
+    intervals: Intervals | None = None,
 ) -> Table:
-    """Return the base parameters with groupings and accuracy, where known beside the truth."""
+    """Return the base parameters with groupings and accuracy, where known beside the truth.
+
+    Values have as many digits as their standard deviation admits, whose second is the last.
+    """
     beta, std = estimate.beta, estimate.std
+
+    def rounded(values: Float1D) -> list[str]:
+        return list(map(number_within, values.tolist(), std.tolist()))
+
     columns: dict[str, Iterable[str]] = {
         "parameter": estimate.names,
         "grouping": basis.groupings,
         "unit": map(unit_text, estimate.units),
-        "value": _numbers(beta, 5),
+        "value": rounded(beta),
         "std": _numbers(std, 2),
         "std [%]": map(relative_text, std.tolist(), beta.tolist()),
-        "nominal": _numbers(nominal),
     }
+    if intervals is not None:
+        ends = zip(rounded(intervals.lower), rounded(intervals.upper), strict=True)
+        name = f"{100.0 * intervals.level:g} % interval"
+        columns[name] = [f"{lower} … {upper}" for lower, upper in ends]
+    columns["nominal"] = rounded(nominal)
     if true is not None:
-        columns |= {"true": _numbers(true, 5), "|error| / std": _numbers(abs(beta - true) / std, 2)}
+        columns |= {"true": rounded(true), "|error| / std": _numbers(abs(beta - true) / std, 2)}
     if bound is not None:
         columns["std / bound"] = _numbers(std / bound, 3)
     return Table.of(columns, "Base parameters", text_columns=3)

@@ -13,8 +13,7 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.discrepancy import widening
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.report.finding import well_known
-from robotid_sim.report.tables import unit_text
-from robotid_sim.section import Section, Table, number
+from robotid_sim.section import Section
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 
@@ -30,30 +29,34 @@ class Explained(Protocol):
         ...
 
 
-def trust_section(fit: Identification) -> tuple[Section, ...]:
-    """Return how far to trust the chosen estimate; nothing if the fit failed.
+def intervals_of(fit: Identification) -> Intervals | None:
+    """Return the 95 % intervals of the chosen estimate; None if the fit failed."""
+    if not fit.chosen.success or fit.chosen.cov is None:
+        return None
+    try:
+        with one_blas_thread():
+            return confidence_intervals(fit.problem, fit.chosen)
+    except (RobotIdError, np.linalg.LinAlgError):
+        return None
+
+
+def trust_section(fit: Identification, intervals: Intervals | None) -> tuple[Section, ...]:
+    """Return how far to trust the chosen estimate; nothing if it has no intervals.
 
     Nothing here looks at any truth.
     """
-    chosen, problem = fit.chosen, fit.problem
-    if not chosen.success or chosen.cov is None:
+    if intervals is None:
         return ()
     with one_blas_thread():
-        try:
-            intervals = confidence_intervals(problem, chosen)
-        except (RobotIdError, np.linalg.LinAlgError):
-            return ()
-        notes = [*lack_of_fit(fit), *_uncertain(chosen, intervals), *_checks(fit)]
+        notes = [*lack_of_fit(fit), *_uncertain(fit.chosen, intervals), *_checks(fit)]
     if fit.eps is not None:
         notes += fit.eps.sentences()
     section = Section(
         title="How far to trust the numbers",
-        text="Confidence intervals at 95 % from the residuals of the log, by Student's t with the "
-        f"{intervals.dof.min():.0f} to {intervals.dof.max():.0f} degrees of freedom that the "
-        "blocks of correlated residuals leave. They are made of a standard deviation without "
-        "bias; that of the table of base parameters errs on the large side, so that it can be "
-        "some percent larger.",
-        tables=(_interval_table(intervals),),
+        text="The 95 % intervals in the table of base parameters are made from the residuals of "
+        f"the log, by Student's t with the {intervals.dof.min():.0f} to {intervals.dof.max():.0f} "
+        "degrees of freedom that the blocks of correlated residuals leave. Their standard "
+        "deviation has no bias; the one in the table errs on the large side, by some percent.",
         notes=tuple(notes),
     )
     return (section,)
@@ -98,14 +101,10 @@ def _uncertain(chosen: Estimate, intervals: Intervals) -> list[str]:
     """Return the parameters that are uncertain by more than 10 %."""
     relative = relative_std(chosen.beta, chosen.std)
     bad = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]
+    names = f": {', '.join(intervals.names[k] for k in bad)}" if bad else ""
     sentences = [
         f"{len(bad)} of {len(chosen.names)} base parameters have a standard deviation above 10 % "
-        "of their value."
-    ]
-    sentences += [
-        f"{intervals.names[k]} = {number(intervals.values[k])} {unit_text(intervals.units[k])}, "
-        f"between {number(intervals.lower[k])} and {number(intervals.upper[k])}."
-        for k in bad
+        f"of their value{names}."
     ]
     if not intervals.unbiased:
         sentences.append("Constraints or a search moved this estimate: its intervals are a guide.")
@@ -130,15 +129,3 @@ def _checks(fit: Identification) -> list[str]:
         except (RobotIdError, np.linalg.LinAlgError):
             continue
     return sentences
-
-
-def _interval_table(intervals: Intervals) -> Table:
-    columns = {
-        "parameter": intervals.names,
-        "unit": map(unit_text, intervals.units),
-        "value": map(number, intervals.values),
-        "lower": map(number, intervals.lower),
-        "upper": map(number, intervals.upper),
-        "degrees of freedom": [number(dof, 3) for dof in intervals.dof],
-    }
-    return Table.of(columns, "Intervals at 95 %", text_columns=2)

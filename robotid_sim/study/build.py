@@ -9,9 +9,10 @@ import numpy as np
 
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ControllerFactory
+from robotid_sim.control.excitation_loop import excitation_bandwidth
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation.held_home import with_held_home
 from robotid_sim.experiment.cell import Cell
@@ -22,12 +23,16 @@ from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import load_robot, published_parameters, with_published
 from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.inertia import inertia_matrix
+from robotid_sim.model.parameters import columns
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.streams import Streams
 from robotid_sim.study.build_design import (
+    build_criterion,
     build_design,
+    build_family,
+    build_search,
     build_unseen,
     require_period,
     require_whole_steps,
@@ -111,6 +116,26 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     return setup
 
 
+def require_buildable(config: StudyConfig) -> None:
+    """Raise if a name or an option is refused in any section, also one that goes unused.
+
+    For commands, which are to say so before their work; `build_setup` finds the same later.
+    """
+    build_sensors(config)
+    build_friction_law(config.experiment)
+    build_fit(config)
+    build_family(config.design)
+    build_criterion(config.design)
+    build_search(config.design)
+    build_comparison(config.control)
+    for name, options in config.control.conditions.items():
+        CONDITIONS.build(name, **options)
+    columns(1, config.estimation.joint_parameters)
+    for name in config.control.models:
+        if not name.startswith(PUBLISHED):
+            ESTIMATORS[name]  # raises if there is none of that name
+
+
 def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
     """Return the robot of a catalog name or URDF path as its section says."""
     built = load_robot(
@@ -172,9 +197,11 @@ def build_cell(
 ) -> Cell:
     """Return the cell of an experiment; sensors and friction law may be built already."""
     settings = config.experiment
+    kp = excitation_bandwidth(nominal, settings.rate) ** 2 if settings.kp is None else settings.kp
+    kd = 2.0 * kp**0.5 if settings.kd is None else settings.kd
     return Cell(
         plant=plant,
-        controller=ComputedTorque(nominal, settings.kp, settings.kd),
+        controller=ComputedTorque(nominal, kp, kd),
         sensors=build_sensors(config) if sensors is None else sensors,
         rate=settings.rate,
         substeps=settings.substeps,
@@ -223,11 +250,11 @@ def build_fit(config: StudyConfig) -> FitPlan:
 
 def build_rows(config: PreprocessConfig) -> Rows:
     """Return which rows of a log enter the fit."""
-    try:
-        return Rows(**config.rows)
-    except TypeError as error:
-        names = ", ".join(field.name for field in fields(Rows))
-        raise OptionError(f"preprocess.rows: {error}; known: {names}") from error
+    names = [field.name for field in fields(Rows)]
+    for name in config.rows:
+        if name not in names:
+            raise UnknownNameError.of("key of preprocess.rows", name, names)
+    return Rows(**config.rows)
 
 
 def build_preprocessor(config: PreprocessConfig) -> Preprocessor:

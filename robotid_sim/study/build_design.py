@@ -11,7 +11,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.free_space import FreeSpace, assumed_floor
 from robotid_sim.engine.proximity import CUTOFF
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
@@ -66,7 +66,7 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     plan = DesignPlan(
         family=family,
         criterion=build_criterion(design),
-        search=_search(design),
+        search=build_search(design),
         constraints=_constraints(nominal, design),
         start=start,
         **_space(nominal, start, design.constraints),
@@ -80,13 +80,15 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     return plan if prior is None else replace(plan, prior=prior)
 
 
-def _search(design: DesignConfig) -> GradientSearch | SwarmSearch:
+def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
+    """Return the search of a design by the name of its solver."""
     if design.solver in (GRADIENT, DRAWS):
         starts = 0 if design.solver == DRAWS else design.starts
         return GradientSearch(
             candidates=design.candidates, starts=starts, iterations=design.iterations
         )
-    OPTIMIZERS[design.solver]  # raises if there is none of that name
+    if design.solver not in OPTIMIZERS:
+        raise UnknownNameError.of("solver", design.solver, (GRADIENT, DRAWS, *OPTIMIZERS))
     if design.count > 1:
         raise OptionError(
             f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"

@@ -3,19 +3,20 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import FileFormatError, OptionError, suggestion
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.measurement.presets import preset
 from robotid_sim.model.perturb import SCALE
 from robotid_sim.plugins import load_plugins
+from robotid_sim.study.config_errors import dotted, first_error, known_keys
 from robotid_sim.study.nominal import MISMATCH
 from robotid_sim.validation.closed_loop import Comparison
 
@@ -34,6 +35,23 @@ def _default_tasks() -> dict[str, dict[str, Any]]:
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Let ``help`` show the keys of every section."""
+        documented(cls)
+
+
+AnySection = TypeVar("AnySection", bound=_Section)
+
+
+def _validated(section: type[AnySection], values: Mapping[str, Any], where: str) -> AnySection:
+    """Return a section with values; raise `OptionError` with the key that is refused."""
+    try:
+        return section.model_validate(values)
+    except ValidationError as error:
+        key, reason = first_error(error)
+        raise OptionError(f"{where}: '{key}': {reason}") from error
+
 
 class PayloadConfig(_Section):
     """A load at the tip."""
@@ -51,11 +69,7 @@ class PayloadConfig(_Section):
 
         Raises `OptionError` if a value is refused; names it after `where`.
         """
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            key, reason = _first_error(error)
-            raise OptionError(f"{where}: '{key}': {reason}") from error
+        return _validated(cls, values, where)
 
 
 class RobotConfig(_Section):
@@ -179,10 +193,11 @@ class ExperimentConfig(_Section):
     leapfrog: bool = Cell.leapfrog
     friction: dict[str, Any] = Field(default_factory=dict)
     """Law of the plant's friction where it differs from the model's: ``law`` and its options."""
-    kp: float = ComputedTorque.kp
-    """Position gain of the excitation loop [1/s^2]."""
-    kd: float = ComputedTorque.kd
-    """Velocity gain [1/s]."""
+    kp: float | None = Field(default=None, ge=0.0)
+    """Position gain of the excitation loop [1/s^2]; null for that of `excitation_bandwidth`, which
+    is 2500 but for light links without rotors."""
+    kd: float | None = Field(default=None, ge=0.0)
+    """Velocity gain [1/s]; null for critical damping."""
 
 
 class PreprocessConfig(_Section):
@@ -298,8 +313,9 @@ class StudyConfig(_Section):
         """Return the same study with other values in its design; None leaves a value as it is."""
         space = {name: value for name, value in constraints.items() if value is not None}
         update = {name: value for name, value in design.items() if value is not None}
-        update["constraints"] = self.design.constraints.model_copy(update=space)
-        return self.model_copy(update={"design": self.design.model_copy(update=update)})
+        update["constraints"] = {**self.design.constraints.model_dump(), **space}
+        section = _validated(DesignConfig, {**self.design.model_dump(), **update}, "design")
+        return self.model_copy(update={"design": section})
 
     def quick(self) -> "StudyConfig":
         """Return a smaller study of the same kind, with twice the limits of accuracy.
@@ -351,35 +367,23 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
             raise FileFormatError(f"cannot read configuration {path}: {reason}") from error
     for section, value in (overrides or {}).items():
         if isinstance(value, Mapping):
-            content[section] = {**content.get(section, {}), **value}
+            before = content.get(section, {})
+            content[section] = {**before, **value} if isinstance(before, Mapping) else before
         else:
             content[section] = value
     try:
         config = StudyConfig.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        key, reason = _first_error(error)
+        key, reason = first_error(error)
         where = f"{path}: " if path else ""
-        if first["type"] == "extra_forbidden":
-            keys = ", ".join(_known_keys(first["loc"][:-1]))
-            raise OptionError(f"{where}unknown key '{key}'; known here: {keys}") from error
+        unknown = [e["loc"] for e in error.errors() if e["type"] == "extra_forbidden"]
+        if unknown:  # a key that is missing may be one that is misspelt
+            *inside, name = unknown[0]
+            keys = known_keys(StudyConfig, inside)
+            raise OptionError(
+                f"{where}unknown key '{dotted(unknown[0])}'{suggestion(str(name), keys)}; "
+                f"known here: {', '.join(keys)}"
+            ) from error
         raise OptionError(f"{where}'{key}': {reason}") from error
     load_plugins(config.plugins, None if path is None else Path(path).resolve().parent)
     return config
-
-
-def _first_error(error: ValidationError) -> tuple[str, str]:
-    """Return the key of the first refused value, and why it is refused."""
-    first = error.errors()[0]
-    reason = first["msg"].removeprefix("Input ")
-    return ".".join(str(part) for part in first["loc"]), f"{reason}, got {first['input']!r}"
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    section: type[BaseModel] = StudyConfig
-    for part in location:
-        annotation = section.model_fields[str(part)].annotation
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return list(PayloadConfig.model_fields)
-        section = annotation
-    return list(section.model_fields)

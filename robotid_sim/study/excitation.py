@@ -19,6 +19,7 @@ from robotid_sim.excitation.sequence import SequenceResult, optimal_sequence
 from robotid_sim.excitation.swarm_design import swarm_design
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, run_time
 
@@ -26,6 +27,7 @@ EXPLAINED_SAMPLES = 500
 """Samples of a run that an explanation looks at."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Designs:
     """The excitations of the design stage."""

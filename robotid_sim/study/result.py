@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import check_schema, read_json, write_text
 from robotid_sim.validation.control_run import ControlRun
@@ -20,6 +21,11 @@ VERSION = 1
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Let ``help`` show what every part holds."""
+        documented(cls)
 
 
 class RobotResult(_Model):

@@ -9,12 +9,14 @@ from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.representation import public_value
 from robotid_sim.streams import Streams
 from robotid_sim.study.config import VerdictLimits
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.validation.closed_loop import Comparison
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitPlan:
     """How a log becomes estimates."""
@@ -30,6 +32,7 @@ class FitPlan:
     """Standard deviation of the relative errors of the torque constants."""
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setup:
     """A virtual study, ready to run. The plant stands in `cell` alone."""

@@ -30,6 +30,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive, smoother_of
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
 from robotid_sim.streams import named_stream
 from robotid_sim.study.setup import FitPlan
 from robotid_sim.threads import one_blas_thread
@@ -39,6 +40,7 @@ from robotid_sim.validation.closed_loop import IDENTIFIED
 _logger = logging.getLogger(__name__)
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Identification:
     """What the identify stage makes of one log."""

@@ -22,12 +22,17 @@ from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import PROVENANCE
 from robotid_sim.model.export import write_urdf
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
 from robotid_sim.study.contacts import contacts
-from robotid_sim.study.excitation import design
+from robotid_sim.study.excitation import Designs, design
+from robotid_sim.study.parameter_file import NAME as PARAMETERS
+from robotid_sim.study.parameter_file import write_parameters
 from robotid_sim.study.result import (
+    ComparedPreprocessor,
     EstimateResult,
     MeasurementResult,
     PreprocessingResult,
@@ -95,12 +100,15 @@ class _Clock:
         _log.info("%s: %.2f s", name, self.seconds[name])
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
     """A whole study: the values that went from stage to stage, and the result that sums them up."""
 
     setup: Setup
     """What it began with."""
+    designs: Designs
+    """The excitation and how it came about."""
     trajectory: Excitation
     """The excitation."""
     log: Log
@@ -128,7 +136,12 @@ class Study:
 
 
 def run_study(
-    setup: Setup, out: str | Path, *, workers: int = 1, progress: Progress = silent
+    setup: Setup,
+    out: str | Path,
+    *,
+    workers: int = 1,
+    meshes: MeshMode = MeshMode.COPY,
+    progress: Progress = silent,
 ) -> Study:
     """Run a whole virtual study and write its files into a folder.
 
@@ -138,10 +151,12 @@ def run_study(
         The built values, as `build_setup` makes them from a configuration; any of them may be
         replaced by an object of the user's own.
     out : str or Path
-        Folder for result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5 and
-        estimate.json; created if need be.
+        Folder for result.json, identified.urdf, nominal.urdf, their meshes, parameters.csv,
+        trajectory.json, log.h5 and estimate.json; created if need be.
     workers : int
         Processes that share independent loops.
+    meshes : MeshMode
+        Whether the meshes come along.
     progress : callable
         Called with the stage and the share done.
 
@@ -154,7 +169,8 @@ def run_study(
     nominal, basis = setup.nominal, setup.basis
     with clock.stage("robot"):
         folder = make_folder(out)
-        write_urdf(nominal, folder / "nominal.urdf")
+        for note in write_urdf(nominal, folder / "nominal.urdf", meshes=meshes):
+            _log.warning("%s", note)
     with clock.stage("design"):
         designs = design(nominal, basis, setup.excitation, streams("design"), progress=progress)
         if designs.interrupted:  # a study does not go on with an unfinished design
@@ -167,8 +183,7 @@ def run_study(
         save_log(log, folder / "log.h5")
     with clock.stage("identify"):
         fit = identify(log, nominal, basis, setup.fit, streams("identify"), progress=progress)
-        save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit))
-        identified = write_identified(fit, folder / "identified.urdf")
+        identified = _write_fit(fit, folder, meshes)
     with clock.stage("diagnose"):
         diagnosis = diagnosed(log, fit)
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
@@ -180,10 +195,7 @@ def run_study(
             save_failures(loop, folder)
     with clock.stage("score"):
         estimates = scored(cell.plant, unseen, fit)
-        tasks = () if loop is None else loop.tasks
-        run: dict[str, Trajectory] = {"excitation": trajectory, "unseen": setup.unseen}
-        run |= {task.name: task.trajectory for task in tasks}
-        touching = contacts(nominal, run, setup.excitation.floor)
+        touching = contacts(nominal, _motions(trajectory, setup, loop), setup.excitation.floor)
         judged = verdict(setup, log, unseen, fit, diagnosis, estimates, identified, loop, touching)
     result = StudyResult(
         robot=describe_robot(cell.plant),
@@ -194,11 +206,7 @@ def run_study(
         trajectory=describe_trajectory(setup, trajectory),
         contacts=touching,
         measurement=describe_measurement(log, setup.preset),
-        preprocessing=PreprocessingResult(
-            chosen=PREPROCESSORS.name_of(setup.fit.preprocessor),
-            message=fit.preprocessor.message,
-            compared=compared,
-        ),
+        preprocessing=_preprocessing(setup, fit, compared),
         estimates=estimates,
         chosen=fit.chosen.estimator,
         control=[] if loop is None else list(loop.runs),
@@ -206,7 +214,30 @@ def run_study(
         verdict=judged,
     )
     result.save(folder / "result.json")
-    return Study(setup, trajectory, log, fit, diagnosis, unseen, loop, result)
+    return Study(setup, designs, trajectory, log, fit, diagnosis, unseen, loop, result)
+
+
+def _write_fit(fit: Identification, folder: Path, meshes: MeshMode) -> Path | None:
+    """Write what was identified; return the URDF, or None if there is no such robot."""
+    save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit))
+    write_parameters(fit, folder / PARAMETERS)
+    return write_identified(fit, folder / "identified.urdf", meshes)
+
+
+def _motions(
+    trajectory: Excitation, setup: Setup, loop: ClosedLoop | None
+) -> dict[str, Trajectory]:
+    """Return everything that ran, by name."""
+    tasks = () if loop is None else loop.tasks
+    run: dict[str, Trajectory] = {"excitation": trajectory, "unseen": setup.unseen}
+    return run | {task.name: task.trajectory for task in tasks}
+
+
+def _preprocessing(
+    setup: Setup, fit: Identification, compared: list[ComparedPreprocessor]
+) -> PreprocessingResult:
+    name = PREPROCESSORS.name_of(setup.fit.preprocessor)
+    return PreprocessingResult(chosen=name, message=fit.preprocessor.message, compared=compared)
 
 
 def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
@@ -258,12 +289,14 @@ def estimate_context(fit: Identification) -> dict[str, object]:
     }
 
 
-def write_identified(fit: Identification, path: Path) -> Path | None:
+def write_identified(
+    fit: Identification, path: Path, meshes: MeshMode = MeshMode.COPY
+) -> Path | None:
     """Write the identified robot as URDF; return the path, or None if there is no such robot."""
     if fit.lift is None:
         path.unlink(missing_ok=True)  # of an earlier run
         return None
-    write_urdf(fit.lift.robot, path)
+    write_urdf(fit.lift.robot, path, meshes=meshes)
     return path
 
 

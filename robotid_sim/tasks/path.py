@@ -13,6 +13,7 @@ from robotid_sim.kinematics.following import POINTS, phase_spline, resting_splin
 from robotid_sim.kinematics.inverse import beyond_limits, singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 from robotid_sim.tasks.placement import TOUCHING, Keeps, place
 from robotid_sim.tasks.shapes import CIRCLE, PlaneName, PlaneShape
 from robotid_sim.trajectory.reference import Reference
@@ -27,6 +28,7 @@ SPACE_ADVICE = "give a smaller clearance, or let links touch (design.constraints
 """What to do where links cannot keep apart."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class JointPath:
     """A path in joint space over the phase from 0 to 2 pi, closed or open."""
@@ -55,6 +57,7 @@ class JointPath:
         return float(self.singularity_index.max())
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Lap:
     """One lap of a path, or one way along an open one, from rest to rest.

@@ -10,6 +10,7 @@ from scipy.interpolate import BSpline
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, PathError
 from robotid_sim.kinematics.following import DENSITY, POINTS, Poses, follow_joints
 from robotid_sim.kinematics.inverse import Demand, PathSolution, beyond_limits
@@ -21,6 +22,7 @@ from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, Task, TaskRun, lap_run
 from robotid_sim.tasks.waypoints import Waypoints, read_waypoints
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class PathFile(Task):
     """Path from a CSV file: joint positions or tip poses, with or without times.

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
 from robotid_sim.trajectory.quintic import unit_quintic
 
 PlaneName = Literal["xy", "yz", "xz"]
@@ -29,6 +30,7 @@ LOWER = (0.6, 1.0)
 """When the motions of a transfer begin and end, over its time."""
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class PlaneShape:
     """A closed curve in a plane, and what the joints do where no tip can draw it."""

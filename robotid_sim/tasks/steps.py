@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, PathError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.inverse import Demand, beyond_limits, inverse_kinematics
@@ -19,6 +20,7 @@ STEP_SHARE = 0.01
 """Step of the tip over the reach of the arm."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class JointStep(Task):
     """Start with every joint away from a pose that is to be held."""
@@ -44,6 +46,7 @@ class JointStep(Task):
         return [TaskRun("joint-step", still, offset=-np.array(sizes))]
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class TaskStep(Task):
     """Start with the tip away from a pose that is to be held, along one axis after the other."""

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from robotid_sim.arrays import Float1D, freeze, readonly
+from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, shape_path
 from robotid_sim.tasks.placement import Keeps
 from robotid_sim.tasks.shapes import (
@@ -45,6 +47,7 @@ class RunPlan:
 DEFAULT_PLAN = RunPlan()
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskRun:
     """One run of a task: a trajectory, and how far from it the robot starts."""
@@ -91,6 +94,7 @@ def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
     return runs
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class ShapeTask(Task):
     """A shape that the tip draws in a plane; see `robotid_sim.tasks.path.shape_path`."""
@@ -133,6 +137,7 @@ class ShapeTask(Task):
         return lap_runs(robot, self.joint_path(robot, plan.keeps), plan)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class Circle(ShapeTask):
     """Circle of the tip, its orientation held."""
@@ -140,6 +145,7 @@ class Circle(ShapeTask):
     shape: ClassVar[PlaneShape] = CIRCLE
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class Line(ShapeTask):
     """Straight line of the tip along the diagonal of a plane, there and back."""
@@ -147,6 +153,7 @@ class Line(ShapeTask):
     shape: ClassVar[PlaneShape] = LINE
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class FigureEight(ShapeTask):
     """Figure-eight of the tip, the lemniscate of Gerono."""
@@ -154,6 +161,7 @@ class FigureEight(ShapeTask):
     shape: ClassVar[PlaneShape] = FIGURE_EIGHT
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class PickAndPlace(ShapeTask):
     """Up, across and down between two points of rest, with rounded corners, and back."""

@@ -87,10 +87,11 @@ class Waypoints:
 def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
     """Read a path file: a header line that names the columns, and at least four rows.
 
-    Columns are the joints of the robot, in any order, or ``x,y,z`` [m], or ``x,y,z,qx,qy,qz,qw``,
-    in the root frame, and optionally ``t`` [s]; where joints are called x, y and z, they are meant.
-    Lines that start with ``#`` are left out. Raises `FileFormatError` if the file cannot be read,
-    or a row or a column is not usable; the text names it.
+    Columns are the joints of the robot, by name or as ``q.<joint>``, in any order, or ``x,y,z``
+    [m], or ``x,y,z,qx,qy,qz,qw``, in the root frame, and optionally ``t`` [s]; where joints are
+    called x, y and z, they are meant. Lines that start with ``#`` are left out. Raises
+    `FileFormatError` if the file cannot be read, or a row or a column is not usable; the text names
+    it.
     """
     file = Path(path)
     try:
@@ -100,7 +101,7 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
         raise FileFormatError(f"cannot read path file {file}: {reason}") from error
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     rows = list(csv.reader(lines))
-    names = [name.strip() for name in rows[0]] if rows else []
+    names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
     columns, order = _columns(file.name, names, joint_names)
     if len(rows) - 1 < FEWEST_ROWS:
         raise FileFormatError(
@@ -113,6 +114,12 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
         values[:, 3:] = _quaternions(file.name, values[:, 3:])
     t = _times(file.name, table[:, names.index("t")]) if "t" in names else None
     return Waypoints(file.name, columns, values, t)
+
+
+def _plain(name: str, joint_names: Sequence[str]) -> str:
+    """Return the joint that a column is of, which the files of robotid call ``q.<joint>``."""
+    joint = name.removeprefix("q.")
+    return joint if name not in joint_names and joint in joint_names else name
 
 
 def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:

@@ -32,10 +32,10 @@ def export_csv(
     """Write a trajectory as CSV, from rest to rest at the same pose.
 
     It starts with its approach, or one from the home pose of the robot if it has none, and ends
-    with a way back to where it started. Two comment lines with ``#`` tell when the motion proper
-    runs, and the units. Then come the header line and the rows: column ``t`` [s] from zero, columns
-    named like the joints for positions, and ``joint:dq``, ``joint:ddq``. Numbers keep all bits.
-    With positions only, the file is one that `robotid_sim.tasks.path_file.PathFile` reads.
+    with a way back to where it started. Lines with ``#`` tell when the motion proper runs, and the
+    units of the joints. Then come the header line, as in the CSV of logs, and the rows: ``t`` [s]
+    from zero, ``q.<joint>``, ``dq.<joint>``, ``ddq.<joint>``. Numbers keep all bits. With positions
+    only, the file is one that `robotid_sim.tasks.path_file.PathFile` reads.
 
     Parameters
     ----------
@@ -68,22 +68,16 @@ def export_csv(
     t = np.arange(count + 1) / rate
     reference = moves(moves.start + t)
     _require_limits(robot, reference, t)
-    columns, header, units = [t], ["t"], ["t [s]"]
-    for name, suffix in zip(QUANTITIES, ("", "/s", "/s^2"), strict=True):
-        if name in quantities:
-            columns.append(getattr(reference, name))
-            labels = [j if name == "q" else f"{j}:{name}" for j in robot.joint_names]
-            header += labels
-            units += [
-                f"{label} [{unit}{suffix}]"
-                for label, unit in zip(labels, robot.joint_units, strict=True)
-            ]
+    columns, header = [t], ["t"]
+    for name in (name for name in QUANTITIES if name in quantities):
+        columns.append(getattr(reference, name))
+        header += [f"{name}.{joint}" for joint in robot.joint_names]
     first, last = -moves.start, trajectory.duration - moves.start
     text = io.StringIO()
     text.write(
         f"# motion from t = {first:.9g} s to {last:.9g} s, with its way from home and back\n"
     )
-    text.write(f"# units: {', '.join(units)}\n")
+    text.write(f"# joint_units: {' '.join(robot.joint_units)}\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(np.column_stack(columns).tolist())

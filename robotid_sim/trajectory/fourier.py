@@ -11,12 +11,14 @@ from scipy.linalg import null_space
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
+from robotid_sim.representation import public_value
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.trajectory.reference import Reference
 
 SCHEMA_VERSION = 1
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class FourierTrajectory:
     r"""Periodic joint motion as a finite Fourier series, after a quintic approach from home.

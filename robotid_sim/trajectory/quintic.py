@@ -7,6 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, freeze
 from robotid_sim.errors import OptionError
 from robotid_sim.model.joint import Limits
+from robotid_sim.representation import public_value
 from robotid_sim.trajectory.reference import Reference
 
 PEAK_VELOCITY = 15.0 / 8.0
@@ -26,6 +27,7 @@ APPROACH_SHARE = 0.5
 """Share of velocity and acceleration limits that the approach uses."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class PointToPoint:
     """Quintic motion from one pose to another; velocity and acceleration vanish at both ends."""

@@ -28,7 +28,8 @@ from robotid_sim.experiment.conditions import (
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import map_tasks
-from robotid_sim.progress import Progress, silent
+from robotid_sim.progress import Portion, Progress, silent
+from robotid_sim.representation import public_value
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.steps import JointStep
 from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
@@ -70,6 +71,7 @@ Models = Mapping[str, Robot | Sequence[Robot]]
 """What controllers believe, by name; with a sequence, run r uses its entry r."""
 
 
+@public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
     """What a closed-loop comparison runs: controllers x models x tasks x scenarios x runs."""
@@ -115,6 +117,7 @@ class Comparison:
             raise OptionError(f"the number of runs must be at least 1, got {self.runs}")
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedLoop:
     """All runs of a closed-loop comparison."""
@@ -231,11 +234,11 @@ def closed_loop(
     """
     comparison = comparison or Comparison()
     tasks = task_runs(nominal, comparison)
-    gains = _gains(nominal, tasks, comparison, cell.rate)
+    gains = loop_gains(nominal, tasks, comparison, cell.rate)
     always: dict[str, Robot | Sequence[Robot]] = {TRUE: cell.plant}
     if nominal is not cell.plant:
         always[NOMINAL] = nominal
-    first = [_reference_task(cell, gains, task, rng, comparison) for task in tasks]
+    first = [undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
     # These decide the disturbance of the others; they are too few to start processes for.
     reference_runs = map_tasks(run_loop, first, 1, lambda share: progress("control", 0.2 * share))
     references = [_completed(run) for run in reference_runs]
@@ -247,7 +250,7 @@ def closed_loop(
         run_loop,
         [rest[k] for k in order],
         1 if seconds < SERIAL_SECONDS else workers,
-        lambda share: progress("control", 0.2 + 0.8 * share),
+        lambda loops: progress("control", Portion(loops.done, loops.total, begin=0.2)),
     )
     sorted_back = [result for _, result in sorted(zip(order, results, strict=True), key=_index)]
     return ClosedLoop(
@@ -280,7 +283,7 @@ def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> li
     return [run for name in tasks for run in runs[name]]
 
 
-def _gains(
+def loop_gains(
     nominal: Robot, tasks: Sequence[TaskRun], comparison: Comparison, rate: float
 ) -> LoopGains:
     """Return the gains for all tasks together, from the fast run of every path."""
@@ -301,10 +304,10 @@ def _joined(trajectories: Sequence[Trajectory], rate: float) -> Reference:
     return Reference(*(np.vstack([getattr(p, name) for p in parts]) for name in ("q", "dq", "ddq")))
 
 
-def _reference_task(
+def undisturbed_task(
     cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
-    """Return the undisturbed run of the true model, which comes first."""
+    """Return the undisturbed run of a task with the first controller and the true model."""
     name, factory = next(iter(comparison.controllers.items()))
     return LoopTask(
         cell=cell,

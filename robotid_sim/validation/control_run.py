@@ -12,6 +12,7 @@ from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
 from robotid_sim.control.controller import ControllerFactory, Delayed
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.observer import VelocityObserver
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import ControllerError, RankDeficientError, SimulationDiverged
 from robotid_sim.experiment.cell import Cell
@@ -20,6 +21,7 @@ from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.kinematics.forward import tip_position
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation import metrics
 from robotid_sim.validation.metrics import Share, StepMetrics, step_metrics
@@ -68,6 +70,7 @@ class LoopTask:
     """Most samples of it that are kept."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """Time series of a closed-loop run, thinned out for figures; shapes (N,), (N, 3) or (N, n)."""
@@ -103,6 +106,7 @@ Values = Annotated[
 """One number per joint; a list in JSON."""
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ControlRun:
     """One closed-loop run; the tip is that of the robot, its errors distances in space.
@@ -189,6 +193,7 @@ class ControlRun:
 _JSON = TypeAdapter(ControlRun)
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class FailedRun:
     """A run that ended before its time: the loop diverged, or the controller gave no torque."""

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.docstrings import documented
 
 SETTLED = 0.02
 """Share of the step that a settled response stays within."""
@@ -20,6 +21,7 @@ Share = Annotated[
 """A share, in percent where it is JSON."""
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class StepMetrics:
     """How a response comes to its setpoint; None where it does not within the record.

@@ -13,8 +13,10 @@ from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.representation import public_value
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
     """Torques predicted on a log; scores have the shape (n,)."""

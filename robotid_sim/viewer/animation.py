@@ -1,5 +1,6 @@
 """What a viewer shows: a motion with velocities and torques, thinned out to what an eye can see."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -11,11 +12,17 @@ from robotid_sim.errors import OptionError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 from robotid_sim.trajectory.quintic import PointToPoint, approach_duration
 from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.colors import Rgb
 
 RATE = 60.0
 """Samples kept per second: two per frame of a film, so that half speed is smooth too."""
+
+MOST_ANIMATIONS = len(colors.ANIMATIONS)
+"""Most motions that are shown together: beyond, ghosts and colors are hard to tell apart."""
 
 SWEEP_SHARE = 0.5
 """Share of the velocity and acceleration limits that a joint sweep uses."""
@@ -30,6 +37,7 @@ class JointState(NamedTuple):
     tau: Float1D | None = None
 
 
+@public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Animation:
     """A motion of a robot, made to be looked at."""
@@ -45,12 +53,16 @@ class Animation:
     """Velocity [rad/s or m/s], shape (N, n)."""
     tau: Float2D | None = None
     """Torque [N m] or force [N], shape (N, n)."""
+    error: Float2D | None = None
+    """Tracking error [rad or m], shape (N, n), of a motion that follows a reference."""
+    color: Rgb | None = None
+    """Color of its path and its ghost; None for that of its place among those shown."""
 
     def __post_init__(self) -> None:
         freeze(self, (None,), "t")
         if self.t.size < 2 or not (np.diff(self.t) > 0.0).all():
             raise OptionError("an animation needs at least two samples at times that increase")
-        freeze(self, (self.t.size, self.robot.dof), "q", "dq", "tau", optional=True)
+        freeze(self, (self.t.size, self.robot.dof), "q", "dq", "tau", "error", optional=True)
 
     @classmethod
     def of_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:
@@ -60,9 +72,9 @@ class Animation:
         `LogError` if the log is of another robot.
         """
         log.require_robot(robot)
-        t = _thinned(log.t)
-        q, tau = (_interpolated(t, log.t, channel) for channel in (log.q, log.tau_meas))
-        dq = np.gradient(q, t, axis=0) if log.dq is None else _interpolated(t, log.t, log.dq)
+        t = thinned(log.t)
+        q, tau = (interpolated(t, log.t, channel) for channel in (log.q, log.tau_meas))
+        dq = np.gradient(q, t, axis=0) if log.dq is None else interpolated(t, log.t, log.dq)
         return cls(name, robot, t, q, dq, tau)
 
     @classmethod
@@ -76,7 +88,7 @@ class Animation:
                 f"the trajectory is for joints {', '.join(trajectory.joint_names)}; robot "
                 f"'{robot.name}' has {', '.join(robot.joint_names)}"
             )
-        t = _thinned(np.array([trajectory.start, trajectory.duration]), dense=True)
+        t = thinned(np.array([trajectory.start, trajectory.duration]), dense=True)
         reference = trajectory(t)
         tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
         return cls(name, robot, t, reference.q, reference.dq, tau)
@@ -133,6 +145,21 @@ class Animation:
         return np.array([tip_pose(self.robot, sample)[:3, 3] for sample in self.q])
 
 
+def require_showable(count: int) -> None:
+    """Raise `OptionError` if so many motions cannot be shown together."""
+    if count > MOST_ANIMATIONS:
+        raise OptionError(f"at most {MOST_ANIMATIONS} motions can be shown together, got {count}")
+
+
+def animation_colors(animations: Sequence[Animation]) -> list[Rgb]:
+    """Return the colors of animations that are shown together: their own, else by their place.
+
+    Raises `OptionError` if there are too many.
+    """
+    require_showable(len(animations))
+    return [a.color or color for a, color in zip(animations, colors.ANIMATIONS, strict=False)]
+
+
 def position_share(robot: Robot, q: Float) -> Float:
     """Return positions as shares of the range: -1 at the lower, 1 at the upper limit."""
     return np.asarray((q - robot.limits.middle) / robot.limits.half_range)
@@ -148,11 +175,12 @@ def torque_share(robot: Robot, tau: Float) -> Float:
     return np.asarray(tau / robot.limits.effort)  # the limit is infinite there
 
 
-def _thinned(t: Float1D, *, dense: bool = False) -> Float1D:
+def thinned(t: Float1D, *, dense: bool = False) -> Float1D:
     """Return times for display: the given ones, or a grid of RATE if they are denser than that."""
     count = int(np.ceil((t[-1] - t[0]) * RATE)) + 1
     return np.linspace(t[0], t[-1], count) if dense or t.size > count else t
 
 
-def _interpolated(t: Float1D, times: Float1D, channel: Float2D) -> Float2D:
+def interpolated(t: Float1D, times: Float1D, channel: Float2D) -> Float2D:
+    """Return a channel that was sampled at `times` at other times `t`; both in [s]."""
     return np.column_stack([np.interp(t, times, column) for column in channel.T])

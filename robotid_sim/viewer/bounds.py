@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import trimesh
@@ -11,6 +12,7 @@ from robotid_sim.engine.client import EngineClient
 from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.camera import Camera
 from robotid_sim.viewer.posed_robot import PosedRobot
@@ -35,9 +37,14 @@ _log = logging.getLogger(__name__)
 def visuals_and_bounds(
     animations: Sequence[Animation], models: Iterable[Robot]
 ) -> tuple[list[VisualPart], Float2D]:
-    """Return the parts of the robot, and what its motions sweep with the masses of models."""
+    """Return the parts of the robot, and what its motions sweep with the masses of models.
+
+    Beside ghosts of their own colors the robot is gray, so that no color is taken for another.
+    """
     robot = animations[0].robot
     parts, surface = drawable(robot)
+    if any(animation.color for animation in animations[1:]):
+        parts = [replace(part, rgba=colors.rgba(colors.REFERENCE)) for part in parts]
     poses = [a.q[:: max(1, a.t.size // POSES)] for a in animations]
     return parts, motion_points(robot, with_masses(surface, models), np.vstack(poses))
 

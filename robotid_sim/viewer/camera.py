@@ -40,7 +40,7 @@ class Margins:
 def direction(name: str) -> tuple[float, float]:
     """Return yaw and pitch [deg] of a view direction by name."""
     if name not in DIRECTIONS:
-        raise UnknownNameError(f"unknown camera '{name}'; known: {', '.join(DIRECTIONS)}")
+        raise UnknownNameError.of("camera", name, DIRECTIONS)
     return DIRECTIONS[name]
 
 

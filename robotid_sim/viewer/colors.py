@@ -24,11 +24,14 @@ GRID: Rgb = (158, 168, 180)
 POSITION: Rgb = (70, 84, 104)
 VELOCITY: Rgb = (86, 150, 205)
 PATH: Rgb = rgb("joint-2")
-GHOST: Rgb = rgb("joint-3")
-ANIMATIONS = (PATH, GHOST)
-"""Of the motion and of the one beside it."""
+ANIMATIONS = (PATH, *(rgb(f"joint-{k}") for k in (3, 4, 5, 6)))
+"""Of the motion and of those beside it; none is that of a model."""
+REFERENCE: Rgb = (214, 217, 221)
+"""A robot beside which ghosts in the colors of models stand, some of which are those of robots."""
 LIMIT: Rgb = rgb("warning")
 """A limit that is exceeded."""
+CONTACT: Rgb = (214, 24, 38)
+"""A body that touches another one."""
 AXES: tuple[Rgb, ...] = ((214, 38, 41), (43, 161, 43), (31, 102, 230))
 """The axes x, y, z of a frame."""
 

@@ -10,10 +10,13 @@ from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.engine.client import Closing
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors, overlays
-from robotid_sim.viewer.animation import Animation, JointState, torque_share
+from robotid_sim.viewer.animation import Animation, JointState, animation_colors, torque_share
 from robotid_sim.viewer.bounds import visuals_and_bounds
 from robotid_sim.viewer.camera import Camera, Margins
+from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.contact_times import ContactTimes
 from robotid_sim.viewer.environment import Floor, Shadow, backdrop, light_camera, light_for
+from robotid_sim.viewer.joint_curves import JointCurves
 from robotid_sim.viewer.joint_panel import JointPanel, legend
 from robotid_sim.viewer.posed_robot import PosedRobot
 from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
@@ -21,6 +24,8 @@ from robotid_sim.viewer.robot_visuals import reach
 from robotid_sim.viewer.view_settings import ViewSettings
 
 GHOST_OPACITY, FADED = 0.42, 0.38
+MODEL_OPACITY = 0.6
+"""Opacity of ghosts of their own colors, which stand nearer to the robot than others."""
 PATCH = 24
 """Pixels by which the rendered part of the picture is larger than the robot."""
 
@@ -49,8 +54,8 @@ class _RobotImage:
 class Compositor(Closing):
     """Takes pictures of an animation without a display; use it in a ``with`` block.
 
-    A second animation is shown as a ghost. `models` are those whose masses the layer ``inertia``
-    shows, by default the robot of the motion.
+    Animations after the first are shown as ghosts, the last one in front. `models` are those whose
+    masses the layer ``inertia`` shows, by default the robot of the motion.
     """
 
     def __init__(
@@ -60,13 +65,25 @@ class Compositor(Closing):
         models: Mapping[str, Robot] | None = None,
     ) -> None:
         self.animation, robot = animations[0], animations[0].robot
+        tones = animation_colors(animations)
         self.settings = settings
+        named = settings.layers & {"inertia", "curves"}
         self._models = dict(models or {"model": robot}) if "inertia" in settings.layers else {}
         self._colors = {n: colors.model_color(n, k) for k, n in enumerate(self._models)}
         self.parts, points = visuals_and_bounds(animations, self._models.values())
         unit = self._unit = min(settings.height / 480.0, settings.width / 560.0)
-        self._panel = JointPanel(self.animation, unit, legend(animations, self._models))
-        corner = np.array(self._panel.size) * ("panel" in settings.layers) + 20.0 * unit
+        self._contacts = ContactTimes.of(self.animation) if "contacts" in settings.layers else None
+        notes = legend(animations, (models or {}) if named else {})
+        self._joint = settings.joint_of(robot)
+        for scale in (unit, *unit * np.linspace(0.95, 0.5, 10)):  # the largest for which they fit
+            self._panel = JointPanel(self.animation, scale, notes, self._contacts)
+            self._curves = JointCurves(self.animation, scale, models, animations[1:])
+            boards = {"panel": self._panel.size, "curves": self._curves.size}
+            sizes = [size for name, size in boards.items() if name in settings.layers]
+            widest, total = max((w for w, _ in sizes), default=0), sum(h for _, h in sizes)
+            corner = np.array([widest, total]) + 10.0 * unit * (1 + len(sizes))
+            if corner[1] <= settings.height:
+                break
         self.camera = beside(points, settings, corner)
         self._light = light_for(self.camera)
         self._light_camera = light_camera(self._light, points)
@@ -74,15 +91,15 @@ class Compositor(Closing):
         self._shadow = Shadow(self.camera, self._light_camera)
         self._paths = [
             overlays.PathOverlay(self.camera, a.t, a.tool_path(), color)
-            for a, color in zip(animations, colors.ANIMATIONS, strict=False)
+            for a, color in zip(animations, tones, strict=True)
         ]
-        self._ghost: tuple[_RobotImage, Animation] | None = None
+        self._ghosts: list[tuple[_RobotImage, Animation, Rgb]] = []
         self._renderer = Renderer(settings.renderer)
         try:
             self._robot = self._robot_image()
-            if len(animations) > 1:
-                self._ghost = self._robot_image(), animations[1]
-                self._ghost[0].posed.show(visible=False)
+            for animation, color in zip(animations[1:], tones[1:], strict=True):
+                self._ghosts.append((self._robot_image(), animation, color))
+                self._ghosts[-1][0].posed.show(visible=False)
         except BaseException:
             self.close()
             raise
@@ -105,47 +122,49 @@ class Compositor(Closing):
             tones = dict(enumerate(shares)) | {-1: 0.0}  # the base bears no torque of its own
             warm = {k: colors.rgba(colors.warm(float(share))) for k, share in tones.items()}
             self._robot.posed.paint(warm)
+        elif self._contacts:
+            red, own = colors.rgba(colors.CONTACT), self._contacts.ever
+            touching = self._contacts.at(state.t)
+            self._robot.posed.paint({k: red if k in touching else None for k in own})
         picture = self.backdrop.copy()
         self._shadow.cast(picture, self._renderer.render(self._light_camera, self._light))
         image = self._robot.render(self.camera, self._light, scale)
         opacity = FADED if "inertia" in layers else 1.0
-        if self._ghost is None:
-            _lay(picture, image, image.pixels, image.body, opacity)
-        else:
-            ghost, animation = self._ghost
-            self._lay_with_ghost(picture, image, ghost, animation.at(time).q, opacity)
+        ghosts = self._rendered_ghosts(image, time)
+        alpha = [MODEL_OPACITY if a.color else GHOST_OPACITY for _, a, _ in self._ghosts]
+        for (ghost, front), share in zip(ghosts, alpha, strict=True):
+            _lay(picture, ghost, ghost.pixels, ghost.body & ~front, share)
+        _lay(picture, image, image.pixels, image.body, opacity)
+        for (ghost, front), share in zip(ghosts, alpha, strict=True):
+            _lay(picture, ghost, ghost.pixels, ghost.body & front, share)
         self._draw_overlays(picture, image, state)
-        if "panel" in layers:
-            self._draw_panel(picture, state)
+        self._draw_boards(picture, state)
         return picture
 
     def close(self) -> None:
         """Disconnect from the engine."""
         self._renderer.close()
 
-    def _lay_with_ghost(
-        self,
-        picture: Image.Image,
-        image: RenderedImage,
-        other: _RobotImage,
-        q: Float1D,
-        opacity: float,
-    ) -> None:
+    def _rendered_ghosts(
+        self, image: RenderedImage, time: float
+    ) -> list[tuple[RenderedImage, Bool2D]]:
+        """Return the ghosts in their colors, and where they are in front of the robot's image."""
+        rendered = []
         self._robot.posed.show(visible=False)
-        other.posed.show(visible=True)
-        other.posed.pose(q)
-        ghost = other.render(self.camera, self._light, image.scale)
-        other.posed.show(visible=False)
+        for other, animation, color in self._ghosts:
+            other.posed.show(visible=True)
+            other.posed.pose(animation.at(time).q)
+            ghost = other.render(self.camera, self._light, image.scale)
+            other.posed.show(visible=False)
+            gray = ghost.pixels[..., :3].mean(axis=-1, keepdims=True)
+            tint = 0.5 * gray + 0.5 * np.array(color)
+            pixels = np.dstack([tint.astype(np.uint8), ghost.pixels[..., 3]])
+            rows, columns = np.indices(ghost.depth.shape)
+            uv = np.stack([columns, rows], axis=-1) / ghost.scale + ghost.box[:2]
+            front = ghost.depth < image.depth_at(uv) * (1.0 - overlays.BIAS)
+            rendered.append((ghost._replace(pixels=pixels), front))
         self._robot.posed.show(visible=True)
-        gray = ghost.pixels[..., :3].mean(axis=-1, keepdims=True)
-        tint = 0.5 * gray + 0.5 * np.array(colors.GHOST)
-        pixels = np.dstack([tint.astype(np.uint8), ghost.pixels[..., 3]])
-        rows, columns = np.indices(ghost.depth.shape)
-        uv = np.stack([columns, rows], axis=-1) / ghost.scale + ghost.box[:2]
-        front = ghost.depth < image.depth_at(uv) * (1.0 - overlays.BIAS)
-        _lay(picture, ghost, pixels, ghost.body & ~front, GHOST_OPACITY)
-        _lay(picture, image, image.pixels, image.body, opacity)
-        _lay(picture, ghost, pixels, ghost.body & front, GHOST_OPACITY)
+        return rendered
 
     def _draw_overlays(self, picture: Image.Image, image: RenderedImage, state: JointState) -> None:
         if self.settings.layers <= {"panel", "torque"}:
@@ -159,13 +178,26 @@ class Compositor(Closing):
             overlays.draw_frames(canvas, robot, state.q, 0.12 * reach(robot))
         canvas.lay_on(picture)
 
-    def _draw_panel(self, picture: Image.Image, state: JointState) -> None:
-        edge = round(10 * self._unit)
-        picture.paste(self._panel.draw(state), (edge, edge))
-        done, top = self.animation.share_of(state.t), picture.height - max(2, round(3 * self._unit))
+    def _draw_boards(self, picture: Image.Image, state: JointState) -> None:
+        """Draw panel and curves below one another, and how much of the motion is over."""
+        layers, edge = self.settings.layers, round(10 * self._unit)
+        below = edge
+        if "panel" in layers:
+            picture.paste(self._panel.draw(state), (edge, below))
+            below += self._panel.size[1] + edge
+        if "curves" in layers:
+            picture.paste(self._curves.draw(state.t, self._joint), (edge, below))
+        if not layers & {"panel", "curves"}:
+            return
+        width, top = picture.width, picture.height - max(2, round(3 * self._unit))
+        done = self.animation.share_of(state.t)
+        marked = self._contacts.spans() if self._contacts else []
+        spans = [(0.0, 1.0, colors.TRACK), (0.0, done, colors.PATH)]
+        share = self.animation.share_of
+        spans += [(share(start), share(end), colors.CONTACT) for start, end in marked]
         pen = ImageDraw.Draw(picture)
-        for width, color in ((picture.width, colors.TRACK), (done * picture.width, colors.PATH)):
-            pen.rectangle((0, top, round(width), picture.height), fill=color)
+        for left, right, color in spans:
+            pen.rectangle((round(left * width), top, round(right * width), picture.height), color)
 
 
 def beside(points: Float2D, settings: ViewSettings, corner: Float1D) -> Camera:

@@ -1,4 +1,4 @@
-"""The panel beside the robot: time, and every joint as shares of its limits."""
+"""The panel beside the robot: time, and every joint in numbers and as shares of its limits."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,26 +9,41 @@ from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import (
     Animation,
     JointState,
+    animation_colors,
     position_share,
     torque_share,
     velocity_share,
 )
 from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.contact_times import ContactTimes
 from robotid_sim.viewer.drawing import FlatDrawing, plain, text_width
 
-WIDTH = 206
+WIDTH = 228
 """Width of the panel [units]; a unit is a pixel of a picture 480 pixels high."""
-ROW = 18
-HEAD = 62
+ROW = 22
+HEAD = 72
 GAP = 8
+BAR = (11.0, 17.0)
+"""Top and bottom of a bar in its row [units]; its number is above it."""
+WARNING = 17
+"""Height of the line for contacts [units]."""
+
+COLUMNS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "torque": ("N m", "N")}
+"""Columns and their units, of joints that turn and of those that slide."""
 
 
 def legend(animations: Sequence[Animation], models: Iterable[str]) -> list[tuple[str, Rgb]]:
-    """Return the names of two animations and of models, each with its color."""
+    """Return the names of animations and of models, each with its color.
+
+    One animation alone needs no name, nor does a model whose color is that of an animation.
+    """
+    taken = {animation.color for animation in animations}
     notes = [(name, colors.model_color(name, k)) for k, name in enumerate(models)]
+    notes = [(name, color) for name, color in notes if color not in taken]
     if len(animations) == 1:
         return notes
-    return [(a.name, c) for a, c in zip(animations, colors.ANIMATIONS, strict=False)] + notes
+    shown = zip(animations, animation_colors(animations), strict=True)
+    return [(animation.name, color) for animation, color in shown] + notes
 
 
 def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
@@ -46,40 +61,62 @@ def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
     return [t if len(t) <= longest else f"{t[:head]}..{t[-tail:]}" for t in texts]
 
 
+def short_number(value: float) -> str:
+    """Return a number in at most five digits, three of them significant where it is below 100."""
+    digits = 2 if abs(value) < 10.0 else 1 if abs(value) < 100.0 else 0
+    return f"{value:z.{digits}f}"
+
+
 class JointPanel:
     """Draws the panel of one animation.
 
-    The columns follow the animation; `scale` is in pixels per unit, and `notes` are a legend below
-    the joints: text and color of its mark.
+    The columns follow the animation; `scale` is in pixels per unit, `notes` are a legend below the
+    joints: text and color of its mark. With `contacts` the links that touch are named.
     """
 
     def __init__(
-        self, animation: Animation, scale: float = 1.0, notes: Sequence[tuple[str, Rgb]] = ()
+        self,
+        animation: Animation,
+        scale: float = 1.0,
+        notes: Sequence[tuple[str, Rgb]] = (),
+        contacts: ContactTimes | None = None,
     ) -> None:
         self.animation = animation
-        self._columns = ["position", "velocity"] + ["torque"] * (animation.tau is not None)
+        self._contacts = contacts if contacts and contacts.ever else None
+        self._columns = list(COLUMNS)[: 2 if animation.tau is None else 3]
         self._names = short_names(animation.robot.joint_names)
         self._bars = 12 + 8 + max(text_width(name, 10.5) for name in self._names)
-        height = HEAD + ROW * animation.robot.dof + 6 + 15 * len(notes) + 4 * bool(notes)
+        self._foot = HEAD + ROW * animation.robot.dof + 6 + 15 * len(notes) + 4 * bool(notes)
+        height = self._foot + WARNING * (self._contacts is not None)
         self.size = (round(WIDTH * scale), round(height * scale))
-        self._base = FlatDrawing(self.size, scale)
-        self._draw_base(self._base, notes)
+        self._base, self._notes = FlatDrawing(self.size, scale), notes
+        self._draw_base(self._base)
 
-    def draw(self, state: JointState, note: str = "") -> Image.Image:
-        """Return the panel at a state; `note` is a word about the playing."""
+    def draw(self, state: JointState, note: str = "", *, legend: bool = True) -> Image.Image:
+        """Return the panel at a state, with the legend or not; `note` is a word about playing."""
         drawing = self._base.copy()
+        if legend:
+            self._draw_legend(drawing)
         drawing.text((12, 25), f"t = {state.t:.2f} s", 12.5, colors.INK)
         drawing.text((WIDTH - 12, 26), note, 10.5, colors.MUTED, anchor="ra")
         robot = self.animation.robot
-        shares = [position_share(robot, state.q), velocity_share(robot, state.dq)]
-        if state.tau is not None:
-            shares.append(torque_share(robot, state.tau))
-        for column, values in enumerate(shares):
-            for joint, share in enumerate(values):
-                self._draw_share(drawing, joint, column, float(share))
+        values = [state.q, state.dq] if state.tau is None else [state.q, state.dq, state.tau]
+        shares = [position_share, velocity_share, torque_share]
+        for column, (channel, share) in enumerate(zip(values, shares, strict=False)):
+            for joint, at in enumerate(share(robot, channel)):
+                self._draw_share(drawing, joint, column, float(at))
+                self._draw_number(drawing, joint, column, float(channel[joint]))
+        touching = self._contacts.at(state.t) if self._contacts else ()
+        if touching:
+            links = {-1: robot.base, **{k: link.name for k, link in enumerate(robot.links)}}
+            text = "CONTACT: " + ", ".join(short_names([links[k] for k in sorted(touching)]))
+            shown = (
+                text if text_width(text, 10.5) < WIDTH - 24 else f"CONTACT: {len(touching)} links"
+            )
+            drawing.text((12, self._foot + 0.3 * WARNING), shown, 10.5, colors.CONTACT, anchor="lm")
         return drawing.picture()
 
-    def _draw_base(self, drawing: FlatDrawing, notes: Sequence[tuple[str, Rgb]]) -> None:
+    def _draw_base(self, drawing: FlatDrawing) -> None:
         robot = self.animation.robot
         title = plain(robot.name)
         if title != plain(self.animation.name):
@@ -87,32 +124,48 @@ class JointPanel:
         drawing.text((12, 8), title[:32], 12.5, colors.INK)
         for column, name in enumerate(self._columns):
             left, right = self._track(column)
-            drawing.text((0.5 * (left + right), 45), name, 9.5, colors.MUTED, anchor="ma")
+            turns, slides = COLUMNS[name]
+            units = dict.fromkeys(slides if sliding else turns for sliding in robot.prismatic)
+            for above, text in ((43, name), (54, ", ".join(units))):
+                drawing.text((0.5 * (left + right), above), text, 9.5, colors.MUTED, anchor="ma")
         for joint, name in enumerate(self._names):
             y = HEAD + ROW * (joint + 0.5)
             drawing.text((12, y), name, 10.5, colors.INK, anchor="lm")
             for column in range(len(self._columns)):
                 left, right = self._track(column)
-                drawing.bar((left, y - 3.5, right, y + 3.5), colors.TRACK)
-        for k, (text, color) in enumerate(notes):
-            y = HEAD + ROW * robot.dof + 12 + 15 * k
+                top, bottom = self._bar(joint)
+                drawing.bar((left, top, right, bottom), colors.TRACK)
+
+    def _draw_legend(self, drawing: FlatDrawing) -> None:
+        for k, (text, color) in enumerate(self._notes):
+            y = HEAD + ROW * self.animation.robot.dof + 12 + 15 * k
             drawing.bar((12, y - 2.5, 24, y + 2.5), color)
             drawing.text((30, y), plain(text), 10.5, colors.INK, anchor="lm")
 
     def _draw_share(self, drawing: FlatDrawing, joint: int, column: int, share: float) -> None:
         left, right = self._track(column)
-        y = HEAD + ROW * (joint + 0.5)
+        top, bottom = self._bar(joint)
         zero = 0.5 * (left + right)
         at = zero + 0.5 * (right - left) * float(np.clip(share, -1.0, 1.0))
         color = (colors.POSITION, colors.VELOCITY, colors.warm(share))[column]
         color = colors.LIMIT if abs(share) > 1.0 else color
-        middle = (zero - 0.5, y - 3.5, zero + 0.5, y + 3.5)
+        middle = (zero - 0.5, top, zero + 0.5, bottom)
         if column == 0:
             drawing.bar(middle, colors.GRID)
-            drawing.bar((at - 2.0, y - 5.0, at + 2.0, y + 5.0), color)
+            drawing.bar((at - 2.0, top - 1.0, at + 2.0, bottom + 1.0), color)
         else:
-            drawing.bar((min(zero, at), y - 3.5, max(zero, at), y + 3.5), color)
+            drawing.bar((min(zero, at), top, max(zero, at), bottom), color)
             drawing.bar(middle, colors.MUTED)
+
+    def _draw_number(self, drawing: FlatDrawing, joint: int, column: int, value: float) -> None:
+        left, right = self._track(column)
+        place = (0.5 * (left + right), HEAD + ROW * joint + 9.5)
+        drawing.text(place, short_number(value), 9.0, colors.INK, anchor="mb")
+
+    @staticmethod
+    def _bar(joint: int) -> tuple[float, float]:
+        """Return top and bottom of a joint's bars [units]."""
+        return HEAD + ROW * joint + BAR[0], HEAD + ROW * joint + BAR[1]
 
     def _track(self, column: int) -> tuple[float, float]:
         """Return left and right end of a column's bars [units]."""

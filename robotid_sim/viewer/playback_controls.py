@@ -9,28 +9,43 @@ SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 STEP, LEAP = 1.0 / 30.0, 1.0
 """Time of a step at normal speed, and of a larger step [s]."""
 
-SWITCHES = {"f": "frames", "c": "inertia", "t": "torque", "p": "path", "h": "panel"}
+SWITCHES = {
+    "h": "panel",
+    "g": "curves",
+    "p": "path",
+    "x": "contacts",
+    "f": "frames",
+    "c": "inertia",
+    "t": "torque",
+}
 """Key and the layer that it shows or hides."""
 
 VIEWS = dict(zip("1234", DIRECTIONS, strict=True))
 """Key and the camera that it takes."""
 
 KEYS = (
-    ("space", "play, pause"),
-    ("left", "right", "step"),
-    ("down", "up", "1 s"),
-    ("-", "+", "speed"),
-    ("l", "loop"),
-    ("p", "path"),
-    ("c", "masses"),
-    ("f", "frames"),
-    ("t", "torque"),
-    ("h", "panel"),
-    ("1", "2", "3", "4", "view"),
-    ("r", "reset"),
-    ("q", "quit"),
+    (
+        ("space", "play, pause"),
+        ("left", "right", "step"),
+        ("down", "up", "1 s"),
+        ("-", "+", "speed"),
+        ("l", "loop"),
+        ("1", "2", "3", "4", "view"),
+        ("r", "reset"),
+        ("q", "quit"),
+    ),
+    (
+        ("h", "joints"),
+        ("g", "curves"),
+        ("j", "of the next joint"),
+        ("p", "tool path"),
+        ("x", "contacts in red"),
+        ("f", "joint frames"),
+        ("c", "inertia ellipsoids"),
+        ("t", "torque over limit"),
+    ),
 )
-"""Groups of keys, each with the word for what they do: what a viewer shows as help."""
+"""Rows of groups of keys, each with the words for what they do: what a viewer shows as help."""
 
 
 class PlaybackControls:
@@ -58,13 +73,19 @@ class PlaybackControls:
         self.layers, self.camera = set(settings.layers), settings.camera
         self.speed, self.loop = speed, loop
         self.playing, self.closed = True, False
+        self.joint = 0
+        """Joint whose curves are shown, counted on without end."""
         self.new_view = True
         """Whether the view is to be taken anew; the window clears it."""
 
     @property
     def share(self) -> float:
         """Share of the motion that is over, 0 to 1."""
-        return (self.time - self.start) / (self.end - self.start)
+        return self.share_of(self.time)
+
+    def share_of(self, time: float) -> float:
+        """Return the share of the motion that is over at a time [s]."""
+        return (time - self.start) / (self.end - self.start)
 
     @property
     def state(self) -> str:
@@ -103,6 +124,8 @@ class PlaybackControls:
                 self.speed = next((s for s in reversed(SPEEDS) if s < self.speed), SPEEDS[0])
             case "l":
                 self.loop = not self.loop
+            case "j":
+                self.joint += 1
             case "r":
                 self.time, self.speed, self.playing = self.start, 1.0, True
                 self.new_view = True

@@ -36,6 +36,7 @@ class PosedRobot:
         merged: bool = False,
     ) -> None:
         self.parts, self.visible = tuple(parts), True
+        self._place: tuple[float, ...] = (0.0, 0.0, 0.0)
         self._client = client
         self._groups = [[part] for part in parts]
         if merged:
@@ -68,15 +69,23 @@ class PosedRobot:
     def show(self, *, visible: bool) -> None:
         """Show or hide the robot."""
         if visible != self.visible:
-            place = (0.0, 0.0, 0.0) if visible else ELSEWHERE
-            self._client.resetBasePositionAndOrientation(self._body, place, (0.0, 0.0, 0.0, 1.0))
+            self._stand(self._place if visible else ELSEWHERE)
             self.visible = visible
 
-    def paint(self, colors: Mapping[int, Rgba]) -> None:
-        """Give all parts of some bodies a color; -1 is the base."""
+    def shift(self, place: Float1D) -> None:
+        """Put the root frame at a place [m], shape (3,)."""
+        self._place = tuple(place.tolist())
+        if self.visible:
+            self._stand(self._place)
+
+    def _stand(self, place: tuple[float, ...]) -> None:
+        self._client.resetBasePositionAndOrientation(self._body, place, (0.0, 0.0, 0.0, 1.0))
+
+    def paint(self, colors: Mapping[int, Rgba | None]) -> None:
+        """Give all parts of some bodies a color, or for None their own; -1 is the base."""
         for group, link in zip(self._groups, self.links, strict=True):
             if group[0].body in colors:
-                color = colors[group[0].body]
+                color = colors[group[0].body] or group[0].rgba
                 self._client.changeVisualShape(self._body, link, rgbaColor=color)
 
     def body_of_link(self, link: int) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
+from robotid_sim.errors import MissingExtraError, OptionError
 from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
-from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.compositor import Compositor
 from robotid_sim.viewer.view_settings import ViewSettings
 
@@ -74,8 +74,6 @@ def require_recordable(
             raise OptionError(message)
     if suffix == ".mp4":
         _imageio()
-    if Path(path).is_dir():
-        raise FileFormatError(f"cannot write {path}: it is a folder")
     require_writable(path)
 
 
@@ -95,7 +93,7 @@ def record(
     Parameters
     ----------
     animations : Animation or sequence of Animation
-        The motion; a second one is shown as a ghost.
+        The motion; further ones are shown as ghosts, at most four.
     path : str or Path
         The file; its suffix decides the format.
     settings : ViewSettings, optional
@@ -114,10 +112,12 @@ def record(
     Raises
     ------
     OptionError, MissingExtraError, FileFormatError
-        As `require_recordable`, before any work; or if the time lies outside the motion.
+        As `require_recordable`, before any work; or if the time lies outside the motion, or there
+        are too many motions.
     """
     settings = settings or ViewSettings()
     motions = [animations] if isinstance(animations, Animation) else list(animations)
+    require_showable(len(motions))
     require_recordable(path, settings, fps, speed)
     start, end = motions[0].start, motions[0].end
     suffix = Path(path).suffix.lower()
@@ -185,7 +185,5 @@ def _imageio() -> Any:
         importlib.import_module("imageio_ffmpeg")
         return importlib.import_module("imageio.v2")
     except ImportError as error:
-        raise MissingExtraError(
-            "an MP4 needs imageio and its encoder: pip install 'robotid_sim[video]'; a .gif or "
-            ".png needs neither"
-        ) from error
+        need = "an MP4, unlike a .gif or .png, needs imageio and its encoder"
+        raise MissingExtraError.of(need, "video") from error

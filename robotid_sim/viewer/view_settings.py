@@ -3,12 +3,21 @@
 from dataclasses import dataclass
 
 from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import direction
 
-LAYERS = ("panel", "path", "frames", "inertia", "torque")
-"""What can be shown beside the robot."""
+LAYERS = {
+    "panel": "joints with their position, velocity and torque, over the limits",
+    "curves": "the same of one joint over time",
+    "path": "way of the tool",
+    "contacts": "links that touch one another or the floor, in red",
+    "frames": "coordinate frames of the joints",
+    "inertia": "ellipsoids of uniform density with the inertia of the links",
+    "torque": "links in the color of their torque over its limit",
+}
+"""What can be shown beside the robot, and what that is."""
 
-DEFAULT_LAYERS = frozenset({"panel", "path"})
+DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
 
 RENDERERS = ("auto", "egl", "software")
 
@@ -27,6 +36,8 @@ class ViewSettings:
     """A key of `camera.DIRECTIONS`."""
     layers: frozenset[str] = DEFAULT_LAYERS
     """Keys of LAYERS."""
+    joint: str | None = None
+    """Joint whose curves are shown; None for the first."""
     renderer: str = "auto"
     """One of RENDERERS; ``auto`` takes EGL where a graphics card draws for it."""
 
@@ -38,7 +49,14 @@ class ViewSettings:
             )
         direction(self.camera)
         for name in sorted(self.layers - set(LAYERS)):
-            raise UnknownNameError(f"unknown layer '{name}'; known: {', '.join(LAYERS)}")
+            raise UnknownNameError.of("layer", name, LAYERS)
         if self.renderer not in RENDERERS:
-            names = ", ".join(RENDERERS)
-            raise UnknownNameError(f"unknown renderer '{self.renderer}'; known: {names}")
+            raise UnknownNameError.of("renderer", self.renderer, RENDERERS)
+
+    def joint_of(self, robot: Robot) -> int:
+        """Return the index of the joint whose curves are shown; raise if there is none such."""
+        if self.joint is None:
+            return 0
+        if self.joint not in robot.joint_names:
+            raise UnknownNameError.of("joint", self.joint, robot.joint_names)
+        return robot.joint_names.index(self.joint)

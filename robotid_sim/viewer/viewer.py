@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.robot import Robot
-from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.display import has_name, no_display
 from robotid_sim.viewer.view_settings import ViewSettings
 
@@ -32,7 +32,7 @@ def show(
     Parameters
     ----------
     animations : Animation or sequence of Animation
-        The motion; a second one is shown as a ghost.
+        The motion; further ones are shown as ghosts, at most four.
     settings : ViewSettings, optional
         Size of the window; camera and layers at first.
     models : mapping of str to Robot, optional
@@ -45,10 +45,12 @@ def show(
     Raises
     ------
     OptionError
-        If there is no display with OpenGL.
+        If there is no display with OpenGL, or there are too many motions.
     RobotIdError
         If the window cannot show this.
     """
+    motions = (animations,) if isinstance(animations, Animation) else tuple(animations)
+    require_showable(len(motions))
     if not speed > 0.0:
         raise OptionError(f"speed {speed:g} is not positive")
     if not has_name():
@@ -56,7 +58,6 @@ def show(
     # Imported here, for it loads what only a window needs.
     from robotid_sim.viewer.window import FAILED, OPENED, ViewerInput
 
-    motions = (animations,) if isinstance(animations, Animation) else tuple(animations)
     settings = settings or ViewSettings(width=1280, height=800)
     robots = dict(models or {"model": motions[0].robot})
     content = ViewerInput(motions, robots, settings, speed, loop)

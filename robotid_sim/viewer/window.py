@@ -24,12 +24,14 @@ from robotid_sim.viewer.billboards import FOV, LIGHT, Billboard, look, window_ca
 from robotid_sim.viewer.camera import Camera, Margins
 from robotid_sim.viewer.colors import WINDOW_SKY
 from robotid_sim.viewer.display import exit_at_once
+from robotid_sim.viewer.joint_curves import JointCurves
 from robotid_sim.viewer.joint_panel import JointPanel, legend
 from robotid_sim.viewer.playback_controls import PlaybackControls
 from robotid_sim.viewer.timeline import Timeline
 from robotid_sim.viewer.view_settings import ViewSettings
 from robotid_sim.viewer.window_content import Update, WindowContent
 from robotid_sim.viewer.window_events import WindowEvents
+from robotid_sim.viewer.window_title import set_title
 
 OPENED, CLOSED, FAILED = "opened", "closed", "failed"
 """What the process reports to its parent."""
@@ -62,22 +64,28 @@ class ViewerWindow:
         self._controls = PlaybackControls(
             first.start, first.end, settings=settings, speed=show.speed, loop=show.loop
         )
+        self._controls.joint = settings.joint_of(first.robot)
         client = self._client = _open_window(settings)
         masses = "inertia" in settings.layers
         self._content = WindowContent(client, show.animations, show.models, folder, masses=masses)
-        notes = legend(show.animations, show.models if len(show.models) > 1 else ())
-        self._panel = JointPanel(first, UNIT, notes)
-        self._timeline = Timeline(self._controls, UNIT)
-        self._panel_board = Billboard(client, self._panel.draw(first.at(first.start)), folder)
+        compared = show.models if len(show.models) > 1 else {}
+        notes = legend(show.animations, compared)
+        contacts, self._compared = self._content.contacts, len(show.animations) > 1
+        self._panel = JointPanel(first, UNIT, notes, contacts)
+        self._curves = JointCurves(first, UNIT, compared, show.animations[1:])
+        self._timeline = Timeline(self._controls, UNIT, contacts.spans())
+        state = first.at(first.start)
+        self._panel_board = Billboard(client, self._panel.draw(state), folder)
+        self._curves_board = Billboard(client, self._curves.draw(first.start, 0), folder)
         self._timeline_board = Billboard(client, self._timeline.draw(), folder)
         self._timeline_box, self._updated = (0.0, 0.0, 1.0, 1.0), 0.0
         self._drawn: dict[str, object] = {}
-        self._updates: deque[Update] = deque(
-            [self._update_panel, self._update_timeline, *self._content.updates()]
-        )
+        boards = (self._update_panel, self._update_curves, self._update_timeline)
+        self._updates: deque[Update] = deque([*boards, *self._content.updates()])
         self._events = WindowEvents(client, self._controls, self._share_at)
         self._tick()
         client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 1)
+        set_title(f"{first.robot.name}: {first.name}")
 
     def run(self) -> None:
         """Play until the window is closed or the parent process is gone."""
@@ -103,7 +111,7 @@ class ViewerWindow:
             if controls.new_view:
                 camera = self._fit_camera(camera) or camera
                 controls.new_view = False
-            self._place_boards(camera)
+            self._follow_camera(camera)
         now = time.perf_counter()
         if now - self._updated < UPDATE_EVERY:
             return
@@ -121,9 +129,17 @@ class ViewerWindow:
 
     def _update_panel(self, state: JointState, layers: set[str]) -> bool:
         note = self._controls.state
-        if "panel" not in layers or not self._changed("panel", (state.t, note)):
+        named = self._compared or bool(layers & {"inertia", "curves"})
+        if "panel" not in layers or not self._changed("panel", (state.t, note, named)):
             return False
-        self._panel_board.update(self._panel.draw(state, note))
+        self._panel_board.update(self._panel.draw(state, note, legend=named))
+        return True
+
+    def _update_curves(self, state: JointState, layers: set[str]) -> bool:
+        joint = self._controls.joint
+        if "curves" not in layers or not self._changed("curves", (state.t, joint)):
+            return False
+        self._curves_board.update(self._curves.draw(state.t, joint))
         return True
 
     def _update_timeline(self, _: JointState, layers: set[str]) -> bool:
@@ -146,21 +162,27 @@ class ViewerWindow:
         look(self._client, fitted.distance, fitted.yaw, fitted.pitch, fitted.target)
         return window_camera(self._client)
 
-    def _place_boards(self, camera: Camera) -> None:
-        """Keep panel and time line in their corners of the window while the camera moves."""
-        with_panel = "panel" in self._controls.layers
-        view = (camera.width, camera.height, camera.yaw, camera.pitch, *camera.eye, with_panel)
+    def _follow_camera(self, camera: Camera) -> None:
+        """Keep panel, curves and time line in their places in the window, and ghosts behind."""
+        layers = self._controls.layers
+        boards = [("panel", self._panel_board), ("curves", self._curves_board)]
+        shown = [board for name, board in boards if name in layers]
+        view = (camera.width, camera.height, camera.yaw, camera.pitch, *camera.eye, len(shown))
         if not self._changed("places", view):
             return
+        self._content.stand_back(camera)
         shrink = min(1.0, (camera.width - 2.0 * EDGE) / self._timeline.size[0])
         width, height = (shrink * side for side in self._timeline.size)
         left, top = 0.5 * (camera.width - width), camera.height - EDGE - height
         self._timeline_box = (left, top, width, height)
         self._timeline_board.place(camera, left, top, shrink)
-        if with_panel:
-            self._panel_board.place(camera, EDGE, EDGE, shrink)
-        else:
-            self._panel_board.hide()
+        below = float(EDGE)
+        for _, board in boards:
+            if board in shown:
+                board.place(camera, EDGE, below, shrink)
+                below += shrink * board.size[1] + EDGE
+            else:
+                board.hide()
 
     def _share_at(self, x: float, y: float) -> float | None:
         left, top, width, height = self._timeline_box

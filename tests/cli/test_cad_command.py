@@ -17,7 +17,7 @@ def test_catalog_robot_is_written_and_tabulated(robotid, tmp_path) -> None:
     out = tmp_path / "out.urdf"
     done = robotid("cad", "rocr6", "--total-mass", 24, "-o", out)
     assert (done.code, done.err) == (0, "")
-    for text in ("base_link (fixed)", "link_6", "principal moments", "uniform density", str(out)):
+    for text in ("base_link (fixed)", "link_6", "principal moments", "uniform density", out.name):
         assert text in done.out.replace("\n", "")
     back = Robot.from_urdf(out)
     assert sum(link.phi[0] for link in back.document.links.values()) == 24.0

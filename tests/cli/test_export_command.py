@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -18,7 +19,7 @@ def test_urdf_reads_back_as_the_same_robot(robotid, tmp_path) -> None:
     out = tmp_path / "arm.urdf"
     done = robotid("export", "irb140", "--payload", "2.0,0,0,0.1", "-o", out)
     assert done.code == 0
-    assert str(out) in done.out
+    assert "arm.urdf, arm.toml" in " ".join(done.out.split())
     want = load_robot("irb140").with_payload(2.0, (0.0, 0.0, 0.1)).parameters()
     np.testing.assert_allclose(Robot.from_urdf(out).parameters(), want, rtol=1e-12, atol=1e-12)
     side = tomllib.loads((tmp_path / "arm.toml").read_text())
@@ -34,11 +35,63 @@ def test_mjcf_comes_with_its_side_car(robotid, tmp_path) -> None:
     assert model.nv == 2
 
 
-@pytest.mark.parametrize("words", [("--format", "sdf", "-o", "x"), ()])
-def test_unknown_format_or_missing_file_is_one_line(robotid, words) -> None:
+@pytest.mark.parametrize(
+    ("name", "format", "files"),
+    [
+        ("arm.urdf", "urdf", ["arm.toml", "arm.urdf"]),
+        ("arm.xml", "mjcf", ["arm.toml", "arm.xml"]),
+        ("ARM.SDF", "sdf", ["ARM.SDF", "ARM.toml"]),
+        ("arm.py", "python", ["arm.py"]),
+        ("arm.c", "c", ["arm.c"]),
+    ],
+)
+def test_the_suffix_says_the_format(robotid, tmp_path, name, format, files) -> None:
+    done = robotid("export", ARM, "-o", tmp_path / name, "--json")
+    content = json.loads(done.out)
+    assert content["format"] == format
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+    assert sorted(Path(file).name for file in content["files"]) == files
+    again = robotid("export", ARM, "--format", format, "-o", tmp_path / name)
+    assert again.code == 0
+    assert all(Path(file).name in again.out for file in content["files"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--format", "step", "-o", "x.urdf"), "'step'"),
+        (("-o", "x.step"), "cannot export to x.step: its suffix is none of .urdf, .xml, .sdf"),
+        (("--format", "urdf", "-o", "x"), "its suffix is none of"),
+        (("--format", "c", "-o", "x.py"), "--format c contradicts x.py, which is python; end its"),
+        (("--format", "mjcf", "-o", "x.xml", "--meshes", "package"), "MJCF knows no packages"),
+        (("-o", "x.urdf", "--meshes", "no"), "'no'"),
+        ((), "--out"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(robotid, tmp_path, monkeypatch, words, said) -> None:
+    monkeypatch.chdir(tmp_path)
     done = robotid("export", ARM, *words)
     assert done.code == 2
     assert done.err.count("\n") == 1
+    assert said in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_meshes_come_along_or_stay(robotid, tmp_path) -> None:
+    assert robotid("export", "irb140", "-o", tmp_path / "a.urdf", "--meshes", "keep").code == 0
+    assert not (tmp_path / "meshes").exists()
+    done = robotid("export", "irb140", "-o", tmp_path / "a.urdf")
+    assert "URDF has no place for rotor inertia" in done.out
+    assert len(list((tmp_path / "meshes").iterdir())) > 10
+
+
+def test_a_missing_mesh_is_one_line(robotid, tmp_path) -> None:
+    shape = '<visual><geometry><mesh filename="no/such.stl"/></geometry></visual>'
+    text = ARM.read_text().replace("<inertial>", f"{shape}<inertial>", 1)
+    (tmp_path / "arm.urdf").write_text(text)
+    done = robotid("export", tmp_path / "arm.urdf", "-o", tmp_path / "out.urdf")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count("mesh no/such.stl is missing, its name is kept\n") == 1
 
 
 def test_missing_folder_is_one_line(robotid, tmp_path) -> None:

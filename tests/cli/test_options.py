@@ -46,4 +46,4 @@ def test_an_option_without_effect_is_refused(robotid, command, option) -> None:
 
 def test_the_list_is_of_all_commands(robotid) -> None:
     text = robotid("--help").out.split("Commands:")[1]
-    assert set(re.findall(r"^  (\w+)", text, re.M)) == set(USED)
+    assert set(re.findall(r"^  (\w+)  ", text, re.M)) == set(USED)

@@ -32,7 +32,7 @@ def folder(robotid, tmp_path_factory):
     ("command", "headings"),
     [
         ("design", ["Excitation", "Expected accuracy"]),
-        ("identify", ["Preprocessing", "Identification", "Fit"]),
+        ("identify", ["Preprocessing", "Identification", "Fit", "In other tools"]),
         ("validate", ["Verdict", "Prediction", "Closed loop"]),
     ],
 )
@@ -65,7 +65,7 @@ def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
     names = {path.name for path in figures.iterdir()}
     assert "mine.png" in names
     assert not {"stale.png", "stale.csv"} & names  # of an earlier run, by its page
-    for stem in ("excitation", "torque-filters", "prediction", "base-parameters", "pareto"):
+    for stem in ("excitation", "torque-filters", "prediction", "base-parameters", "residuals"):
         assert {f"{stem}.svg", f"{stem}.png", f"{stem}.csv"} <= names
     assert "report: " in (tmp_path / "run.log").read_text()
 

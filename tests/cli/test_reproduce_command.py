@@ -173,7 +173,10 @@ def test_the_folder_of_another_paper_is_refused(robotid, papers) -> None:
 def test_an_unknown_paper_is_one_line(robotid, papers) -> None:
     done = robotid("reproduce", "dice", "--out", papers / "out")
     assert done.code == 2
-    assert done.err == "robotid: unknown paper 'dice'; known: dice-good, dice-bad\n"
+    assert (
+        done.err
+        == "robotid: unknown paper 'dice' (did you mean 'dice-bad'?); known: dice-good, dice-bad\n"
+    )
     assert not (papers / "out").exists()
 
 

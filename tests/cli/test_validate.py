@@ -10,6 +10,7 @@ from short_study import SHORT
 ARM = DATA / "2r.urdf"
 
 KEYS = {
+    "contacts",
     *("robot", "estimator", "identified", "bandwidth", "error_bound", "bandwidth_limited"),
     *("torque_rms", "torque_rms_relative", "control", "checks"),
 }
@@ -165,7 +166,10 @@ def test_controllers_tasks_scenarios_models_and_runs_can_be_chosen(robotid, stud
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--controller", "pd"), "unknown controller 'pd'; known: adaptive-sliding-mode"),
+        (
+            ("--controller", "pd"),
+            "unknown controller 'pd' (did you mean 'pid'?); known: adaptive-sliding-mode",
+        ),
         (("--task", "spiral"), "unknown task 'spiral'; known: circle, csv"),
         (("--scenario", "payload+rain"), "unknown scenario 'rain'"),
         (("--model", "pso"), "cannot compare the model 'pso'; known: estimates (ols, wls"),
@@ -176,7 +180,8 @@ def test_choices_that_do_not_exist_are_named(robotid, study, words, message):
     one_line(validate(robotid, study, *words), message)
 
 
-def test_the_terminal_shows_every_case_that_ran(robotid, study):
+def test_the_terminal_shows_every_case_that_ran(robotid, study, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "110")
     words = (
         *("--controller", "super-twisting", "--controller", "pid", "--scenario", "payload"),
         *("--task", "joint-step", "--task", "circle", "--model", "wls", "--quick"),

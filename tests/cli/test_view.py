@@ -77,7 +77,8 @@ def test_without_anything_a_sweep_is_recorded(robotid, tmp_path) -> None:
 def test_a_person_reads_one_line(robotid, tmp_path) -> None:
     done = robotid("view", ARM, "--record", tmp_path / "a.png", *SMALL)
     assert (done.code, done.err) == (0, "")
-    assert "2r: 1 frame in" in done.out
+    assert done.out.startswith("2r: 1 frame, software renderer\n")
+    assert done.out.endswith("a.png\n")
 
 
 def test_a_trajectory_is_simulated_first(robotid, tmp_path, trajectory) -> None:
@@ -93,7 +94,7 @@ def test_a_trajectory_is_simulated_first(robotid, tmp_path, trajectory) -> None:
         assert picture.n_frames == 10
 
 
-def test_a_log_and_another_as_ghost(robotid, tmp_path, result) -> None:
+def test_a_log_and_others_as_ghosts(robotid, tmp_path, result) -> None:
     log = result / "log.h5"
     again = tmp_path / "again.h5"
     again.write_bytes(log.read_bytes())
@@ -103,7 +104,11 @@ def test_a_log_and_another_as_ghost(robotid, tmp_path, result) -> None:
     assert both["shown"] == ["log", "again"]
     same = json.loads(robotid(*words, "--log", log, "--log", log).out)
     assert same["shown"] == [str(log)] * 2
-    assert robotid(*words, "--log", log, "--log", log, "--log", log).code == 2
+    many = json.loads(robotid(*words, *4 * ("--log", log), "--log", again).out)
+    assert many["shown"] == [str(log)] * 4 + [str(again)]
+    done = robotid(*words, *6 * ("--log", log))
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "at most 5 motions can be shown together, got 6" in done.err
 
 
 def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch) -> None:
@@ -116,13 +121,33 @@ def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch
     done = robotid("view", ARM, "--result", result)
     assert (done.code, done.out, done.err) == (0, "", "")
     assert list(seen["models"]) == ["true", "nominal", "identified"]
-    assert seen["view"].layers == {"panel", "path", "inertia"}
+    assert seen["view"].layers == {"panel", "curves", "path", "contacts"}
     assert (seen["view"].width, seen["view"].height) == (1280, 800)
     np.testing.assert_allclose(seen["models"]["true"].parameters(), robot.parameters())
     (result / "identified.urdf").rename(result / "kept")
     robotid("view", ARM, "--result", result)
     assert list(seen["models"]) == ["true", "nominal"]  # the fit had failed
     (result / "kept").rename(result / "identified.urdf")
+
+
+def test_a_moved_result_needs_no_robot(robotid, tmp_path, result, monkeypatch) -> None:
+    seen = {}
+
+    def show(playbacks, view, *, models, speed):
+        seen.update(names=[p.name for p in playbacks], models=models)
+
+    monkeypatch.setattr(command.viewer, "show", show)
+    moved = Path(shutil.copytree(result, tmp_path / "moved"))
+    assert robotid("view", moved).code == 0
+    assert list(seen["models"]) == ["nominal", "identified"]
+    assert seen["names"] == ["log"]
+    (moved / "identified.urdf").unlink()
+    assert robotid("view", moved).code == 0
+    assert list(seen["models"]) == ["nominal"]
+    (moved / "nominal.urdf").unlink()
+    done = robotid("view", moved)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "holds no identified.urdf or nominal.urdf" in done.err
 
 
 def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
@@ -142,8 +167,7 @@ def test_other_commands_show_what_they_made(monkeypatch, robot) -> None:
     sweep = Animation.sweep(robot)
     command.show_motion(sweep)
     command.show_motion(sweep, models={"true": robot, "nominal": robot})
-    assert "inertia" not in seen[0][0].layers
-    assert "inertia" in seen[1][0].layers
+    assert all(view.layers == {"panel", "curves", "path", "contacts"} for view, _ in seen)
     assert list(seen[1][1]["models"]) == ["true", "nominal"]
 
 

@@ -1,7 +1,7 @@
 """The default chain on engine data is calibrated and near the bound, some noise seeds.
 
 That of a study without any configuration; encoder noise 1e-4 rad, torque noise 1 %. More seeds and
-conditions: ``python bench/coverage.py``.
+conditions: ``python bench/interval_coverage.py``.
 """
 
 import numpy as np

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.errors import LogError, OptionError, ShapeError
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.errors import ArgumentTypeError, LogError, OptionError, ShapeError
+from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 
 BOTH = [OrdinaryLeastSquares(), WeightedLeastSquares()]
@@ -201,3 +203,13 @@ def test_a_block_longer_than_the_log_is_one_block(exact, arm):
 def test_impossible_options_are_refused(estimator, options):
     with pytest.raises(OptionError):
         estimator(**options)
+
+
+@pytest.mark.parametrize(
+    "estimator", [OrdinaryLeastSquares(), WeightedLeastSquares(), Consistent()]
+)
+def test_a_fit_needs_no_rng_and_names_what_is_no_problem(estimator, irb140) -> None:
+    with pytest.raises(ArgumentTypeError, match=r"problem is of type Robot.*build_problem"):
+        estimator.fit(irb140)
+    with pytest.raises(ArgumentTypeError, match=r"motion is of type Robot.*Adaptive"):
+        build_problem(irb140, irb140, base_parameters(irb140))

@@ -15,7 +15,9 @@ from robotid_sim.excitation.penalties import Penalty, softly
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.excitation import in_space
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.config import load_config
+from robotid_sim.study.excitation import design, in_space
 
 LOW, HIGH = [0.2, -0.5, 0.3], [0.9, 0.5, 1.1]
 
@@ -77,3 +79,15 @@ def test_links_are_kept_apart_at_little_cost(problem, seed):
         assert safe.keeps(x)
     # D-optimality is log det of the covariance: a fifth for the std of a parameter.
     assert safe.value(x) - best < 2.0 * basis.rank * np.log(1.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 8])
+def test_an_elbow_that_falls_through_the_floor_is_not_the_end(seed):
+    """Seed 8 falls too deep to come out, and is designed again without entering the overlap."""
+    setup = build_setup(urdf_path("ur10"), load_config(None, {"seed": seed}).quick())
+    rng = np.random.default_rng(seed)
+    found = design(setup.nominal, setup.basis, setup.excitation, rng).designs[0]
+    assert not found.violated
+    # log det of the covariance: the standard deviation of a parameter falls by more than a half.
+    assert found.value_after < found.value_before - 2.0 * setup.basis.rank * np.log(2.0)

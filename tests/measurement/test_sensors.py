@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import ArgumentTypeError, OptionError
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise, EncoderQuantization
 from robotid_sim.measurement.log import Log
@@ -248,3 +248,25 @@ def test_given_phases_are_used_and_checked(log):
     assert bits(one) == bits(two)
     with pytest.raises(OptionError, match="one per order and joint"):
         SENSORS.build("torque-ripple", phase=[[0.0, 1.0]])(log, np.random.default_rng(0))
+
+
+def test_measure_takes_one_sensor_or_many_and_needs_rng_only_to_draw(log) -> None:
+    noise, rounding = EncoderNoise(), EncoderQuantization()
+    one, many = (measure(log, s, np.random.default_rng(3)) for s in (noise, [noise]))
+    assert np.array_equal(one.q, many.q)
+    assert np.array_equal(measure(log, rounding).q, measure(log, [rounding]).q)
+    with pytest.raises(OptionError, match="EncoderNoise draws noise; give rng"):
+        measure(log, noise)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((np.zeros(3), ()), "log is of type ndarray, expected Log: give what rollout or load_log"),
+        ((None, ("encoder-noise",)), "a sensor is of type str, expected Sensor: give objects"),
+    ],
+)
+def test_what_is_no_log_or_sensor_is_told_by_name(log, arguments, text) -> None:
+    first, sensors = arguments
+    with pytest.raises(ArgumentTypeError, match=text):
+        measure(log if first is None else first, sensors)

@@ -363,7 +363,7 @@ def test_corners_of_primitives_surround_their_middle(meshed: Path) -> None:
 def test_missing_package_raises_with_the_install_command(monkeypatch, meshed) -> None:
     stl(meshed.parent / "arm.stl", box(0.1, 0.2, 0.3))
     monkeypatch.setitem(sys.modules, "manifold3d", None)
-    with pytest.raises(MissingExtraError, match=r"manifold3d: pip install 'robotid_sim\[cad\]'"):
+    with pytest.raises(MissingExtraError, match=r"manifold3d: pip install -e '\.\[cad\]'"):
         link_solid([*Robot.from_urdf(meshed).links[0].shapes] * 2, "arm")
 
 

@@ -16,6 +16,7 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import transform
 from robotid_sim.model.joint import Joint
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Link, Robot
 
@@ -134,13 +135,13 @@ def test_everything_else_of_the_file_stays(tmp_path: Path) -> None:
 def test_relative_mesh_still_leads_to_its_file_from_another_folder(tmp_path: Path) -> None:
     robot = source_robot(tmp_path / "models" / "toy")
     (tmp_path / "out").mkdir()
-    write_urdf(robot, tmp_path / "out" / "new.urdf")
+    write_urdf(robot, tmp_path / "out" / "new.urdf", meshes=MeshMode.KEEP)
     read = Robot.from_urdf(tmp_path / "out" / "new.urdf")
     visual = next(s for s in read.links[0].shapes if not s.collision)
     assert visual.mesh is not None
     assert visual.mesh.resolve() == tmp_path / "models" / "toy" / "meshes" / "arm.stl"
     text = (tmp_path / "out" / "new.urdf").read_text(encoding="utf-8")
-    assert 'filename="../models/toy/meshes/arm.stl"' in text
+    assert f'filename="{(tmp_path / "models/toy/meshes/arm.stl").as_posix()}"' in text
     assert 'filename="package://toy/arm.stl"' in text
 
 

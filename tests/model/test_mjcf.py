@@ -11,6 +11,7 @@ from robots import urdf_path
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError
 from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
 
@@ -108,9 +109,9 @@ def test_side_car_holds_what_mjcf_cannot(irb140, tmp_path) -> None:
 
 def test_meshes_that_mujoco_cannot_read_are_named(tmp_path) -> None:
     robot = Robot.from_urdf(urdf_path("ur5"))  # its meshes are Collada
-    notes = write_mjcf(robot, tmp_path / "robot.xml")
-    assert notes
-    assert all(".dae" in note for note in notes)
+    notes = write_mjcf(robot, tmp_path / "robot.xml", meshes=MeshMode.KEEP)
+    assert len(notes) == 6
+    assert all(".dae is left out: MuJoCo reads .stl, .obj, .msh only" in note for note in notes)
     load(tmp_path / "robot.xml")
 
 

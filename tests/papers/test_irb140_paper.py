@@ -166,7 +166,7 @@ def test_an_arm_has_the_torques_of_its_column_and_can_exist(column) -> None:
 
 def test_a_missing_extra_is_named_before_any_work(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'robotid_sim\[papers\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install -e '\.\[papers\]'"):
         find_paper("irb140-qpso").require()
 
 

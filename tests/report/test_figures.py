@@ -5,20 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points, Space
+from robotid_sim.chart import Chart, Curve, Matrix, Panel, Space
 from robotid_sim.excitation.design import assess
 from robotid_sim.report.figures.closed_loop import (
-    joint_energies,
+    energy_differences,
     joint_errors,
-    joint_torques,
-    pareto,
     tool_errors,
     torque_differences,
 )
-from robotid_sim.report.figures.excitation import excitation, tool_path
+from robotid_sim.report.figures.excitation import design_convergence, excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
-from robotid_sim.report.figures.torques import prediction, torque_filters
-from robotid_sim.report.loop_section import effort_table
+from robotid_sim.report.figures.torques import prediction, residuals, torque_filters
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.validation.prediction import predictions
 
@@ -92,6 +89,38 @@ def test_torque_filters_of_a_log_without_truth_show_none(study) -> None:
     assert list(chart.legend()) == ["measured"]
 
 
+def test_torque_filters_show_what_is_left_without_the_true_torque(study) -> None:
+    log = study.log
+    chart = torque_filters(log, study.fit.preprocessor(log, study.nominal), {"x": log.truth.tau})
+    measured, filtered = chart.panels[0].marks
+    assert not filtered.y.any()
+    noise = (log.tau_meas - log.truth.tau)[:, 0]
+    assert np.std(measured.y) == pytest.approx(np.std(noise), rel=0.2)
+
+
+def test_residuals_have_the_spectrum_and_the_distribution_of_their_noise(study) -> None:
+    fitted, _ = predictions(
+        study.fit.chosen.beta, study.log, study.nominal, study.fit.basis, study.fit.preprocessor
+    )
+    chart = residuals(fitted)
+    for spectrum, distribution in zip(chart.panels[::2], chart.panels[1::2], strict=True):
+        power, flat = spectrum.marks
+        assert power.y.mean() == pytest.approx(flat.y.mean(), rel=0.5)
+        steps, normal = distribution.marks
+        assert np.trapezoid(steps.y, steps.x) == pytest.approx(1.0, abs=0.02)
+        assert np.trapezoid(normal.y, normal.x) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_design_converges_from_the_best_draw_to_the_best_start(study) -> None:
+    designs = study.designs.designs
+    panel = design_convergence(designs).panels[0]
+    assert panel.levels == (designs[0].value_before, designs[0].value_after)
+    assert len(panel.marks) == len(designs[0].start_values)
+    assert panel.marks[0].y[0] == designs[0].value_before
+    assert designs[0].value_after < designs[0].value_before
+    assert design_convergence((replace(designs[0], histories=()),)) is None
+
+
 def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
     found, before = predictions(
         study.fit.chosen.beta, study.unseen, study.nominal, study.fit.basis, study.fit.preprocessor
@@ -144,43 +173,24 @@ def test_closed_loop_figures_show_the_runs(study) -> None:
     shown = marks(chart, "nominal")[1]  # joint 1: undisturbed, sinusoidal, joint 2 …
     np.testing.assert_allclose(shown.y, 1e3 * run.trace.error[:, 0])
     assert np.abs(shown.y).max() == pytest.approx(1e3 * run.max_error[0], rel=0.01)
-    assert len(joint_torques(study.loop, names, units).panels) == 2 * len(names)
     tip = marks(tool_errors(study.loop), "true")[0]
     assert tip.y.min() >= 0.0
-    energy = marks(joint_energies(study.loop, names), "identified")[0]
-    assert (np.diff(energy.y) >= 0.0).all()
-    found = study.loop.find("identified", "undisturbed", "circle-fast")
-    assert energy.y[-1] == pytest.approx(found.energy[0], rel=0.01)
     difference = marks(torque_differences(study.loop, names, units), "nominal")[0]
     true = study.loop.find("true", "undisturbed", "circle-fast")
     nominal = study.loop.find("nominal", "undisturbed", "circle-fast")
     np.testing.assert_allclose(difference.y, (nominal.trace.tau - true.trace.tau)[:, 0])
-
-
-def test_pareto_has_a_point_for_every_run_of_the_fast_lap(study) -> None:
-    chart = pareto(study.loop, study.plant.joint_units)
-    runs = [run for run in study.loop.runs if run.task == "circle-fast"]
-    points = [m for p in chart.panels for m in p.marks if isinstance(m, Points)]
-    assert len(points) == len(runs)
-    shown = sorted(float(p.y[0]) for p in points)
-    assert shown == pytest.approx(sorted(1e3 * np.sqrt((run.rms_error**2).mean()) for run in runs))
-
-
-def test_pareto_and_table_show_the_same_torque_rate(study) -> None:
-    units = study.plant.joint_units
-    points = [m for p in pareto(study.loop, units).panels for m in p.marks]
-    table = effort_table(study.loop, units)
-    column = table.columns.index("torque rate, RMS [N m/s]")
-    task = table.columns.index("task")
-    shown = sorted(float(row[column]) for row in table.rows if row[task] == "circle-fast")
-    assert shown == pytest.approx(sorted(float(point.x[0]) for point in points), rel=1e-3)
+    energy = marks(energy_differences(study.loop, names), "nominal")[0]
+    assert energy.y[-1] == pytest.approx(nominal.energy[0] - true.energy[0], rel=0.05)
+    assert not marks(energy_differences(study.loop, names), "true")
 
 
 def test_captions_name_the_task_that_is_drawn(study) -> None:
     step = replace(study.loop.tasks[0], name="joint-step")
-    runs = tuple(replace(run, task="joint-step") for run in study.loop.runs)
+    first = study.loop.tasks[0].name
+    laps = [run for run in study.loop.runs if run.task == first]
+    runs = tuple(replace(run, task="joint-step") for run in laps)
     loop = replace(study.loop, tasks=(step,), runs=runs)
     arguments = (loop, study.plant.joint_names, study.plant.joint_units)
-    for chart in (joint_errors(*arguments), joint_torques(*arguments), pareto(loop, arguments[2])):
+    for chart in (joint_errors(*arguments), energy_differences(*arguments[:2])):
         assert "joint-step" in chart.caption
         assert "path" not in chart.caption

@@ -36,7 +36,7 @@ def test_failed_verdict_comes_first(study) -> None:
     result = study.result.model_copy(update={"verdict": judged})
     text = finding(result, study.fit.chosen, study.fit.basis, 0.04)
     assert text.startswith("Failed: model error over RMS torque, unseen motion")
-    assert "0.02, limit 0.006" in text
+    assert "2 %, limit 0.6 %" in text
 
 
 def test_joint_with_uncertain_parameters_is_noise_limited(study) -> None:

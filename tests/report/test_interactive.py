@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -21,8 +22,18 @@ def numbers(column: dict[str, str]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(column["bdata"]), dtype=column["dtype"])
 
 
-def test_curves_in_space_stay_static() -> None:
-    assert plotly_figure(space()) is None
+def test_curves_in_space_are_scenes_that_do_not_overlap_wide_or_narrow() -> None:
+    chart = replace(space(), panels=space().panels * 2, columns=2)
+    figure = json.loads(json.dumps(plotly_figure(chart), allow_nan=False))
+    scenes = {name: part for name, part in figure["layout"].items() if name.startswith("scene")}
+    assert {trace["scene"] for trace in figure["data"]} == set(scenes) == {"scene", "scene2"}
+    wide = [scene["domain"] for scene in scenes.values()]
+    assert wide[0]["x"][1] <= wide[1]["x"][0]
+    narrow = list(figure["narrow"]["scenes"].values())
+    assert narrow[1]["y"][1] <= narrow[0]["y"][0]
+    label, _, points = chart.panels[0].curves[0]
+    drawn = next(trace for trace in figure["data"] if trace["name"] == label)
+    np.testing.assert_allclose(np.column_stack([drawn[a] for a in "xyz"]), points, atol=1e-5)
 
 
 @pytest.mark.parametrize("make", FLAT)

@@ -3,6 +3,8 @@
 import base64
 import gzip
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from lxml import html
@@ -11,6 +13,7 @@ from test_draw import band, lines, space
 from robotid_sim.chart import csv_text
 from robotid_sim.errors import FileFormatError
 from robotid_sim.report.page import Page, write_page
+from robotid_sim.report.reproduction_report import badge_of
 from robotid_sim.report.study_report import study_report
 from robotid_sim.section import Section, Table
 
@@ -65,6 +68,16 @@ def test_page_says_everything_in_order(tmp_path) -> None:
 
 def test_page_without_verdict_has_no_badge(tmp_path) -> None:
     assert not html.fromstring(written(small_page(), tmp_path)).cssselect(".badge")
+    counted = replace(small_page(), badge="3 reproduced, 2 not")
+    tree = html.fromstring(written(counted, tmp_path))
+    assert tree.cssselect("h1 .badge")[0].text == "3 reproduced, 2 not"
+
+
+def test_the_badge_of_a_paper_counts_its_verdicts() -> None:
+    verdicts = ["reproduced"] * 3 + ["conditional"] * 9 + ["not-reproducible"] * 2 + ["check"]
+    claims = [SimpleNamespace(shown_verdict=verdict) for verdict in verdicts]
+    assert badge_of(claims) == "3 reproduced, 9 conditional, 2 not"
+    assert badge_of(claims[:3]) == "3 reproduced"
 
 
 def test_data_of_every_figure_is_in_the_page(tmp_path) -> None:
@@ -122,8 +135,9 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     tree = html.fromstring(text)
     titles = [h.text for h in tree.cssselect("h2")]
     flow = ["Verdict", "Excitation", "Preprocessing", "Identification"]
-    flow += ["Diagnosis", "How far to trust the numbers", "Prediction"]
-    assert titles == [*flow, "Closed loop", "Assumptions", "Timings", "Reproduce"]
+    flow += ["Diagnosis", "How far to trust the numbers", "Fit", "Prediction"]
+    closing = ["In other tools", "Assumptions"]
+    assert titles == [*flow, "Closed loop", *closing, "Timings", "Reproduce"]
     shown = re.sub(r"\s+", " ", tree.text_content())
     assert "robotid run irb140 --quick --out x" in shown
     for name, version in study.result.versions.items():

@@ -189,7 +189,7 @@ def test_the_unseen_motion_is_a_series_whatever_the_family(arm):
         ({"start": [0.0]}, {}, OptionError, "design.start has 1 numbers for 2 joints"),
         ({}, {"noise_std": [1.0]}, OptionError, "design.noise_std has 1 numbers"),
         ({}, {"family": "spline"}, UnknownNameError, "unknown excitation family 'spline'"),
-        ({}, {"solver": "magic"}, UnknownNameError, "unknown optimizer 'magic'"),
+        ({}, {"solver": "magic"}, UnknownNameError, "unknown solver 'magic'"),
         ({}, {"criterion": "beauty"}, UnknownNameError, "unknown criterion 'beauty'"),
         ({}, {"family": "b-spline", "period": 0.02}, InfeasibleError, "raise 'period'"),
         (

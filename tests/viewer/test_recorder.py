@@ -17,13 +17,14 @@ from robotid_sim.errors import (
 )
 from robotid_sim.model.perturb import perturb
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.animation import Animation, animation_colors
 from robotid_sim.viewer.compositor import Compositor
-from robotid_sim.viewer.joint_panel import JointPanel, short_names
+from robotid_sim.viewer.joint_panel import JointPanel, legend, short_names
 from robotid_sim.viewer.posed_robot import PosedRobot
 from robotid_sim.viewer.recorder import record, require_recordable
 from robotid_sim.viewer.renderer import Renderer, egl_device, is_graphics_card
 from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.viewer import show
 
 SMALL = ViewSettings(width=320, height=240, layers=frozenset(), renderer="software")
 
@@ -166,6 +167,53 @@ def test_a_second_playback_is_a_ghost(sweep) -> None:
     assert pink[0] > pink[1] + 300
 
 
+def test_every_ghost_stands_in_its_place_and_color(sweep) -> None:
+    angles = (-0.5, 0.4, 0.8)
+    ghosts = [replace(sweep, name=f"turned by {a}", q=sweep.q + a) for a in angles]
+    models = [replace(g, color=c) for g, c in zip(ghosts, colors.MODELS.values(), strict=True)]
+    for beside in (ghosts, models):
+        tones = animation_colors([sweep, *beside])[1:]
+        with Compositor([sweep, *beside], SMALL) as film:
+            together = pixels(film.frame(5.0))
+            for k, tone in enumerate(tones):
+                everything = film._ghosts
+                film._ghosts = [*everything[:k], *everything[k + 1 :]]
+                without = pixels(film.frame(5.0))
+                film._ghosts = everything
+                there = np.abs(together - without).max(axis=-1) > 8
+                assert 0.003 < there.mean() < 0.3
+                light = there & (without.min(axis=-1) > 200)  # not in front of the robot
+                tinted = together[light] - together[light].mean(axis=-1, keepdims=True)
+                toward = tinted @ (np.array(tone) - np.mean(tone))
+                assert np.ptp(tone) < 20 or (toward > 0).mean() > 0.9
+
+
+def test_colors_of_models_stand_beside_a_gray_robot(sweep) -> None:
+    ghost = replace(sweep, color=colors.MODELS["nominal"])
+    with Compositor([sweep, ghost], SMALL) as film:  # a ghost in the robot's place is hidden
+        shown = pixels(film.frame(5.0))
+    assert (np.ptp(shown, axis=-1) > 60).mean() < 1e-3
+    assert (shown.max(axis=-1) < 200).mean() > 0.01
+
+
+def test_the_legend_names_every_motion_once(sweep) -> None:
+    logs = [replace(sweep, name=f"log {k}") for k in range(4)]
+    names = dict.fromkeys(("true", "nominal"))
+    assert legend(logs[:1], names) == [(n, colors.MODELS[n]) for n in names]
+    assert legend(logs, {}) == [(a.name, c) for a, c in zip(logs, colors.ANIMATIONS, strict=False)]
+    own = replace(sweep, name="nominal, error x 5", color=colors.MODELS["nominal"])
+    assert [name for name, _ in legend([sweep, own], names)] == [sweep.name, own.name, "true"]
+    assert legend([sweep, own], {})[1] == (own.name, colors.MODELS["nominal"])
+
+
+def test_too_many_motions_are_refused_at_once(sweep, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("robotid_sim.viewer.recorder.Compositor", None)  # no work may begin
+    with pytest.raises(OptionError, match="at most 5 motions can be shown together, got 6"):
+        record([sweep] * 6, tmp_path / "a.png", SMALL)
+    with pytest.raises(OptionError, match="at most 5"):
+        show([sweep] * 6)
+
+
 def test_a_gif_has_its_frames_and_duration(short, tmp_path) -> None:
     view = replace(SMALL, layers=frozenset({"panel", "path"}))
     seen: list[tuple[str, float]] = []
@@ -246,7 +294,7 @@ def test_views_are_checked(options) -> None:
 
 def test_a_missing_encoder_names_the_install_command(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'robotid_sim\[video\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install -e '\.\[video\]'"):
         require_recordable(tmp_path / "a.mp4", SMALL)
     require_recordable(tmp_path / "a.gif", SMALL)
 

@@ -16,6 +16,8 @@ from robots import DATA
 from virtual_display import difference, screenshot, virtual_display, wait_for, xdotool
 
 from robotid_sim.engine.client import EngineClient
+from robotid_sim.measurement.files import save_log
+from robotid_sim.measurement.log import Log
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.billboards import cover, window_camera
 from robotid_sim.viewer.playback_controls import KEYS, SWITCHES, PlaybackControls
@@ -24,9 +26,10 @@ from robotid_sim.viewer.window_events import WindowEvents, key_name
 
 ARM = (400, 40, 1240, 690)
 """Where the robot is in the window: beside the panel, above the time line."""
-PANEL = (14, 14, 260, 220)
-STRIP = (60, 718, 1220, 786)
+PANEL = (14, 14, 290, 290)
+STRIP = (190, 690, 1090, 784)
 
+TITLE = "joint sweep"
 OPENING = 180.0
 """Longest wait for the window on a busy machine [s]; it takes 4 s on an idle one."""
 
@@ -85,7 +88,7 @@ def test_a_texture_arrives_though_pybullet_loses_commands(monkeypatch, tmp_path)
 
 def test_every_key_of_the_help_has_a_code() -> None:
     codes = [key_name(code) for code in (*range(32, 127), *range(65280, 65320))]
-    for group in KEYS:
+    for group in (group for row in KEYS for group in row):
         assert set(group[:-1]) <= set(codes)
 
 
@@ -127,7 +130,7 @@ def test_a_held_arrow_repeats_after_a_while_and_a_held_letter_never() -> None:
 
 def test_the_time_line_is_where_it_is_drawn() -> None:
     strip = Timeline(PlaybackControls(0.0, 10.0))
-    line = 17.0 / 58.0
+    line = 17.0 / 84.0
     assert strip.share_at(0.5, line) == pytest.approx(0.5)
     assert strip.share_at(0.0, line) == strip.share_at(0.005, line) == 0.0
     assert strip.share_at(1.0, line) == 1.0
@@ -206,7 +209,7 @@ def test_plays_pauses_steps_scrubs_and_quits(display) -> None:
         changes(display, still)  # scrubs by keys
         changes(display, still, PANEL)
         still = settles(display)
-        xdotool(display, "mousemove", 900, 738, "click", 1)
+        xdotool(display, "mousemove", 420, 704, "click", 1)
         changes(display, still)  # scrubs by the time line
         changes(display, still, STRIP)
         still = settles(display)
@@ -217,14 +220,41 @@ def test_plays_pauses_steps_scrubs_and_quits(display) -> None:
 
 
 @pytest.mark.gui
+def test_every_log_after_the_first_is_a_ghost_of_its_own_color(display, arm, tmp_path) -> None:
+    files = []
+    for k, angle in enumerate((0.0, 0.9, -0.9)):
+        pose = np.tile([0.5 + angle, 0.4], (50, 1))
+        log = Log(
+            t=0.02 * np.arange(50),
+            q=pose,
+            tau_meas=0.0 * pose,
+            joint_names=arm.joint_names,
+            joint_units=arm.joint_units,
+        )
+        files += ["--log", tmp_path / f"{k}.h5"]
+        save_log(log, files[-1])
+    with viewer(display, DATA / "2r.urdf", "--show", "none", *files) as program:
+        shown = np.asarray(settles(display).crop(ARM), dtype=int)
+        tint = shown - shown.mean(axis=-1, keepdims=True)
+        for color in colors.ANIMATIONS[1:3]:
+            toward = np.array(color) - np.mean(color)
+            along = tint @ toward / np.linalg.norm(toward)
+            across = np.linalg.norm(tint, axis=-1)
+            assert ((along > 15) & (along > 0.95 * across)).mean() > 2e-3
+        xdotool(display, "key", "q")
+        ended_cleanly(program)
+
+
+@pytest.mark.gui
 def test_switches_and_cameras_change_the_picture(display) -> None:
     with viewer(display, "irb140", "--show", "panel,path") as program:
         xdotool(display, "key", "space")
         still = settles(display)
+        places = {"h": PANEL, "g": PANEL, "x": STRIP}  # nothing touches yet
         for key in [*SWITCHES, "1", "2", "3"]:
             xdotool(display, "key", key)
             changes(display, still, STRIP, by=1e-4)
-            changes(display, still, PANEL if key == "h" else ARM, by=5e-4)
+            changes(display, still, places.get(key, ARM), by=1e-4 if key == "x" else 5e-4)
             still = settles(display)
         xdotool(display, "mousemove", 700, 300, "mousedown", 1)
         for x in range(700, 820, 20):
@@ -240,7 +270,7 @@ def test_switches_and_cameras_change_the_picture(display) -> None:
 @pytest.mark.parametrize("how", ["windowclose", "windowkill"])
 def test_closing_the_window_is_a_clean_end(display, how) -> None:
     with viewer(display, DATA / "2r.urdf") as program:
-        window = xdotool(display, "search", "--name", "Bullet").split()[-1]
+        window = xdotool(display, "search", "--name", TITLE).split()[-1]
         xdotool(display, how, window)
         ended_cleanly(program)
 
@@ -249,7 +279,7 @@ def test_closing_the_window_is_a_clean_end(display, how) -> None:
 def test_the_window_goes_with_its_program(display) -> None:
     with viewer(display, DATA / "2r.urdf") as program:
         program.kill()
-        wait_for(lambda: not xdotool(display, "search", "--name", "Bullet"))
+        wait_for(lambda: not xdotool(display, "search", "--name", TITLE))
 
 
 @pytest.mark.gui
@@ -259,7 +289,7 @@ def test_ctrl_c_closes_the_window(display) -> None:
         _, err = program.communicate(timeout=90.0)
         assert program.returncode == 130
         assert "Traceback" not in err
-        wait_for(lambda: not xdotool(display, "search", "--name", "Bullet"))
+        wait_for(lambda: not xdotool(display, "search", "--name", TITLE))
 
 
 @pytest.mark.gui

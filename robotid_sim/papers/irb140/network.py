@@ -89,9 +89,8 @@ def require_sklearn() -> None:
     try:
         import sklearn.neural_network  # noqa: F401 - only whether it is there
     except ImportError as error:
-        raise MissingExtraError(
-            "the neural kinematics need scikit-learn: pip install 'robotid_sim[papers]'"
-        ) from error
+        need = "the neural kinematics need scikit-learn"
+        raise MissingExtraError.of(need, "papers") from error
 
 
 def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) -> dict[str, Any]:

@@ -41,6 +41,16 @@
     });
   }
 
+  // A table that its place would cut is stacked.
+  const boxes = find(".scroll");
+  const stack = () => {
+    for (const box of boxes) box.firstElementChild.classList.remove("stacked");
+    const cut = boxes.filter((box) => box.scrollWidth > box.clientWidth + 1);
+    for (const box of cut) box.firstElementChild.classList.add("stacked");
+  };
+  stack();
+  addEventListener("resize", stack);
+
   if (!document.getElementById("plotly") || typeof DecompressionStream === "undefined") return;
 
   // Interactive figures in place of the static ones.
@@ -60,6 +70,7 @@
     const layout = structuredClone(figure.layout);
     if (width < NARROW) {
       for (const [axis, domain] of Object.entries(figure.narrow.axes)) Object.assign(layout[axis], domain);
+      for (const [scene, domain] of Object.entries(figure.narrow.scenes)) Object.assign(layout[scene].domain, domain);
       layout.annotations = figure.narrow.annotations;
       layout.height = figure.narrow.height;
     }
@@ -104,7 +115,9 @@
       for (const entry of entries)
         if (entry.isIntersecting) { watch.unobserve(entry.target); draw(entry.target); }
     }, { rootMargin: "600px" });
-    for (const node of find("figure")) if (figures[node.dataset.chart]) watch.observe(node);
+    const turns = Boolean(document.createElement("canvas").getContext("webgl"));
+    const drawable = (figure) => figure && (turns || !figure.layout.scene);
+    for (const node of find("figure")) if (drawable(figures[node.dataset.chart])) watch.observe(node);
     const redraw = (changed) => { for (const [node, width] of shown) if (changed || node.clientWidth !== width) draw(node); };
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(true));
     addEventListener("resize", () => redraw(false));

@@ -1,19 +1,15 @@
-"""Figures of the closed loop: errors, torques, energy and path by model, and the trade-off."""
+"""Figures of the closed loop: errors, torques, energy and path by model."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Curve, Panel, Points, Space, Style, Symbol
+from robotid_sim.chart import Chart, Curve, Panel, Space, Style
 from robotid_sim.palette import HUES, joint_role
 from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun, Trace
-from robotid_sim.validation.summary import Interval, rms_of_unit, summarize, torque_rate_of_unit
-
-SYMBOLS: tuple[Symbol, ...] = ("circle", "square", "diamond", "cross")
-"""By controller, in the order of the comparison; the last one serves all further ones."""
 
 FIRST_FREE_HUE = 2
 """The hues before it are those of the identified and of the nominal model."""
@@ -53,38 +49,12 @@ def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[s
     )
 
 
-def joint_torques(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
-    """Return the applied torque of every joint by model, scenario by scenario."""
-    return _by_joint(
-        loop,
-        joint_names,
-        lambda _, trace, j: trace.tau[:, j],
-        [f"torque [{torque_unit(unit)}]" for unit in units],
-        name="joint-torques",
-        title="Torque in the loop",
-        caption=f"Applied torques on {lap_drawn(loop)}, scenario by scenario: the plant decides "
-        "them, so that all models need nearly the same.",
-    )
-
-
 def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
     """Return the applied torque of every model minus that of the true one."""
-    lap = lap_drawn(loop)
-    references = {
-        run.scenario: run.trace.tau
-        for run in loop.runs
-        if (run.model, run.task, run.controller) == (TRUE, lap, loop.controller) and run.trace
-    }
-
-    def difference(run: ControlRun, trace: Trace, j: int) -> Float1D | None:
-        if run.model == TRUE or run.scenario not in references:
-            return None
-        return np.asarray(trace.tau[:, j] - references[run.scenario][:, j])
-
     return _by_joint(
         loop,
         joint_names,
-        difference,
+        _beyond_true(loop, lambda trace: trace.tau),
         [f"difference [{torque_unit(unit)}]" for unit in units],
         name="torque-differences",
         title="Torque against that of the true model",
@@ -93,18 +63,37 @@ def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequ
     )
 
 
-def joint_energies(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
-    """Return the energy that every drive exchanges with the arm, by model."""
+def energy_differences(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
+    """Return the energy that every drive exchanges with the arm, minus that of the true model."""
     return _by_joint(
         loop,
         joint_names,
-        lambda _, trace, j: trace.energy[:, j],
-        ["energy [J]"] * len(joint_names),
+        _beyond_true(loop, lambda trace: trace.energy),
+        ["difference [J]"] * len(joint_names),
         name="energy",
-        title="Energy",
-        caption=f"Integral of |torque x velocity| of every drive on {lap_drawn(loop)}; the "
-        "absolute value makes it rise all along.",
+        title="Energy against that of the true model",
+        caption=f"Integral of |torque x velocity| of every drive on {lap_drawn(loop)}, minus that "
+        "of the true model in the same loop.",
     )
+
+
+def _beyond_true(
+    loop: ClosedLoop, channel: Callable[[Trace], Float2D]
+) -> Callable[[ControlRun, Trace, int], Float1D | None]:
+    """Return what a model has more of than the true one in the same loop, for `_by_joint`."""
+    lap = lap_drawn(loop)
+    references = {
+        run.scenario: channel(run.trace)
+        for run in loop.runs
+        if (run.model, run.task, run.controller) == (TRUE, lap, loop.controller) and run.trace
+    }
+
+    def difference(run: ControlRun, trace: Trace, j: int) -> Float1D | None:
+        if run.model == TRUE or run.scenario not in references:
+            return None
+        return np.asarray(channel(trace)[:, j] - references[run.scenario][:, j])
+
+    return difference
 
 
 def tool_errors(loop: ClosedLoop) -> Chart:
@@ -158,55 +147,6 @@ def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
     size = max(float(np.ptp(trace.tip_reference, axis=0).max()) for trace in traces)
     largest = max(float(trace.tip_error.max()) for trace in traces)
     return float(10.0 ** np.floor(np.log10(0.3 * size / max(largest, 1e-12))))
-
-
-def pareto(loop: ClosedLoop, units: Sequence[str]) -> Chart:
-    """Return tracking error against effort of every controller and model, on the task drawn."""
-    lap, unit = lap_drawn(loop), units[0]
-    quantities = {"effort": torque_rate_of_unit(units, unit), "error": rms_of_unit(units, unit)}
-    rows = summarize((run for run in loop.runs if run.task == lap), quantities)
-    controllers = list(dict.fromkeys(row.case.controller for row in rows))
-    panels = []
-    for scenario in loop.scenarios:
-        marks = []
-        for row in rows:
-            effort, error = row.values["effort"], row.values["error"]
-            if row.case.scenario != scenario or effort is None or error is None:
-                continue
-            index = min(controllers.index(row.case.controller), len(SYMBOLS) - 1)
-            marks.append(_point(loop, row.case.controller, row.case.model, effort, error, index))
-        panels.append(
-            Panel(
-                marks=tuple(marks),
-                x_label=f"torque rate, RMS [{torque_unit(unit)}/s]",
-                y_label=f"RMS error [m{unit}]",
-                y_scale="log",
-                title=scenario,
-            )
-        )
-    return Chart(
-        name="pareto",
-        title="Tracking against effort",
-        caption=f"Every controller and model on {lap}: low is accurate, left is gentle on the "
-        "drives. Bars are 95 % intervals over the runs, where there are several.",
-        panels=tuple(panels),
-        columns=2,
-        panel_height=2.2,
-    )
-
-
-def _point(
-    loop: ClosedLoop, controller: str, model: str, effort: Interval, error: Interval, index: int
-) -> Points:
-    return Points(
-        np.array([effort.mean]),
-        np.array([MILLI * error.mean]),
-        f"{controller}, {model}",
-        model_role(loop, model),
-        x_error=np.array([effort.half_width]) if effort.half_width > 0.0 else None,
-        symbol=SYMBOLS[index],
-        size=6.0,
-    )
 
 
 def _scenarios(loop: ClosedLoop) -> tuple[str, ...]:

@@ -1,11 +1,15 @@
 """Figures of an excitation: use of the limits, and the path of the tool."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Curve, Panel, Points, Space
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.explain import Explanation
+from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.kinematics.forward import link_poses, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
@@ -83,6 +87,33 @@ def information_shares(explanation: Explanation) -> Chart:
             Panel(marks=(by_time,), x_label="time [% of a run]", y_label="share [%]"),
         ),
         columns=2,
+        panel_height=1.6,
+    )
+
+
+def design_convergence(designs: Sequence[DesignResult]) -> Chart | None:
+    """Return the criterion over the iterations of every start; None for a random design."""
+    design = designs[0]
+    if not design.histories:
+        return None
+    curves = [
+        Curve(np.arange(float(len(values))), np.array(values), f"start {k + 1}", joint_role(k))
+        for k, values in enumerate(design.histories)
+    ]
+    return Chart(
+        name="design-convergence",
+        title="Convergence of the design",
+        caption=f"{CRITERIA.name_of(design.criterion)} after every iteration, from the best random "
+        "draws on; less is better. On the way limits may be violated. Dashed: the best random draw "
+        "and the design that came out, which keeps all limits.",
+        panels=(
+            Panel(
+                marks=tuple(curves),
+                x_label="iteration",
+                y_label="criterion",
+                levels=(design.value_before, design.value_after),
+            ),
+        ),
         panel_height=1.6,
     )
 

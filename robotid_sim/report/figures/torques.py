@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
+from scipy.signal import welch
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.chart import Band, Chart, Curve, Panel, Points, thinned
@@ -17,6 +18,12 @@ SAMPLES = 500
 ZOOM = 0.06
 """Half width of the zoom at a reversal [s]."""
 
+SEGMENT = 128
+"""Samples of a segment of the spectrum (Welch's method)."""
+
+WIDEST = 4.0
+"""Distributions are shown up to so many standard deviations."""
+
 LogRole = Literal["fitted", "unseen", "given"]
 """What a log is to the identification; of a given one nobody knows."""
 
@@ -24,7 +31,7 @@ FILTER_ROLES = ("filter-1", "filter-2", "joint-4", "joint-5")
 
 
 def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) -> Chart:
-    """Return raw, filtered and true torque of every joint, and a zoom at a friction reversal.
+    """Return what filters change of the torque of every joint, and a zoom at a friction reversal.
 
     `motion` says where the joints reverse; `filtered` are torques after filters, shape (N, n), by
     name of the filter.
@@ -39,24 +46,27 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
         zoom = np.flatnonzero(np.abs(log.t - at) <= ZOOM)
         panels.append(
             Panel(
-                marks=_torque_marks(log.t[whole], log, filtered, whole, j),
+                marks=_difference_marks(log.t[whole], log, filtered, whole, j),
                 x_label="time [s]",
-                y_label=f"torque [{unit}]",
-                title=joint,
+                y_label=f"difference [{unit}]",
+                title=f"{joint}, minus {'measured' if log.truth is None else 'true'}",
             )
         )
         panels.append(
             Panel(
                 marks=_torque_marks(1e3 * (log.t[zoom] - at), log, filtered, zoom, j),
                 x_label="time from the reversal [ms]",
+                y_label=f"torque [{unit}]",
                 title=f"{joint}, reversal at {at:.2f} s",
             )
         )
     return Chart(
         name="torque-filters",
         title="Torque filters",
-        caption="Measured torque and what filters make of it, over one period (left) and around "
-        "a reversal of the joint (right), where friction jumps and filters err most.",
+        caption="Left: what is left of the measured torque and of its filtered forms over one "
+        f"period, after the {'measured' if log.truth is None else 'true'} torque is taken off. "
+        "Right: the torques themselves around a reversal of the joint, where friction jumps and "
+        "filters err most.",
         panels=tuple(panels),
         columns=2,
         column_shares=(1.6, 1.0),
@@ -75,6 +85,19 @@ def _torque_marks(
     return tuple(marks)
 
 
+def _difference_marks(
+    t: Float1D, log: Log, filtered: Mapping[str, Float2D], samples: Int1D, j: int
+) -> tuple[Curve, ...]:
+    """Return measured and filtered torques minus the true one, where there is none the measured."""
+    base = (log.tau_meas if log.truth is None else log.truth.tau)[samples, j]
+    shown = {"measured": log.tau_meas, **filtered}
+    roles = ("raw", *FILTER_ROLES)
+    return tuple(
+        Curve(t, tau[samples, j] - base, name, role, width=0.8 if role == "raw" else 1.0)
+        for (name, tau), role in zip(shown.items(), roles, strict=False)
+    )
+
+
 def _reversal(log: Log, motion: Motion, j: int) -> float:
     """Return when joint j reverses fastest, away from the ends; its fastest moment if never."""
     inside = slice(log.t.size // 10, -log.t.size // 10)
@@ -83,6 +106,50 @@ def _reversal(log: Log, motion: Motion, j: int) -> float:
     if not turns.size:
         return float(t[np.abs(dq).argmax()])
     return float(t[turns[np.abs(ddq[turns]).argmax()]])
+
+
+def residuals(identified: Prediction) -> Chart:
+    """Return spectra and histograms of what the fit leaves of its own log."""
+    rate = 1.0 / float(np.median(np.diff(identified.t)))
+    size = np.linspace(-WIDEST, WIDEST, 200)
+    normal = np.exp(-0.5 * size**2) / np.sqrt(2.0 * np.pi)
+    panels = []
+    for j, (joint, unit) in enumerate(
+        zip(identified.joint_names, identified.torque_units, strict=True)
+    ):
+        left = identified.measured[:, j] - identified.predicted[:, j]
+        f, power = welch(left, rate, nperseg=min(left.size, SEGMENT))
+        std = max(float(np.sqrt((left**2).mean())), np.finfo(float).tiny)
+        density, edges = np.histogram(left / std, 24, (-WIDEST, WIDEST), density=True)
+        steps = Curve(np.repeat(edges, 2)[1:-1], np.repeat(density, 2), "residual", "identified")
+        flat = np.full(f.size, 2.0 * std**2 / rate)
+        panels += [
+            Panel(
+                marks=(
+                    Curve(f[1:], power[1:], "residual", "identified"),
+                    Curve(f[1:], flat[1:], "white noise of that size", "ink", style="dashed"),
+                ),
+                x_label="frequency [Hz]",
+                y_label=f"({unit})²/Hz",
+                y_scale="log",
+                title=f"{joint}, spectrum",
+            ),
+            Panel(
+                marks=(steps, Curve(size, normal, "normal", "ink", style="dashed")),
+                x_label="residual / std",
+                title=f"{joint}, distribution",
+            ),
+        ]
+    return Chart(
+        name="residuals",
+        title="Residuals of the fit",
+        caption="What the fit leaves, joint by joint: power over frequency (left) beside that of "
+        "white noise, and distribution (right) beside the normal one. A peak is a periodic effect "
+        "that the model lacks; heavy tails are outliers.",
+        panels=tuple(panels),
+        columns=2,
+        panel_height=0.9,
+    )
 
 
 def prediction(

@@ -11,8 +11,8 @@ and exact motion, RMS over seeds, median and worst parameter; the share of 95 % 
 the true value, with what the model lacks allowed for and (plain) without; seconds of one
 identification; how many seeds had something lacking.
 
-Run as ``python bench/coverage.py [seeds [robot [condition]]]``; 100 seeds take about an hour on two
-cores, a condition of one robot three minutes.
+Run as ``python bench/interval_coverage.py [seeds [robot [condition]]]``; 100 seeds take two hours
+on two cores, a condition of one robot six minutes.
 """
 
 import sys

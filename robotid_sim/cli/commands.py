@@ -1,0 +1,79 @@
+"""The commands: one line of each, and examples; what they do is in the module of their name."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class CommandText(NamedTuple):
+    """What the help says of a command beside its own text."""
+
+    summary: str
+    """Line in the list of commands, at most 62 characters."""
+    examples: tuple[str, ...]
+    """Words after ``robotid``; each can be run as it stands, after those of the commands above."""
+
+
+COMMANDS: Mapping[str, CommandText] = {
+    "run": CommandText(
+        "the whole study: excitation, experiment, fit, control, verdict",
+        ("run irb140 --out out", "run irb140 --preset industrial --quick --out quick"),
+    ),
+    "check": CommandText(
+        "can a robot exist, and what can be identified of it?",
+        ("check irb140", "check irb140 --repair -o possible.urdf"),
+    ),
+    "design": CommandText(
+        "an optimal excitation",
+        (
+            "design irb140 -o path.json",
+            "design irb140 --quick --explain --csv path.csv -o quick.json",
+        ),
+    ),
+    "simulate": CommandText(
+        "the virtual experiment along a trajectory",
+        (
+            "simulate irb140 --trajectory path.json -o log.h5",
+            "simulate irb140 --trajectory path.json --payload 2 -o loaded.h5",
+        ),
+    ),
+    "identify": CommandText(
+        "from a log, virtual or of a machine, to parameters and URDF",
+        (
+            "identify irb140 log.h5 -o estimate.json",
+            "identify irb140 log.h5 -o estimate.json --urdf identified.urdf",
+        ),
+    ),
+    "diagnose": CommandText(
+        "what is wrong with a log or with the model for it", ("diagnose irb140 log.h5",)
+    ),
+    "validate": CommandText(
+        "an estimate on an unseen log and in the closed loop",
+        ("validate irb140 estimate.json --quick --report validation.html",),
+    ),
+    "payload": CommandText(
+        "a load at the tip, from a log without and one with it",
+        ("payload irb140 log.h5 loaded.h5", "payload irb140 log.h5 loaded.h5 --load 2"),
+    ),
+    "reproduce": CommandText(
+        "a published system: its tables and figures beside ours",
+        ("reproduce twolink-elpidso --quick --out paper", "reproduce all --out papers"),
+    ),
+    "view": CommandText(
+        "a motion in a window, or in a picture or film",
+        (
+            "view irb140 --record irb140.png",
+            "view irb140 --log log.h5 --record motion.gif --fps 10 --speed 4",
+        ),
+    ),
+    "export": CommandText(
+        "a robot as a file for other tools", ("export irb140 --format mjcf -o irb140.xml",)
+    ),
+    "cad": CommandText(
+        "the inertia of a robot from its geometry",
+        ("cad irb140 --total-mass 98 -o irb140-cad.urdf",),
+    ),
+    "list": CommandText(
+        "what there is: robots, sensors, estimators, ..., and options",
+        ("list", "list estimators", "list estimators wls"),
+    ),
+}

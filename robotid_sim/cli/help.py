@@ -1,0 +1,110 @@
+"""Commands that are loaded when they are called, and a help without the terms of Python."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+import typer.core
+import typer.main
+
+from robotid_sim.cli.commands import COMMANDS
+from robotid_sim.cli.entry import let_interrupts_raise
+from robotid_sim.errors import UnknownNameError
+
+# Typer's own copy of click has no public names; its contexts and formatters come as arguments only.
+
+
+class Word(NamedTuple):
+    """What a shell is offered, as Typer reads it."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
+class PlainCommand(typer.core.TyperCommand):
+    """A command whose help shows names that people know: ROBOT, FILE, SECONDS."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is Typer's
+        """Return the words of the usage line."""
+        arguments = (p for p in self.params if p.param_type_name == "argument")
+        names = ((p.required, str(p.metavar)) for p in arguments)
+        return ["[OPTIONS]", *(name if required else f"[{name}]" for required, name in names)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options."""
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            with formatter.section(title):
+                formatter.write_dl([_row(p) for p in self.get_params(ctx) if _is(p, kind)])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; Typer alone would end in silence at Ctrl-C."""
+        let_interrupts_raise()
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise typer.Abort from error
+
+
+class Commands(typer.core.TyperGroup):
+    """The group of all commands; the module of each is imported when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Return a command by its name, None if there is none."""
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first word and the words after it."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise UnknownNameError.of("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return the commands and options that begin so; no command is loaded."""
+        words = [Word(name, text.summary) for name, text in COMMANDS.items()]
+        parameters: list[Any] = self.get_params(ctx)
+        words += [Word(name, str(p.help)) for p in parameters for name in p.opts]
+        hidden = "-" if not incomplete else " "
+        return [w for w in words if w.value.startswith(incomplete) and w.value[0] != hidden]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write options and commands."""
+        with formatter.section("Options"):
+            formatter.write_dl([_row(p) for p in self.get_params(ctx)])
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text.summary) for name, text in COMMANDS.items()])
+
+
+def load_command(name: str) -> Any:
+    """Return a command, with its examples at the end of the help."""
+    module = import_module(f"robotid_sim.cli.{name}")
+    function: Callable[..., int] = getattr(module, name, None) or getattr(module, f"{name}_")
+    lines = "\n".join(f"  robotid {words}" for words in COMMANDS[name].examples)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    # \b keeps the lines as they are.
+    alone.command(name, cls=PlainCommand, epilog=f"\b\nExamples:\n{lines}")(function)
+    return typer.main.get_command(alone)
+
+
+def _is(param: Any, kind: str) -> bool:
+    return bool(param.param_type_name == kind)
+
+
+def _row(param: Any) -> tuple[str, str]:
+    """Return name and text of an argument or option."""
+    if _is(param, "argument"):
+        return str(param.metavar), param.help + ("" if param.required else "  [optional]")
+    names = ", ".join(sorted(param.opts, key=len))
+    notes = ["required"] if param.required else []
+    if param.show_default and param.default not in (None, False):
+        default = param.default
+        notes.append(
+            f"default: {default:g}" if isinstance(default, float) else f"default: {default}"
+        )
+    value = "" if param.is_flag else f" {param.metavar}"
+    return names + value, param.help + (f"  [{', '.join(notes)}]" if notes else "")

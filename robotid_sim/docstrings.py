@@ -1,0 +1,172 @@
+"""What docstrings say of classes and their fields, as plain text and in ``help``.
+
+Fields are documented by the string below each (PEP 258), which Python throws away. `documented`
+makes ``help``, `inspect.getdoc` and ``?`` of IPython show them; sources are read when one asks.
+"""
+
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=type)
+
+LATER = ("Methods", "See Also", "Notes", "Warnings", "References", "Examples")
+"""Sections of a class docstring that stand behind the attributes, by numpydoc."""
+
+FOREIGN = sys.stdlib_module_names | {"pydantic"}
+"""Packages whose classes have attributes that are no matter of a value."""
+
+
+def documented(cls: T) -> T:
+    """Give a class a docstring with a section Attributes; to stand above ``@dataclass``."""
+    cls.__doc__ = _Docstring.of(cls)
+    return cls
+
+
+class _Docstring(str):
+    """A docstring that gets its section Attributes when it is read.
+
+    ``type.__doc__`` calls ``__get__`` of what the class holds. Where the metaclass has a docstring
+    of its own, as ABCMeta has, ``help`` takes the raw entry of the class instead and expands its
+    tabs: that is why this is a text, and why `expandtabs` is the whole docstring's.
+    """
+
+    owner: type
+
+    @classmethod
+    def of(cls, owner: type) -> "_Docstring":
+        docstring = cls(_own_docstring(owner))
+        docstring.owner = owner
+        return docstring
+
+    @cached_property
+    def whole(self) -> str:
+        return with_attributes(str(self), attributes_of(self.owner))
+
+    def __get__(self, _instance: object, _owner: type | None = None) -> str:
+        return self.whole
+
+    def expandtabs(self, tabsize: Any = 8) -> str:
+        return self.whole.expandtabs(tabsize)
+
+
+def with_attributes(docstring: str, attributes: dict[str, tuple[str, str]]) -> str:
+    """Return a class docstring with the section Attributes; one that has it is left as it is.
+
+    Parameters
+    ----------
+    docstring : str
+        The docstring.
+    attributes : dict of str to tuple of str
+        Type and text of every attribute by name, see `attributes_of`.
+    """
+    text = inspect.cleandoc(docstring)
+    if not attributes or re.search(r"^Attributes\n-+$", text, re.MULTILINE):
+        return text
+    lines = ["Attributes", "----------"]
+    for name, (kind, meaning) in attributes.items():
+        lines += [f"{name} : {kind}" if kind else name]
+        lines += textwrap.indent(meaning, "    ").splitlines()
+    later = re.search(rf"^(?:{'|'.join(LATER)})\n-+$", text, re.MULTILINE)
+    at = later.start() if later else len(text)
+    parts = (text[:at].rstrip(), "\n".join(lines), text[at:])
+    return "\n\n".join(part for part in parts if part)
+
+
+def attributes_of(cls: type) -> dict[str, tuple[str, str]]:
+    """Return type and text of the public fields and properties of a class, as the source has them.
+
+    Those of the bases come first. A field that is declared anew without a text keeps that of the
+    base. Where no source is at hand, as in an interactive session, there are none.
+    """
+    attributes: dict[str, tuple[str, str]] = {}
+    for part in reversed(cls.__mro__):
+        if part.__module__.partition(".")[0] in FOREIGN:
+            continue
+        for name, kind, text in _members(_body(part)):
+            before = attributes.get(name, ("", ""))
+            attributes[name] = (kind or before[0], text or before[1])
+    return attributes
+
+
+def summary_of(cls: type) -> str:
+    """Return the first line of a class docstring, as plain text."""
+    return _plain(_own_docstring(cls).split("\n", 1)[0])
+
+
+def source_of(cls: type) -> str:
+    """Return the first entry of the References section of a class docstring, else empty."""
+    _, _, references = _own_docstring(cls).partition("References\n----------\n")
+    first = references.split("\n.. [2]")[0].removeprefix(".. [1]")
+    return " ".join(first.split())
+
+
+def field_texts(cls: type) -> dict[str, str]:
+    """Return the docstrings below the fields of a dataclass, as plain text.
+
+    A field without one shares that of the next field. A class whose source is not at hand, such as
+    one from an interactive session, has none.
+    """
+    texts: dict[str, str] = {}
+    for part in reversed([c for c in cls.__mro__ if is_dataclass(c)]):
+        bare: list[str] = []
+        for node in _body(part):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                bare.append(node.target.id)
+            elif bare and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                text = _plain(" ".join(str(node.value.value).split()))
+                texts |= dict.fromkeys(bare, text)
+                bare = []
+    return texts
+
+
+def _own_docstring(cls: type) -> str:
+    """Return a class docstring as it was written, or that of a base, without reading sources."""
+    docstring = vars(cls).get("__doc__")
+    written = isinstance(docstring, str)
+    return inspect.cleandoc(str(docstring)) if written else inspect.getdoc(cls) or ""
+
+
+def _body(cls: type) -> list[ast.stmt]:
+    """Return the statements of a class, empty where no source is at hand."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    return tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+
+
+def _members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and text of the public fields and properties of a class body."""
+    for node, after in zip_longest(body, body[1:]):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            kind, text = ast.unparse(node.annotation), _literal(after)
+            if not kind.startswith("ClassVar") and not node.target.id.startswith("_"):
+                yield node.target.id, kind.strip("'\""), text
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            marks = {ast.unparse(mark) for mark in node.decorator_list}
+            if marks & {"property", "cached_property"}:
+                kind = ast.unparse(node.returns).strip("'\"") if node.returns else ""
+                yield node.name, kind, (ast.get_docstring(node) or "").split("\n\n", 1)[0]
+
+
+def _literal(node: ast.stmt | None) -> str:
+    """Return the text of a statement that is a string, else empty."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return inspect.cleandoc(str(node.value.value))
+    return ""
+
+
+def _plain(text: str) -> str:
+    """Return a docstring without its markup; what it cites is the source beside it."""
+    text = re.sub(r"\[\d+\]_", "the source", text)
+    text = re.sub(r"(?::\w+:)?`+([^`]*)`+", r"\1", text)
+    text = re.sub(r"\\(d+)ot q", r"\1q", text).replace("\\pm", "+-")
+    return re.sub(r"\\([a-zA-Z]+)", r"\1", text)

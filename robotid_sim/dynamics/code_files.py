@@ -1,0 +1,147 @@
+"""Files of source code that compute a robot's dynamics by themselves: Python and C."""
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+from robotid_sim.dynamics.source_code import Routine, routines
+from robotid_sim.files import write_text
+from robotid_sim.model.robot import Robot
+
+HEAD = """Dynamics of the robot '{name}', {dof} joints.
+
+Written by robotid_sim {version} from {source}. Units are SI.
+
+    tau = M(q) ddq + C(q, dq) dq + g(q) + Fv dq + Fc tanh(dq / eps) + Fo
+
+M holds the rotor inertia Ia, seen at the joints. Gravity is ({gravity}) m/s^2 in the root frame.
+
+joint{pad}  unit            Fv            Fc            Fo           eps            Ia
+{joints}
+"""
+
+PYTHON = '''"""{head}
+Arguments have the shape (n,), or (N, n) for N samples at once; so have the results, but that the
+mass matrix has one axis more.
+"""
+
+import numpy as np
+from numpy import cos, sin, tanh
+
+JOINTS = ({names})
+
+
+def _columns(values):
+    return np.moveaxis(np.asarray(values, dtype=float), -1, 0)
+{functions}'''
+
+C = """/*
+{head}
+Plain C99: compile with `cc -O2 -c`, link with -lm. Nothing is allocated, nothing is kept.
+
+{prototypes}
+*/
+
+#include <math.h>
+{functions}"""
+
+
+def write_python(robot: Robot, path: str | Path) -> None:
+    """Write a module that needs numpy alone, with the robot's dynamics; see `routines`.
+
+    Raises `FileFormatError` if the file cannot be written.
+    """
+    text = PYTHON.format(
+        head=_head(robot),
+        names=_tuple([f'"{_plain(name)}"' for name in robot.joint_names]),
+        functions="".join(_in_python(routine, robot.dof) for routine in routines(robot)),
+    )
+    write_text(path, text)
+
+
+def write_c(robot: Robot, path: str | Path) -> None:
+    """Write a C99 file with the robot's dynamics; the names begin with that of the robot.
+
+    Raises `FileFormatError` if the file cannot be written.
+    """
+    prefix = c_prefix(robot)
+    functions = {
+        _prototype(routine, prefix, robot.dof): _in_c(routine, robot.dof)
+        for routine in routines(robot)
+    }
+    text = C.format(
+        head=_head(robot),
+        prototypes="\n".join(f"    {prototype};" for prototype in functions),
+        functions="".join(f"\n{name}\n{body}" for name, body in functions.items()),
+    )
+    write_text(path, text)
+
+
+def c_prefix(robot: Robot) -> str:
+    """Return what the names of a robot's C functions begin with."""
+    name = re.sub(r"\W+", "_", robot.name, flags=re.ASCII).strip("_").lower()
+    return name if re.match(r"[a-z]", name) else f"robot_{name}".rstrip("_")
+
+
+def _head(robot: Robot) -> str:
+    width = max(len("joint"), *(len(_plain(name)) for name in robot.joint_names))
+    rows = []
+    for joint, unit in zip(robot.joints, robot.joint_units, strict=True):
+        law = joint.friction
+        values = (law.Fv, law.Fc, law.Fo, law.eps, joint.rotor_inertia)
+        cells = " ".join(f"{value:13.6g}" for value in values)
+        rows.append(f"{_plain(joint.name):{width}}  {unit:4}{cells}")
+    return HEAD.format(
+        name=_plain(robot.name),
+        dof=robot.dof,
+        version=version("robotid_sim"),
+        source="no file" if robot.document is None else _plain(robot.document.path.name),
+        gravity=", ".join(f"{g:g}" for g in robot.gravity),
+        pad=" " * (width - len("joint")),
+        joints="\n".join(rows),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a name as it may stand in a comment or a string of source code."""
+    return re.sub(r"[^\w .:()+-]", "_", text)
+
+
+def _tuple(items: list[str]) -> str:
+    """Return items as they stand in the parentheses of a tuple."""
+    return ", ".join(items) + ("," if len(items) == 1 else "")
+
+
+def _in_python(routine: Routine, dof: int) -> str:
+    name = routine.output
+    lines = [f"def {routine.name}({', '.join(routine.inputs)}):", f'    """{routine.summary}"""']
+    for value in routine.inputs:
+        columns = _tuple([f"{value}{k + 1}" for k in range(dof)])
+        lines.append(f"    {columns} = _columns({value})")
+    lines += [f"    {name} = {text}" for name, text in routine.lines]
+    first = routine.inputs[0]
+    shape = f"np.shape({first})" if name == "tau" else f"(*np.shape({first}), {dof})"
+    lines.append(f"    {name} = np.empty({shape})")
+    lines += [f"    {name}[..., {', '.join(map(str, at))}] = {t}" for at, t in routine.results]
+    return "\n".join(["", "", *lines, f"    return {name}", ""])
+
+
+def _prototype(routine: Routine, prefix: str, dof: int) -> str:
+    inputs = [f"const double {name}[{dof}]" for name in routine.inputs]
+    size = f"[{dof}]" * len(routine.results[0][0])
+    return f"void {prefix}_{routine.name}({', '.join(inputs)}, double {routine.output}{size})"
+
+
+def _in_c(routine: Routine, dof: int) -> str:
+    texts = [text for _, text in (*routine.lines, *routine.results)]
+    used = {word for text in texts for word in re.findall(r"\b[a-z]\w*", text)}
+    lines = ["{", f"    /* {routine.summary} */"]
+    for name in routine.inputs:
+        read = [k for k in range(dof) if f"{name}{k + 1}" in used]
+        lines += [f"    const double {name}{k + 1} = {name}[{k}];" for k in read]
+        lines += [] if read else [f"    (void){name};"]
+    lines += [f"    const double {name} = {text};" for name, text in routine.lines]
+    for at, text in routine.results:
+        place = "".join(f"[{k}]" for k in at)
+        lines.append(f"    {routine.output}{place} = {text};")
+    return "\n".join([*lines, "}", ""])

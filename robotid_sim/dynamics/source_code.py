@@ -1,0 +1,188 @@
+r"""A robot's equations as source code of their own: inverse dynamics, mass matrix, gravity.
+
+The recursions of `robotid_sim.dynamics.kernels` run once on names instead of numbers and leave
+straight lines of arithmetic, in which zeros and ones of this robot are gone: recursive
+Newton-Euler [1]_, and composite rigid bodies [2]_ for the mass matrix.
+
+References
+----------
+.. [1] Luh, Walker, Paul (1980), "On-line computational scheme for mechanical manipulators",
+   J. Dynamic Systems, Measurement, and Control, doi:10.1115/1.3149599.
+.. [2] Walker, Orin (1982), "Efficient dynamic computer simulation of robotic mechanisms",
+   J. Dynamic Systems, Measurement, and Control, doi:10.1115/1.3139699.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.dynamics.expressions import Recorder, Term, Vector, call, cross, numbers
+from robotid_sim.model import inertia
+from robotid_sim.model.robot import Robot
+
+ROUNDING = 1e-15
+"""Entries of rotations below it are zero, and one where they differ from it by less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """One function of the source code."""
+
+    name: str
+    summary: str
+    inputs: tuple[str, ...]
+    """Which of ``q dq ddq``, each with one number a joint."""
+    output: str
+    lines: tuple[tuple[str, str], ...]
+    """Assignments: name and text."""
+    results: tuple[tuple[tuple[int, ...], str], ...]
+    """Places in the output, and texts."""
+
+
+def routines(robot: Robot) -> tuple[Routine, ...]:
+    """Return the functions that make up a robot's source code."""
+    return (_inverse_dynamics(robot), _mass_matrix(robot), _gravity(robot), _friction(robot))
+
+
+def _inverse_dynamics(robot: Robot) -> Routine:
+    code = Recorder()
+    tau = _newton_euler(code, robot, *(_symbols(name, robot.dof) for name in ("dq", "ddq")))
+    dq, ddq = _symbols("dq", robot.dof), _symbols("ddq", robot.dof)
+    for k, joint in enumerate(robot.joints):
+        tau[k] = tau[k] + joint.rotor_inertia * ddq[k] + _friction_of(robot, k, dq[k])
+    text = "Torques of the drives: rigid bodies, rotors and friction."
+    return _routine("inverse_dynamics", text, ("q", "dq", "ddq"), "tau", code, _by_joint(tau))
+
+
+def _gravity(robot: Robot) -> Routine:
+    code, still = Recorder(), numbers(np.zeros(robot.dof))
+    tau = _newton_euler(code, robot, still, still)
+    text = "Torques that hold the robot still."
+    return _routine("gravity", text, ("q",), "tau", code, _by_joint(tau))
+
+
+def _friction(robot: Robot) -> Routine:
+    dq = _symbols("dq", robot.dof)
+    tau = [_friction_of(robot, k, dq[k]) for k in range(robot.dof)]
+    text = "Torques of friction: Fv dq + Fc tanh(dq / eps) + Fo."
+    return _routine("friction", text, ("dq",), "tau", Recorder(), _by_joint(tau))
+
+
+def _mass_matrix(robot: Robot) -> Routine:
+    code = Recorder()
+    R, p, u = _placed(code, robot)
+    entries: dict[tuple[int, ...], Any] = {}
+    m, l, L = 0.0, numbers(np.zeros(3)), numbers(np.zeros((3, 3)))
+    for i in reversed(range(robot.dof)):
+        body = _body(robot, i)
+        m, l, L = m + body[0], l + body[1], L + body[2]  # all that joint i carries
+        l, L = code.let(f"l{i + 1}", l), code.let_symmetric(f"L{i + 1}", L)
+        if robot.joints[i].prismatic:
+            f, n = m * u[i], cross(l, u[i])
+        else:
+            f, n = cross(u[i], l), L @ u[i]
+        for j in range(i, -1, -1):
+            along = f if robot.joints[j].prismatic else n
+            entries[j, i] = code.let(f"M{j + 1}_{i + 1}", u[j] @ along)
+            f = code.let(f"f{i + 1}_{j}", R[j] @ f)
+            n = code.let(f"n{i + 1}_{j}", R[j] @ n + cross(p[j], f))
+        entries[i, i] = entries[i, i] + robot.joints[i].rotor_inertia
+        l = code.let(f"r{i + 1}", R[i] @ l)
+        about = 2.0 * (p[i] @ l) + m * (p[i] @ p[i])
+        mixed = np.outer(p[i], l)
+        L = R[i] @ code.let(f"T{i + 1}", L @ R[i].T) - mixed - mixed.T - m * np.outer(p[i], p[i])
+        l, L = l + m * p[i], L + numbers(np.eye(3)) * about
+    entries |= {(i, j): value for (j, i), value in entries.items()}
+    text = "Mass matrix, with the rotors on its diagonal."
+    return _routine("mass_matrix", text, ("q",), "M", code, dict(sorted(entries.items())))
+
+
+def _newton_euler(code: Recorder, robot: Robot, dq: Vector, ddq: Vector) -> Vector:
+    """Return the torques of the rigid bodies [1]."""
+    R, p, u = _placed(code, robot)
+    w, dw, a = numbers(np.zeros(3)), numbers(np.zeros(3)), numbers(-robot.gravity)
+    forces, moments = [], []
+    for i, joint in enumerate(robot.joints):
+        k = i + 1
+        wp = code.let(f"wp{k}", cross(w, p[i]))
+        a = R[i].T @ code.let(f"b{k}", a + cross(dw, p[i]) + cross(w, wp))
+        w, dw = R[i].T @ w, R[i].T @ dw
+        if joint.prismatic:
+            w, dw = code.let(f"w{k}", w), code.let(f"dw{k}", dw)
+            a = a + u[i] * ddq[i] + 2.0 * cross(w, u[i]) * dq[i]
+        else:
+            w = code.let(f"w{k}", w + u[i] * dq[i])
+            dw = code.let(f"dw{k}", dw + u[i] * ddq[i] + cross(w, u[i]) * dq[i])
+        a = code.let(f"a{k}", a)
+        m, l, L = _body(robot, i)
+        wl, Lw = code.let(f"wl{k}", cross(w, l)), code.let(f"Lw{k}", L @ w)
+        forces.append(code.let(f"f{k}", m * a + cross(dw, l) + cross(w, wl)))
+        moments.append(code.let(f"n{k}", L @ dw + cross(l, a) + cross(w, Lw)))
+    tau = numbers(np.zeros(robot.dof))
+    f, n = numbers(np.zeros(3)), numbers(np.zeros(3))
+    for i in reversed(range(robot.dof)):
+        f = code.let(f"F{i + 1}", forces[i] + f)
+        n = code.let(f"N{i + 1}", moments[i] + n)
+        tau[i] = u[i] @ (f if robot.joints[i].prismatic else n)
+        f = code.let(f"g{i + 1}", R[i] @ f)
+        n = R[i] @ n + cross(p[i], f)
+    return tau
+
+
+def _placed(code: Recorder, robot: Robot) -> tuple[list[Vector], list[Vector], list[Vector]]:
+    """Return rotation and origin of every body in the previous one, and its joint axis."""
+    rotations, origins, axes = [], [], []
+    for k, (row, q) in enumerate(zip(robot.geometry, _symbols("q", robot.dof), strict=True)):
+        origin, axis, prismatic, axis_before = row[:3], row[3:6], row[6] == 1.0, row[7:10]
+        constant, by_cos, by_sin = row[10:].reshape(3, 3, 3)
+        if prismatic:
+            rotation = numbers(_rounded(constant + by_cos))
+            origins.append(
+                code.let(f"p{k + 1}", numbers(origin) + numbers(_rounded(axis_before)) * q)
+            )
+        else:
+            c, s = (code.let(f"{f[0]}{k + 1}", call(f, q)) for f in ("cos", "sin"))
+            parts = [numbers(_rounded(part)) for part in (constant, by_cos, by_sin)]
+            rotation = code.let(f"R{k + 1}", parts[0] + parts[1] * c + parts[2] * s)
+            origins.append(numbers(origin))
+        rotations.append(rotation)
+        axes.append(numbers(_rounded(axis)))
+    return rotations, origins, axes
+
+
+def _rounded(values: Any) -> Any:
+    nearest = np.round(values)
+    return np.where(np.abs(values - nearest) < ROUNDING, nearest, values)
+
+
+def _body(robot: Robot, i: int) -> tuple[float, Vector, Vector]:
+    """Return mass, first moment and tensor of a body about the origin of its link."""
+    phi = robot.links[i].phi
+    return float(phi[0]), numbers(phi[1:4]), numbers(inertia.inertia_matrix(phi))
+
+
+def _friction_of(robot: Robot, k: int, dq: Term) -> Any:
+    law = robot.joints[k].friction
+    return law.Fv * dq + law.Fc * call("tanh", Term(f"{dq.text}/{law.eps!r}")) + law.Fo
+
+
+def _symbols(name: str, dof: int) -> Vector:
+    return np.array([Term(f"{name}{k + 1}") for k in range(dof)], dtype=object)
+
+
+def _by_joint(values: Any) -> dict[tuple[int, ...], Any]:
+    return {(k,): value for k, value in enumerate(values)}
+
+
+def _routine(
+    name: str,
+    summary: str,
+    inputs: tuple[str, ...],
+    output: str,
+    code: Recorder,
+    results: dict[tuple[int, ...], Any],
+) -> Routine:
+    texts = {at: v.text if isinstance(v, Term) else repr(float(v)) for at, v in results.items()}
+    lines = tuple(code.needed_for(results.values()))
+    return Routine(name, summary, inputs, output, lines, tuple(texts.items()))

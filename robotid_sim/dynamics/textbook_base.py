@@ -1,0 +1,128 @@
+r"""Base parameters as the literature groups them.
+
+Gautier and Khalil regroup the parameters of link j onto link j - 1 by rule [1]_ [2]_. With the
+joint axis along z, a revolute joint leaves YYj, MZj and Mj no place of their own: XXj, XYj, XZj,
+YZj, ZZj, MXj, MYj lead. A prismatic joint gives all six moments of inertia to link j - 1: Mj, MXj,
+MYj, MZj lead. Joints that are parallel to those before them lose more.
+
+Here nothing is a rule but the order of preference: from the base outwards, link by link, a column
+leads if those before it do not span it. The special cases follow from that, and joint axes may
+point anywhere in the link frame, as in URDF.
+
+References
+----------
+.. [1] Gautier, Khalil (1990), "Direct calculation of minimum set of inertial parameters of serial
+   robots", IEEE Trans. Robotics and Automation 6(3), doi:10.1109/70.56655.
+.. [2] Khalil, Dombre (2002), "Modeling, Identification and Control of Robots", ch. 9,
+   doi:10.1016/B978-1-903996-66-9.X5000-3.
+"""
+
+import numpy as np
+
+from robotid_sim.arrays import Float2D, Int1D
+from robotid_sim.dynamics.base_parameters import FAINT, BaseParameters, base_parameters
+from robotid_sim.model import parameters
+from robotid_sim.model.joint import Joint
+from robotid_sim.model.robot import Robot
+
+INDEPENDENT = 1e-7
+"""What a column of the map must have outside of the span of others, over its size or one.
+
+An offset of 1 mm between axes leaves 1e-6. Where the base has dropped faint directions it is
+`FAINT`: columns that belong to these alone have entries of 1e-5.
+"""
+
+ALIGNED = 3
+"""Decimals to which the components of axes are compared; rounded right angles count as right."""
+
+FIRST_MOMENTS = ("mx", "my", "mz")
+MOMENTS = ("Ixx", "Iyy", "Izz")
+PRODUCTS = ("Ixy", "Ixz", "Iyz")
+
+
+def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BaseParameters:
+    r"""Return base parameters that the columns of the literature lead [1]_ [2]_.
+
+    For two joints about z, a apart: :math:`ZZ_{1R} = ZZ_1 + a^2 M_2`, with symbols of this package
+    ``Izz1 + a^2 m2``. Rotors stand with the moments about their axes,
+    :math:`ZZ_{1R} = Ia_1 + ZZ_1 + \dots`, as in [2]_.
+
+    Parameters
+    ----------
+    robot : Robot
+        Its joints say which columns are preferred.
+    basis : BaseParameters, optional
+        Base parameters of the same robot, in whatever grouping; default is `base_parameters`.
+
+    Returns
+    -------
+    base : BaseParameters
+        The same base regrouped; ``basis.map_to(base)`` maps estimates and covariances to it.
+
+    References
+    ----------
+    .. [1] Gautier, Khalil (1990), "Direct calculation of minimum set of inertial parameters of
+       serial robots", IEEE Trans. Robotics and Automation 6(3), doi:10.1109/70.56655.
+    .. [2] Khalil, Dombre (2002), "Modeling, Identification and Control of Robots", ch. 9.
+    """
+    before = base_parameters(robot) if basis is None else basis
+    order = _by_preference(robot, before)
+    # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
+    leads = order[_leading(before.B[:, order], FAINT if before.faint else INDEPENDENT)]
+    return before.regrouped(np.sort(leads), parameters.units(robot.prismatic))
+
+
+def _by_preference(robot: Robot, basis: BaseParameters) -> Int1D:
+    """Return the considered columns in the order in which they shall lead."""
+    index = {symbol: k for k, symbol in enumerate(basis.symbols)}
+    inertial = [
+        index[f"{symbol}{k}"]
+        for k, joint in enumerate(robot.joints, start=1)
+        for symbol in _preferred(joint)
+    ]
+    others = [c for c in basis.considered.tolist() if c not in set(inertial)]
+    return np.array([*inertial, *others], dtype=np.intp)
+
+
+def _preferred(joint: Joint) -> tuple[str, ...]:
+    """Return the inertial symbols of the link beyond a joint, those that shall lead first.
+
+    Of the first moments, the one nearest to the axis comes last, as MZ in [1]. Of the moments of
+    inertia, that about the axis comes first; of the two others, the later one is left over, as YY.
+    """
+    along = np.round(np.abs(joint.axis), ALIGNED)
+    first = [FIRST_MOMENTS[k] for k in np.argsort(along, kind="stable")]
+    about, transverse, left_over = (MOMENTS[k] for k in np.argsort(-along, kind="stable"))
+    if joint.prismatic:
+        return ("m", *first, about, transverse, *PRODUCTS, left_over)
+    return (about, transverse, *PRODUCTS, *first[:2], left_over, first[2], "m")
+
+
+def _leading(columns: Float2D, tolerance: float) -> Int1D:
+    """Return which columns are independent of those before them, as many as there are rows.
+
+    `columns`, shape (b, c), has rank b. If too few pass the tolerance, those follow that lie
+    farthest from the span of the others.
+    """
+    rank, rest = len(columns), columns.copy()
+    size = np.maximum(np.linalg.norm(columns, axis=0), 1.0)
+    leads: list[int] = []
+    for k in range(rest.shape[1]):
+        if np.linalg.norm(rest[:, k]) > tolerance * size[k] and len(leads) < rank:
+            leads.append(k)
+            rest = _outside(rest, k)
+    while len(leads) < rank:
+        farthest = int((np.linalg.norm(rest, axis=0) / size).argmax())
+        leads.append(farthest)
+        rest = _outside(rest, farthest)
+    return np.array(leads, dtype=np.intp)
+
+
+def _outside(columns: Float2D, k: int) -> Float2D:
+    """Return what is left of columns without their parts along column k."""
+    direction = columns[:, k] / np.linalg.norm(columns[:, k])
+    # Twice, or rounding would leave parts of the size of what is to be judged.
+    for _ in range(2):
+        columns = columns - np.outer(direction, direction @ columns)
+    columns[:, k] = 0.0
+    return columns

@@ -1,0 +1,133 @@
+"""Mesh files of a model that is written: copied beside it, or left where they are.
+
+A model that travels has its meshes in a folder ``meshes`` beside it, under names of their own, and
+what they refer to (materials, textures) with them. A file that is already there is never written
+over: one with the same content is used, beside another one the copy gets a number.
+"""
+
+import re
+from enum import StrEnum
+from itertools import count
+from pathlib import Path
+
+from robotid_sim.errors import FileFormatError
+from robotid_sim.files import atomic_path
+
+FOLDER = "meshes"
+
+MUJOCO_MESHES = (".stl", ".obj", ".msh")
+"""Formats that MuJoCo reads."""
+
+REFERENCES = {
+    ".obj": re.compile(rb"^[ \t]*mtllib[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE),
+    ".mtl": re.compile(
+        rb"^[ \t]*(?:map_\w+|bump|disp|decal|refl|norm)[ \t].*?(\S+)[ \t]*\r?$", re.MULTILINE
+    ),
+    ".dae": re.compile(rb"<init_from>\s*(?:<ref>)?\s*([^<]+?)\s*<"),
+    ".gltf": re.compile(rb'"uri"\s*:\s*"([^"]+)"'),
+}
+"""Where the text of a mesh file names another file."""
+
+
+class MeshMode(StrEnum):
+    """How a written model names its meshes."""
+
+    COPY = "copy"
+    """Copied, by names relative to the model: the folder can move."""
+    KEEP = "keep"
+    """Not copied: as the source names them, absolute where a relative name would break."""
+    PACKAGE = "package"
+    """Copied, by ``package://`` and the name of the folder, as ROS looks for them."""
+
+
+class MeshFolder:
+    """The folder of meshes beside a model file; nothing is written before `save`.
+
+    Parameters
+    ----------
+    model : Path
+        The file that will refer to the meshes.
+    """
+
+    def __init__(self, model: Path) -> None:
+        self.folder = model.resolve().parent / FOLDER
+        self.notes: list[str] = []
+        """What could not be copied, one sentence each."""
+        self._names: dict[Path, str] = {}
+        self._content: dict[str, tuple[str, bytes]] = {}
+
+    def add(self, source: Path) -> str:
+        """Return the name that a file gets in the folder; what it refers to comes along.
+
+        Raises `FileFormatError` if it cannot be read.
+        """
+        source = source.resolve()
+        if source not in self._names:
+            try:
+                content = source.read_bytes()
+            except OSError as error:
+                raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
+            self._names[source] = source.name  # a file that refers to itself comes to an end
+            self._names[source] = self.place(source.name, self._with_companions(source, content))
+        return self._names[source]
+
+    def place(self, name: str, content: bytes) -> str:
+        """Return the name under which a content will be saved: `name`, or one with a number."""
+        path = Path(name)
+        for k in count(1):
+            name = path.name if k == 1 else f"{path.stem}-{k}{path.suffix}"
+            key = name.casefold()  # the folder may go to a machine that takes them for one
+            if key not in self._content:
+                there = self.folder / name
+                self._content[key] = (name, there.read_bytes() if there.is_file() else content)
+            if self._content[key][1] == content:
+                break
+        return name
+
+    def miss(self, name: str, why: str = "is missing, its name is kept") -> None:
+        """Note, once, that a mesh is not in the folder."""
+        note = f"mesh {name} {why}"
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def save(self) -> None:
+        """Write the files that are not there yet.
+
+        Raises `FileFormatError` if the folder cannot be written.
+        """
+        missing = [(n, c) for n, c in self._content.values() if not (self.folder / n).is_file()]
+        try:
+            if missing:
+                self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise FileFormatError(f"cannot write {self.folder}: {error.strerror}") from error
+        for name, content in missing:
+            with atomic_path(self.folder / name) as temporary:
+                temporary.write_bytes(content)
+
+    @property
+    def package(self) -> str:
+        """The folder as ROS names it: in the package around it, or the model's folder as one."""
+        above = self.folder.parents
+        root = next((folder for folder in above if (folder / "package.xml").is_file()), above[0])
+        return f"package://{root.name}/{self.folder.relative_to(root).as_posix()}"
+
+    @property
+    def used(self) -> bool:
+        """Whether there is a file in it."""
+        return bool(self._content)
+
+    def _with_companions(self, source: Path, content: bytes) -> bytes:
+        pattern = REFERENCES.get(source.suffix.lower())
+        if pattern is None:
+            return content
+
+        def renamed(match: re.Match[bytes]) -> bytes:
+            text = match[1].decode("utf-8", errors="replace").removeprefix("file://")
+            other = source.parent / text.replace("\\", "/")
+            if "\0" in text or not other.is_file():
+                return match[0]
+            start, end = (at - match.start() for at in match.span(1))
+            return match[0][:start] + self.add(other).encode() + match[0][end:]
+
+        return pattern.sub(renamed, content)

@@ -1,0 +1,171 @@
+"""Writing a robot as SDF, the format of Gazebo, and what it has no place for as TOML.
+
+Poses of links are in the frame of the model with all joints at zero, so that readers of every
+version of SDF place them alike. The base stands fixed in the world.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+
+from robotid_sim.arrays import Float2D
+from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.files import atomic_path
+from robotid_sim.model import inertia
+from robotid_sim.model.fixed_links import base_shapes
+from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rotation
+from robotid_sim.model.mesh_files import FOLDER, MeshFolder, MeshMode
+from robotid_sim.model.robot import STANDARD_GRAVITY, Robot
+from robotid_sim.model.side_car import write_side_car
+
+VERSION = "1.9"
+
+TRIANGLE_MARGIN = 1e-9
+"""Smallest relative triangle margin that is written; physics engines refuse what is beyond zero."""
+
+
+def write_sdf(
+    robot: Robot, path: str | Path, *, meshes: MeshMode = MeshMode.COPY
+) -> tuple[str, ...]:
+    """Write `robot` as a model in SDF and, beside it with the suffix ``.toml``, what SDF lacks.
+
+    Viscous and Coulomb friction are ``<damping>`` and ``<friction>`` of the joints. Meshes of a
+    package are named by ``model://``, as Gazebo looks for them.
+
+    Returns
+    -------
+    notes : tuple of str
+        What could not be written, one sentence each.
+
+    Raises
+    ------
+    InconsistentInertiaError
+        If a body has parameters that no rigid body can have, or no mass.
+    FileFormatError
+        If a file cannot be written.
+    """
+    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
+        if reason is None and link.phi[0] <= 0.0:
+            reason = "it has no mass, and SDF knows no link without"
+        if reason is not None:
+            raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    folder = MeshFolder(Path(path))
+    root = etree.Element("sdf", version=VERSION)
+    model = etree.SubElement(root, "model", name=robot.name)
+    base = robot.base if robot.document is None else robot.document.root
+    ground = etree.SubElement(model, "link", name=base)
+    _write_shapes(ground, base_shapes(robot), folder, meshes)
+    _write_ends(model, f"{base}_to_world", "fixed", "world", base)
+    T, parent = np.eye(4), base
+    for k, link in enumerate(robot.links):
+        T = T @ robot.joints[k].T_parent_joint
+        _write_link(model, robot, k, T)
+        _write_shapes(model[-1], link.shapes, folder, meshes)
+        _write_joint(model, robot, k, parent)
+        parent = link.name
+    if robot.tip not in (base, *(link.name for link in robot.links)):
+        frame = etree.SubElement(model, "frame", name=robot.tip, attached_to=parent)
+        _text(frame, "pose", _pose(robot.T_last_tip))
+    etree.indent(root, "  ")
+    with atomic_path(path) as temporary:
+        etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
+        folder.save()
+    write_side_car(robot, path, ("Ia", "Fo", "eps", "acceleration"))
+    return (*folder.notes, *_lost(robot))
+
+
+def _lost(robot: Robot) -> list[str]:
+    sentences = []
+    rotors = [joint.name for joint in robot.joints if joint.rotor_inertia > 0.0]
+    if rotors:
+        sentences.append(f"SDF has no place for the rotor inertia of {', '.join(rotors)}.")
+    if not np.array_equal(robot.gravity, STANDARD_GRAVITY):
+        gravity = ", ".join(f"{g:g}" for g in robot.gravity)
+        sentences.append(f"Gravity ({gravity}) m/s^2 belongs to the world, not to the model.")
+    return sentences
+
+
+def _write_link(model: etree._Element, robot: Robot, k: int, T: Float2D) -> None:
+    link = etree.SubElement(model, "link", name=robot.links[k].name)
+    _text(link, "pose", _pose(T))
+    phi = robot.links[k].phi
+    if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
+        phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
+    mass, com, central = inertia.unpack(phi)
+    inertial = etree.SubElement(link, "inertial")
+    _text(inertial, "pose", f"{number_text(com)} 0 0 0")
+    _text(inertial, "mass", number_text(mass))
+    tensor = etree.SubElement(inertial, "inertia")
+    for key, value in zip(
+        ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), central[np.triu_indices(3)], strict=True
+    ):
+        _text(tensor, key, number_text(value))
+
+
+def _write_joint(model: etree._Element, robot: Robot, k: int, parent: str) -> None:
+    joint = robot.joints[k]
+    source = None if robot.document is None else robot.document.joints[joint.name].kind
+    endless = source == "continuous"
+    kind = "prismatic" if joint.prismatic else "continuous" if endless else "revolute"
+    element = _write_ends(model, joint.name, kind, parent, robot.links[k].name)
+    axis = etree.SubElement(element, "axis")
+    _text(axis, "xyz", number_text(joint.axis))
+    values = {} if endless else {"lower": joint.lower, "upper": joint.upper}
+    if np.isfinite(joint.effort):
+        values["effort"] = joint.effort
+    limit = etree.SubElement(axis, "limit")
+    for key, value in (values | {"velocity": joint.velocity}).items():
+        _text(limit, key, number_text(value))
+    dynamics = etree.SubElement(axis, "dynamics")
+    _text(dynamics, "damping", number_text(joint.friction.Fv))
+    _text(dynamics, "friction", number_text(joint.friction.Fc))
+
+
+def _write_ends(
+    model: etree._Element, name: str, kind: str, parent: str, child: str
+) -> etree._Element:
+    joint = etree.SubElement(model, "joint", name=name, type=kind)
+    _text(joint, "parent", parent)
+    _text(joint, "child", child)
+    return joint
+
+
+def _write_shapes(
+    link: etree._Element, shapes: tuple[GeometryShape, ...], folder: MeshFolder, mode: MeshMode
+) -> None:
+    for k, shape in enumerate(shapes):
+        if shape.mesh is not None and not shape.mesh.is_file():
+            folder.miss(str(shape.mesh), "is missing, its shape is left out")
+            continue
+        tag = "collision" if shape.collision else "visual"
+        element = etree.SubElement(link, tag, name=f"{tag}_{k}")
+        _text(element, "pose", _pose(shape.T_body_shape))
+        body = etree.SubElement(etree.SubElement(element, "geometry"), shape.kind)
+        if shape.mesh is not None:
+            _text(body, "uri", _uri(shape.mesh, folder, mode))
+            _text(body, "scale", number_text(shape.size))
+        elif shape.kind == "box":
+            _text(body, "size", number_text(shape.size))
+        else:
+            for key, value in zip(("radius", "length"), shape.size, strict=False):
+                _text(body, key, number_text(value))
+        if not shape.collision:
+            material = etree.SubElement(element, "material")
+            for key in ("ambient", "diffuse"):
+                _text(material, key, number_text(shape.rgba))
+
+
+def _uri(mesh: Path, folder: MeshFolder, mode: MeshMode) -> str:
+    if mode is MeshMode.KEEP:
+        return mesh.resolve().as_uri()
+    place = FOLDER if mode is MeshMode.COPY else folder.package.replace("package:", "model:", 1)
+    return f"{place}/{folder.add(mesh)}"
+
+
+def _pose(T: Float2D) -> str:
+    return f"{number_text(T[:3, 3])} {number_text(rpy_from_rotation(T[:3, :3]))}"
+
+
+def _text(parent: etree._Element, tag: str, text: str) -> None:
+    etree.SubElement(parent, tag).text = text

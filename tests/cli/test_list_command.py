@@ -1,0 +1,67 @@
+"""`robotid list`: kinds, items, and what there is to say of an item."""
+
+import json
+import re
+
+import pytest
+
+from robotid_sim.cli.kinds import KINDS
+
+ITEMS = [(kind, row["name"]) for kind in KINDS for row in KINDS[kind].rows()]
+
+
+@pytest.fixture(autouse=True)
+def width(monkeypatch):
+    """Return the width of the terminal."""
+    monkeypatch.setenv("COLUMNS", "80")
+    return 80
+
+
+def test_the_kinds_have_one_line_each(robotid) -> None:
+    lines = robotid("list").out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(KINDS)
+    assert json.loads(robotid("list", "--json").out)[0]["name"] == "robots"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_items_of_a_kind_fit_the_terminal(robotid, kind, width) -> None:
+    done = robotid("list", kind)
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= width
+
+
+@pytest.mark.parametrize(("kind", "name"), ITEMS)
+def test_an_item_is_described_with_default_and_meaning_of_every_option(
+    robotid, kind, name, width
+) -> None:
+    done = robotid("list", kind, name)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"{name}: ")
+    assert max(map(len, done.out.splitlines())) <= width
+    content = json.loads(robotid("list", kind, name, "--json").out)
+    assert name in content["use"]
+    for option in content.get("options", []):
+        assert option["default"], option
+        assert option["meaning"], option
+
+
+def test_options_have_their_defaults_and_units(robotid) -> None:
+    (rounds, block) = json.loads(robotid("list", "estimators", "wls", "--json").out)["options"]
+    assert (rounds["name"], rounds["default"]) == ("rounds", "5")
+    assert (block["name"], block["default"]) == ("block", "0.2")
+    assert block["meaning"] == "Length of the blocks of the covariance [s]."
+
+
+def test_a_field_without_text_shares_that_of_the_next(robotid) -> None:
+    options = json.loads(robotid("list", "sensors", "encoder-noise", "--json").out)["options"]
+    first, second = (option["meaning"] for option in options)
+    assert first == second != ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_sentence_is_long(kind) -> None:
+    texts = [row["summary"] for row in KINDS[kind].rows()]
+    for name in (row["name"] for row in KINDS[kind].rows()):
+        texts += [cell for table in KINDS[kind].tables(name) for row in table.rows for cell in row]
+    sentences = [sentence for text in texts for sentence in re.split("[.;:] ", text)]
+    assert [s for s in sentences if len(s.split()) > 30] == []

@@ -1,0 +1,281 @@
+"""Every option of every command, given wrongly: exit 2, one line, nothing written, no work."""
+
+import re
+import shutil
+
+import pytest
+from robots import DATA
+from short_study import SHORT
+
+from robotid_sim.cli.commands import COMMANDS
+from robotid_sim.cli.help import load_command
+from robotid_sim.experiment import rollout as rollout_module
+
+FOLDERLESS = ("no/where", "cannot write no/where")
+A_FOLDER = (".", "it is a folder")
+
+BAD = {
+    "robot": [("2r.urd", "no robot '2r.urd'"), ("irb14", "did you mean 'irb140'?")],
+    "config": [
+        ("none.toml", "cannot read configuration none.toml"),
+        ("bad.toml", "bad.toml: unknown key 'sead' (did you mean 'seed'?)"),
+        ("deep.toml", "unknown scenario 'paylod' (did you mean 'payload'?)"),
+    ],
+    "plugin": [("no_such_module", "plugin no_such_module")],
+    "seed": [("-1", "--seed"), ("1.5", "--seed"), ("nan", "--seed")],
+    "base": [("bse", "no link 'bse' (did you mean 'base'?)")],
+    "tip": [("lowr", "no link 'lowr' (did you mean 'lower'?)")],
+    "payload": [("1,2", "--payload '1,2'"), ("-1", "mass"), ("nan", "mass"), ("inf", "mass")],
+    "nominal": [("none.urdf", "nominal model: no robot 'none.urdf'")],
+    "preset": [("labb", "unknown sensor preset 'labb' (did you mean 'lab'?)")],
+    "plant_friction": [("stribek", "unknown friction law 'stribek' (did you mean 'stribeck'?)")],
+    "workers": [("0", "--workers"), ("two", "--workers")],
+    "runs": [("0", "--runs"), ("inf", "--runs")],
+    "report": [FOLDERLESS, A_FOLDER],
+    "urdf": [FOLDERLESS, A_FOLDER],
+    "csv": [FOLDERLESS, A_FOLDER],
+    "out": [FOLDERLESS, A_FOLDER],
+    **{(c, "out"): [("2r.urdf/out", "cannot write")] for c in ("run", "reproduce")},
+    "estimator": [("wlss", "unknown estimator 'wlss' (did you mean 'wls'?)")],
+    "log": [("none.h5", "none.h5"), ("t.json", "t.json")],
+    "loaded": [("none.h5", "none.h5")],
+    "estimate": [("none.json", "none.json"), ("t.json", "t.json")],
+    "trajectory": [("none.json", "none.json"), ("e.json", "e.json")],
+    "torque_gain_std": [("-0.1", "--torque-gain-std"), ("nan", "--torque-gain-std")],
+    "family": [("fourrier", "unknown excitation family 'fourrier' (did you mean 'fourier'?)")],
+    "criterion": [("d-optimal", "unknown criterion 'd-optimal' (did you mean 'd-optimality'?)")],
+    "solver": [("sqslp", "unknown solver 'sqslp' (did you mean 'slsqp'?)")],
+    "count": [("0", "--count")],
+    "prior": [("none.json", "none.json"), ("none.h5", "none.h5")],
+    "clearance": [("-1", "--clearance"), ("nan", "--clearance"), ("9", "at most")],
+    "floor": [("nan", "floor"), ("low", "--floor")],
+    "controller": [("slidingmode", "did you mean 'sliding-mode'?")],
+    "task": [("circl", "did you mean 'circle'?"), ("csv:none.csv", "none.csv")],
+    ("view", "task"): [
+        ("joint-stp", "unknown task 'joint-stp' (did you mean 'joint-step'?); known: joint-ell")
+    ],
+    "magnify": [("0", "--magnify"), ("-1", "--magnify"), ("nan", "positive"), ("inf", "positive")],
+    "scenario": [("payload+sinus", "did you mean 'sinusoidal'?")],
+    "model": [("wlss", "cannot compare the model 'wlss'"), ("published:x", "published")],
+    "load": [("1,2", "--load '1,2'"), ("0", "give its mass"), ("nan", "--load 'nan'")],
+    "paper": [("irb140-qps", "did you mean 'irb140-qpso'?")],
+    "result": [("nowhere", "nowhere")],
+    "record": [("film.avi", "'.avi' is no format"), ("no/p.png", "cannot write no/p.png")],
+    "time": [("nan", "--time"), ("1e9", "is not in the motion")],
+    "fps": [("nan", "--fps"), ("0", "0 frames per second"), ("1e9", "give 0.1 to 240")],
+    "speed": [("inf", "--speed"), ("0", "a speed of 0"), ("-1", "a speed of -1")],
+    "size": [("640", "--size '640'"), ("1x1", "a size of 1x1"), ("0x9999999", "a size of")],
+    "camera": [("to", "unknown camera 'to' (did you mean 'top'?)")],
+    "joint": [("elbo", "unknown joint 'elbo' (did you mean 'elbow'?)")],
+    "show": [("pnel", "unknown layer 'pnel' (did you mean 'panel'?)")],
+    "renderer": [("elg", "unknown renderer 'elg' (did you mean 'egl'?)")],
+    "format": [("urfd", "urfd"), ("", "an empty value")],
+    "meshes": [("copied", "copied"), ("", "an empty value")],
+    "parameters": [FOLDERLESS, A_FOLDER],
+    "total_mass": [("nan", "--total-mass"), ("-1", "positive"), ("inf", "--total-mass")],
+    "kind": [("estimater", "unknown kind 'estimater' (did you mean 'estimators'?)")],
+    "name": [("wlss", "(did you mean 'wls'?)")],
+}
+"""By parameter, or command and parameter: values that are refused, and words of what is said."""
+
+RIGHT = {
+    "run": "2r.urdf --out out",
+    "check": "2r.urdf",
+    "design": "2r.urdf -o new.json",
+    "simulate": "2r.urdf --trajectory t.json -o new.h5",
+    "identify": "2r.urdf l.h5 -o new.json",
+    "diagnose": "2r.urdf l.h5",
+    "validate": "2r.urdf e.json",
+    "payload": "2r.urdf l.h5 l.h5",
+    "reproduce": "twolink-elpidso --out out",
+    "view": "2r.urdf --record new.png --log l.h5",
+    "export": "2r.urdf -o new.urdf",
+    "cad": "2r.urdf --total-mass 3 -o new.urdf",
+    "list": "estimators wls",
+}
+"""Words of every command that are accepted, and into which one wrong value is put."""
+
+INSTEAD = {
+    ("check", "out"): "2r.urdf --repair",
+    ("cad", "robot"): "2r.urdf --total-mass 3 -o new.urdf",
+    **{("view", p): "2r.urdf --record new.gif --log l.h5" for p in ("fps", "speed")},
+    **{("view", p): "2r.urdf --record new.png" for p in ("trajectory", "result")},
+    ("view", "joint"): "2r.urdf --record new.png --show curves",
+    ("view", "task"): "2r.urdf --record new.png --result study",
+    ("view", "magnify"): "2r.urdf --record new.png --result study --task joint-step",
+    **{
+        ("view", p): "2r.urdf --record new.png --trajectory t.json"
+        for p in ("seed", "nominal", "preset", "plant_friction")
+    },
+}
+"""Words for parameters that act only beside others."""
+
+COMBINED = {
+    "check 2r.urdf -o new.urdf": "give it together with --repair",
+    "view 2r.urdf --log l.h5 --result out --record new.png": "give one of --trajectory, --log",
+    "view 2r.urdf --log l.h5 --log l.h5 --record new.png" + 4 * " --log l.h5": "at most 5 motions",
+    "view 2r.urdf --task joint-step --record new.png": "--task acts only with --result",
+    "view study --task joint-step --record new.png": "which study does not hold; give the ROBOT",
+    "view study --result study --task joint-step --record new.png": "give the ROBOT of the study",
+    "view 2r.urdf --result study --task joint-step --log l.h5": "--log has no effect with --task",
+    "view 2r.urdf --result study --task joint-step --trajectory t.json": "no effect with --task",
+    "view 2r.urdf --result study --magnify 5 --record new.png": "--magnify acts only with --task",
+    "view 2r.urdf --result study --no-clearance": "--no-clearance acts only with --task",
+    "view 2r.urdf --result study --plant-friction stribeck": "with --trajectory or --task",
+    "view 2r.urdf --result study --task joint-step --seed 1": "--seed acts only with --trajectory",
+    "view 2r.urdf --result . --task joint-step --record new.png": "holds no nominal.urdf",
+    "view 2r.urdf --record new.png --seed 1": "--seed acts only with --trajectory",
+    "view 2r.urdf --record new.png --preset lab": "--preset acts only with --trajectory",
+    "view 2r.urdf --record new.png --joint elbow": "--joint acts only with the layer curves",
+    "view 2r.urdf --log l.h5 --time 1": "--time acts only with --record",
+    "view 2r.urdf --log l.h5 --fps 10": "--fps acts only with --record",
+    "view 2r.urdf --log l.h5 --renderer egl": "--renderer acts only with --record",
+    "view 2r.urdf --record new.png --fps 10": "--fps and --speed are for a film",
+    "view 2r.urdf --record new.gif --time 1": "a time is for a picture",
+    "design 2r.urdf -o new.json --clearance 0.1 --no-clearance": "--clearance has no effect with",
+    "design 2r.urdf -o new.json --floor 0 --no-clearance": "--floor has no effect with",
+    "design 2r.urdf -o t.json --prior t.json": "cannot write t.json: it is read",
+    "diagnose 2r.urdf l.h5 --seed 1 --nominal 2r.urdf": "--seed has no effect with --nominal",
+    "payload 2r.urdf l.h5 l.h5 --seed 1 --nominal 2r.urdf": "--seed has no effect",
+    "simulate 2r.urdf --trajectory t.json -o new.txt": "new.txt",
+    "run 2r.urdf --out out --out": "--out",
+    "run 2r.urdf": "Missing option '-o' / '--out'",
+    "run 2r.urdf another --out out": "another",
+    "check 2r.urdf --preset lab": "no such option --preset",
+    "check 2r.urdf --sead 1": "no such option --sead",
+    "check 2r.urdf --assume-limit": "(did you mean '--assume-limits'?)",
+    "--verson": "(did you mean '--version'?)",
+    "chek 2r.urdf": "unknown command 'chek' (did you mean 'check'?)",
+}
+"""Whole command lines whose options do not fit together, or are none."""
+
+
+CONFIGURED = {
+    "robot = 3": "'robot': should be a table, got 3",
+    "seed = -1": "'seed': should be greater than or equal to 0, got -1",
+    "preset = 'labb'": "(did you mean 'lab'?)",
+    "[nominal]\nscale = nan": "'nominal.scale': should be a finite number, got nan",
+    "[robot.payload]\nmas = 1.0": "'robot.payload.mas' (did you mean 'mass'?)",
+    "[robot.payload]\ncom = [0, 0, 0]": "'robot.payload.mass': is required",
+    "[robot.joints.shouldr]\neffort = 1.0": "(did you mean 'shoulder'?)",
+    "[robot.joints.shoulder]\neffrt = 1.0": "(did you mean 'effort'?)",
+    "[design.constraints]\nboxes = [{ lowr = [0, 0, 0] }]": "boxes.0.lowr' (did you mean 'lower'?)",
+    "[design.options]\nperio = 3": "(did you mean 'period'?)",
+    "[design.criterion_options]\nfloo = 1": "(did you mean 'floor'?)",
+    "[design]\nsolver = 'slsq'": "(did you mean 'slsqp'?)",
+    "[experiment.friction]\nlaw = 'stribek'": "(did you mean 'stribeck'?)",
+    "[sensors.encoder-nois]": "(did you mean 'encoder-noise'?)",
+    "[sensors.encoder-noise]\nrevolut = 1.0": "(did you mean 'revolute'?)",
+    "[preprocess]\nname = 'rtss'": "(did you mean 'rts'?)",
+    "[preprocess.rows]\ncutof = 3.0": "(did you mean 'cutoff'?)",
+    "[estimation.options.wls]\nround = 3": "(did you mean 'rounds'?)",
+    "[estimation]\njoint_parameters = ['Fw']": "unknown joint parameter 'Fw'",
+    "[control.tasks.circl]": "(did you mean 'circle'?)",
+    "[control.tasks.circle]\nsiz = 0.1": "(did you mean 'size'?)",
+    "[control.conditions.payload]\nmas = 1.0": "(did you mean 'mass'?)",
+    "[control]\nbaselines = ['pidd']": "(did you mean 'pid'?)",
+    "[control]\nscenarios = ['paylod']": "(did you mean 'payload'?)",
+    "[control]\nmodels = ['wlss']": "(did you mean 'wls'?)",
+}
+"""Configurations, and words of the line that refuses each, whatever the command needs of them."""
+
+
+def parameters(command):
+    """Return the parameters of a command with what the parser calls them."""
+    return [p for p in load_command(command).params if p.name != "help"]
+
+
+VALUES = [
+    (command, p, value, said)
+    for command in COMMANDS
+    for p in parameters(command)
+    if not getattr(p, "is_flag", False)
+    for value, said in BAD.get((command, p.name)) or BAD[p.name]
+]
+FLAGS = [(c, p.opts[-1]) for c in COMMANDS for p in parameters(c) if getattr(p, "is_flag", False)]
+
+
+@pytest.fixture(scope="module")
+def files(robotid, tmp_path_factory):
+    """Return a folder with a robot and the files of a short study of it."""
+    folder = tmp_path_factory.mktemp("files")
+    shutil.copy(DATA / "2r.urdf", folder)
+    short = folder / "short.toml"
+    short.write_text(SHORT)
+    arm, t, log = folder / "2r.urdf", folder / "t.json", folder / "l.h5"
+    for words in (
+        ("design", arm, "-o", t),
+        ("simulate", arm, "--trajectory", t, "-o", log),
+        ("identify", arm, log, "-o", folder / "e.json"),
+    ):
+        assert robotid(*words, "--config", short).code == 0
+    (folder / "study").mkdir()
+    for name in ("nominal", "identified"):
+        shutil.copy(DATA / "2r.urdf", folder / "study" / f"{name}.urdf")
+    (folder / "bad.toml").write_text("sead = 1\n")
+    (folder / "deep.toml").write_text("[control.conditions.paylod]\nmass = 1.0\n")
+    return folder
+
+
+@pytest.fixture
+def refused(robotid, files, monkeypatch):
+    """Return a function that gives the one line of a command that is refused before any work."""
+
+    def work(*_args, **_options):
+        raise AssertionError("work was begun")
+
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(rollout_module, "rollout", work)
+
+    def run(*words: str) -> str:
+        before = sorted(files.rglob("*"))
+        done = robotid(*words)
+        assert (done.code, done.out) == (2, ""), (words, done)
+        assert done.err.startswith("robotid: ")
+        assert done.err.count("\n") == 1
+        assert sorted(files.rglob("*")) == before
+        return done.err
+
+    return run
+
+
+def with_value(command, parameter, value):
+    """Return the words of a command with another value of one parameter."""
+    words = INSTEAD.get((command, parameter.name), RIGHT[command]).split()
+    if parameter.param_type_name == "argument":
+        arguments = [p.name for p in parameters(command) if p.param_type_name == "argument"]
+        words[arguments.index(parameter.name)] = value
+        return words
+    for name in parameter.opts:
+        if name in words and not parameter.multiple:
+            place = words.index(name)
+            del words[place : place + 2]
+    return [*words, parameter.opts[-1], value]
+
+
+@pytest.mark.parametrize(
+    ("command", "parameter", "value", "said"),
+    VALUES,
+    ids=[f"{command}-{p.name}={value}" for command, p, value, _ in VALUES],
+)
+def test_a_value_that_cannot_be_is_refused(refused, command, parameter, value, said) -> None:
+    assert said in refused(command, *with_value(command, parameter, value))
+
+
+@pytest.mark.parametrize(("command", "flag"), FLAGS)
+def test_a_flag_takes_no_value(refused, command, flag) -> None:
+    said = refused(command, *RIGHT[command].split(), f"{flag}=yes")
+    assert re.search(rf"{flag}'? does not take a value", said)
+
+
+@pytest.mark.parametrize("words", COMBINED)
+def test_options_that_do_not_fit_together_are_refused(refused, words) -> None:
+    assert COMBINED[words] in refused(*words.split())
+
+
+@pytest.mark.parametrize("text", CONFIGURED)
+@pytest.mark.parametrize("command", ["export", "run"])
+def test_a_configuration_is_refused_at_any_depth(refused, files, text, command) -> None:
+    (files / "wrong.toml").write_text(text + "\n")
+    said = refused(command, *RIGHT[command].split(), "--config", "wrong.toml")
+    assert CONFIGURED[text] in said

@@ -1,0 +1,204 @@
+"""Documentation of fields reaches ``help``, and costs nothing until it is asked for."""
+
+import ast
+import dataclasses
+import inspect
+import pickle
+import pydoc
+import subprocess
+import sys
+import textwrap
+from abc import ABC
+from functools import cache, cached_property
+from itertools import pairwise
+
+import cloudpickle
+import pytest
+
+import robotid_sim
+from robotid_sim.docstrings import attributes_of, documented, with_attributes
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.study.config import DesignConfig, StudyConfig
+
+EXPORTED = {name: getattr(robotid_sim, name) for name in robotid_sim.__all__}
+CLASSES = [c for c in EXPORTED.values() if isinstance(c, type) and dataclasses.is_dataclass(c)]
+REGISTRIES = [r for name, r in EXPORTED.items() if name.isupper()]
+ENTRIES = list(dict.fromkeys(c for registry in REGISTRIES for c in registry.values()))
+SECTIONS = [
+    kind.annotation for name, kind in StudyConfig.model_fields.items()
+    if hasattr(kind.annotation, "model_fields")
+]  # fmt: skip
+
+
+def help_of(cls: type) -> str:
+    """Return what ``help`` prints, without its bars and line breaks."""
+    text = pydoc.plain(pydoc.render_doc(cls, renderer=pydoc.plaintext))
+    return " ".join(text.replace("\n |", "\n").split())
+
+
+@cache
+def own_field_texts(cls: type) -> dict[str, str]:
+    """Return the texts below the fields of a class, read by an other way than the package's."""
+    try:
+        source = textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError):
+        return {}
+    body = ast.parse(source).body[0].body
+    return {
+        field.target.id: " ".join(text.value.value.split())
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and not field.target.id.startswith("_")
+        and "ClassVar" not in ast.unparse(field.annotation)
+    }
+
+
+@pytest.mark.parametrize(
+    "cls", [*CLASSES, *ENTRIES, StudyConfig, *SECTIONS], ids=lambda c: c.__name__
+)
+def test_help_has_every_documented_field(cls: type) -> None:
+    shown = help_of(cls)
+    documentation = " ".join(inspect.getdoc(cls).split())
+    parts = [c for c in cls.__mro__ if c.__module__.startswith("robotid_sim")]
+    for part in parts:
+        for name, text in own_field_texts(part).items():
+            if part is cls or name not in own_field_texts(cls):
+                assert f" {name} : " in documentation, name
+            if part is cls:
+                assert text in documentation, name
+                assert text in shown, name
+
+
+def test_log_shows_types_as_the_source_has_them() -> None:
+    lines = inspect.getdoc(robotid_sim.Log).splitlines()
+    at = lines.index("q : Float2D")
+    assert lines[at + 1] == "    Measured position [rad or m], shape (N, n)."
+    assert lines[lines.index("Attributes") + 1] == "----------"
+    assert "torque_constant : Float1D | None" in lines
+
+
+def test_configuration_shows_its_keys() -> None:
+    assert "seed : int\nplugins : tuple[str, ...]\n    Modules, or files" in inspect.getdoc(
+        StudyConfig
+    )
+    assert "prior : tuple[Path, ...]\n    Trajectories or logs" in inspect.getdoc(DesignConfig)
+
+
+@documented
+@dataclasses.dataclass(frozen=True, slots=True)
+class Base:
+    """A base.
+
+    Notes
+    -----
+    What is noted.
+    """
+
+    a: "int"
+    """First."""
+    b: float = 0.0
+    """Second
+    of two."""
+    _hidden: int = 0
+    """Not shown."""
+
+    @property
+    def c(self) -> "str | None":
+        """Third.
+
+        In more words.
+        """
+        return None
+
+
+@documented
+@dataclasses.dataclass(frozen=True)
+class Derived(Base, ABC):
+    """A derived class."""
+
+    b: int = 1
+    d: int = 2
+    """Fourth."""
+
+    @cached_property
+    def e(self) -> int:
+        """Fifth."""
+        return 0
+
+
+def test_attributes_stand_before_the_notes() -> None:
+    assert inspect.getdoc(Base) == (
+        "A base.\n\nAttributes\n----------\na : int\n    First.\nb : float\n    Second\n    of two."
+        "\nc : str | None\n    Third.\n\nNotes\n-----\nWhat is noted."
+    )
+    assert Base(1).__doc__ == Base.__doc__
+
+
+def test_inherited_fields_and_properties_are_there() -> None:
+    assert attributes_of(Derived) == {
+        "a": ("int", "First."),
+        "b": ("int", "Second\nof two."),
+        "c": ("str | None", "Third."),
+        "d": ("int", "Fourth."),
+        "e": ("int", "Fifth."),
+    }
+    assert "d : int Fourth. e : int Fifth." in help_of(Derived)  # its metaclass has a docstring
+
+
+def test_section_that_exists_is_left_as_it_is() -> None:
+    text = "Words.\n\nAttributes\n----------\na : int"
+    assert with_attributes(text, {"b": ("int", "Other.")}) == text
+
+
+def test_class_without_source_keeps_its_docstring() -> None:
+    scope = {"documented": documented, "dataclass": dataclasses.dataclass, "__name__": "nowhere"}
+    exec(
+        '@documented\n@dataclass\nclass Typed:\n    """Typed in."""\n    a: int\n    """A."""',
+        scope,
+    )
+    assert inspect.getdoc(scope["Typed"]) == "Typed in."
+
+
+def test_values_and_classes_are_pickled() -> None:
+    assert pickle.loads(pickle.dumps(Base(1))) == Base(1)
+    scope = {"documented": documented, "dataclass": dataclasses.dataclass, "__name__": "__main__"}
+    exec('@documented\n@dataclass\nclass Typed:\n    """Typed in."""\n    a: int', scope)
+    typed = pickle.loads(cloudpickle.dumps(scope["Typed"]))
+    assert (typed(3).a, typed.__doc__) == (3, "Typed in.")
+
+
+def test_summaries_read_no_source(monkeypatch) -> None:
+    def refuse(_: type) -> str:
+        raise AssertionError("a summary needs no source")
+
+    monkeypatch.setattr(inspect, "getsource", refuse)
+    assert all(entry["summary"] for entry in PREPROCESSORS.describe())
+
+
+IMPORT_ALL = """
+import importlib, inspect, pkgutil, sys
+import robotid_sim, robotid_sim.docstrings
+class Refused:
+    def __getattr__(self, name):
+        raise AssertionError(f"{name} at import")
+real = robotid_sim.docstrings.ast
+robotid_sim.docstrings.ast = Refused()
+for module in pkgutil.walk_packages(robotid_sim.__path__, "robotid_sim."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+robotid_sim.docstrings.ast = real
+text = inspect.getdoc(robotid_sim.Log) or ""
+print("Attributes" in text, "Measured position" in text)
+"""
+
+
+@pytest.mark.parametrize(("flags", "shown"), [((), "True True"), (("-OO",), "True True")])
+def test_import_parses_nothing(flags, shown) -> None:
+    """With -OO docstrings are gone; the source still has the texts of the fields."""
+    done = subprocess.run(
+        [sys.executable, *flags, "-W", "ignore", "-c", IMPORT_ALL],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == shown
