@@ -65,8 +65,11 @@ class MotionConstraint(ABC):
 
     def excess(self, motion: MotionArrays) -> Float2D:
         """Return by how much the bounds are violated, shape (N, m); not positive where kept."""
+        return self.beyond(self.values(motion))
+
+    def beyond(self, values: Float2D) -> Float2D:
+        """Return by how much values, shape (N, m), are outside of the bounds; else not positive."""
         lower, upper = self.bounds
-        values = self.values(motion)
         return np.maximum(values - upper, lower - values)
 
 
@@ -294,7 +297,8 @@ def violations(
     """
     rows = []
     for constraint in constraints:
-        excess, values = constraint.excess(motion), constraint.values(motion)
+        values = constraint.values(motion)
+        excess = constraint.beyond(values)
         lower, upper = constraint.bounds
         torque = isinstance(constraint, TorqueLimit)
         unit, scale = ("of the allowance", 1.0) if torque else ("m", SCALE)

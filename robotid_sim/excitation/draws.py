@@ -88,7 +88,8 @@ def _promising_draws(
     drawn = sorted((problem.within_limits(x) for x in points), key=problem.value)
     mended: list[Draw] = []
     for k, x in enumerate(drawn):
-        shorter = shrunk(problem, x)
+        shorter = shrunk(problem, x, problem.fits)  # on few samples, which most often are enough
+        shorter = None if shorter is None else shrunk(problem, shorter)
         if shorter is not None:
             mended.append(Draw(shorter, problem.value(shorter)))
         progress("design", min(1.0, max(len(mended) / MENDED, (k + 1) / candidates)))

@@ -165,10 +165,13 @@ def best_of(
     problem: ExcitationProblem, draw: Draw, arrivals: list[Arrival], *, interrupted: bool = False
 ) -> DesignResult:
     """Return the best of the arrivals, or the draw if none is better."""
-    ends = [(arrival, mended(problem, arrival.x)) for arrival in arrivals]
-    x = mended(problem, draw.x)
-    best, least = None, problem.value(x)
-    for arrival, end in ends:
+    ends: list[tuple[float, Arrival | None, Float1D]] = [(draw.value, None, draw.x)]
+    ends += [(arrival.value, arrival, arrival.x) for arrival in arrivals]
+    best, x, least = None, draw.x, np.inf
+    for value, arrival, end in sorted(ends, key=lambda row: row[0]):
+        if value >= least:
+            break  # mending lowers nothing
+        end = mended(problem, end)
         if problem.value(end) < least:
             best, x, least = arrival, end, problem.value(end)
     if interrupted:

@@ -36,6 +36,15 @@ WIDE_DRAWS = 6
 ROUNDS = 3
 """Rounds that move a random motion to where it keeps all constraints."""
 
+NEARLY = 0.05
+"""Excess, in a constraint's own scale, up to which a motion is made SMALLER, not moved on."""
+
+SMALLER = (0.99, 0.97, 0.94)
+"""Shares of a motion that are tried then."""
+
+UNCHANGED = 0.02
+"""Relative change of the excess, under a larger weight, of a motion that cannot come out."""
+
 POLISH = 50
 """Iterations of a start for every round that goes on from a motion that keeps all constraints."""
 
@@ -86,6 +95,10 @@ class Penalty:
             np.union1d(stations, _peaks(self._fine_excess(constraint, x)))
             for constraint, stations in zip(self.constraints, self.stations, strict=True)
         ]
+
+    def excess(self, x: Float1D) -> float:
+        """Return the largest excess of x at all times of the finest grids."""
+        return max(float(self._fine_excess(c, x).max()) for c in self.constraints)
 
     def _fine_excess(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
         """Return the largest excess of all motions at every time of the finest grid."""
@@ -169,19 +182,35 @@ def _rounds(
     constraints, kinematic = problem.constraints, problem.kinematic_constraints()
     stations = _first_stations(constraints)
     best, least, success, message = None, np.inf, False, ""
+    last_excess = np.inf
     for k, weight in enumerate(weights):
         penalty, turns = Penalty(problem, constraints, stations, weight), LATER if k else FIRST
         goals = (Aim(problem, stage), penalty)
         y, success, message = problem.descend(x, goals, kinematic, turns, watch)
         x = problem.within_limits(y)
-        if problem.keeps(x) and not problem.violated(x):  # between its samples too
+        excess = penalty.excess(x)
+        kept = _kept(problem, x, (1.0, *SMALLER) if k and excess < NEARLY else (1.0,))
+        if kept is not None:
             left -= 1
-            if problem.value(x, stage) < least:
-                best, least = x, problem.value(x, stage)
+            if problem.value(kept, stage) < least:
+                best, least = kept, problem.value(kept, stage)
             if left < 0:
                 break
+        elif excess > NEARLY and np.isclose(excess, last_excess, rtol=UNCHANGED):
+            break
+        last_excess = excess
         stations = penalty.refined(x)
     return best, success, message
+
+
+def _kept(problem: ExcitationProblem, x: Float1D, shares: Sequence[float]) -> Float1D | None:
+    """Return the largest of the shares of x that keeps all constraints, between samples too."""
+    rest = np.tile(problem.rest, problem.motions)
+    for share in shares:
+        smaller = np.asarray(rest + share * (x - rest))
+        if problem.keeps(smaller) and not problem.violated(smaller):
+            return smaller
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
