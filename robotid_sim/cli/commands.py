@@ -46,6 +46,10 @@ COMMANDS: Mapping[str, CommandText] = {
     "diagnose": CommandText(
         "what is wrong with a log or with the model for it", ("diagnose irb140 log.h5",)
     ),
+    "predict": CommandText(
+        "what an estimate predicts of a log that it has not seen",
+        ("predict irb140 estimate.json loaded.h5 --report prediction.html",),
+    ),
     "validate": CommandText(
         "an estimate on an unseen log and in the closed loop",
         ("validate irb140 estimate.json --quick --report validation.html",),

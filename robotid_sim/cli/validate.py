@@ -1,7 +1,7 @@
 """``robotid validate``: an estimate on unseen data and in the closed loop."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,13 +10,15 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.completion import names
+from robotid_sim.cli.predict import EstimateFile, ResultFile, estimates_of, predict_file
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.consistent import Lift
-from robotid_sim.estimation.estimate import Estimate, load_estimates
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.loop_section import model_table
 from robotid_sim.report.page import write_page
@@ -35,25 +37,21 @@ from robotid_sim.study.build import (
 from robotid_sim.study.build_design import build_space
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contact_notes, contacts
+from robotid_sim.study.result import ContactResult
 from robotid_sim.study.stages import compared_models, lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.log_prediction import with_friction_velocity
 from robotid_sim.validation.prediction import Prediction, predictions
 
 CSV = "csv"
 """Task whose path is a file."""
 
 
-EstimateFile = Annotated[
-    Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
-]
 UnseenLog = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A log to predict, best one that the estimate has not seen."),
-]
-ResultFile = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
 ]
 Controllers = Annotated[
     list[str] | None,
@@ -111,22 +109,27 @@ def validate(
 
     The loop compares the true, the nominal, the identified and other models, for the controllers,
     tasks and scenarios that `robotid list` knows; section [control] of the configuration has their
-    options. Exit 1 if a check fails.
+    options. Exit 1 if a check fails. A machine's log is only predicted, as by `robotid predict`:
+    the machine is not in the engine.
     """
     for path in filter(None, (out, report)):
         require_writable(path)
+    unseen = None if log is None else load_log(log)
+    if log is not None and unseen is not None and unseen.origin == "machine":
+        return predict_file(robot, estimate, log, study, out=out, report=report, json=json)
     study = _with_choices(study, controller, task, scenario, model, runs)
     points = study.control.tasks.get(CSV, {}).get("path")
     require_distinct(filter(None, (out, report)), [points] if points else [])
     plant = build_robot(robot, study.robot)
     nominal = build_nominal(plant, study)
     basis = build_basis(nominal, study)
-    estimates, chosen = _estimates(estimate, plant, basis)
+    estimates, chosen, context = estimates_of(estimate, plant, basis)
+    nominal = with_friction_velocity(nominal, context)
     others = build_models(plant, study.control, tuple(e.estimator for e in estimates))
     lifted = lift_estimate(chosen, nominal, basis)
     if lifted is None:
         raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
-    predicted = None if log is None else _predicted(chosen, log, nominal, basis, study)
+    predicted = None if unseen is None else _predicted(chosen, unseen, nominal, basis, study)
     cell, space = build_cell(plant, nominal, study), build_space(nominal, study)
     comparison = replace(build_comparison(study.control), space=space)
     diverged = (out or estimate).with_name("diverged.h5")
@@ -138,9 +141,8 @@ def validate(
     checks = loop_checks(plant, loop, study.validation)
     driven = {task.name: task.trajectory for task in loop.tasks}
     touching = contacts(nominal, driven, None if space is None else space.floor)
-    content = _content(plant, chosen, lifted, predicted, loop)
-    content["checks"] = [check.model_dump(mode="json") for check in checks]
-    content["contacts"] = [str(contact) for contact in touching]
+    scores = {"checks": [check.model_dump(mode="json") for check in checks]}
+    content = _content(plant, chosen, lifted, predicted, loop, touching) | scores
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
@@ -158,12 +160,11 @@ def validate(
 
 
 def _predicted(
-    chosen: Estimate, log: Path, nominal: Robot, basis: BaseParameters, study: StudyConfig
+    chosen: Estimate, unseen: Log, nominal: Robot, basis: BaseParameters, study: StudyConfig
 ) -> tuple[Prediction, Prediction]:
-    """Return what the estimate and what the nominal model predict of a log file."""
-    unseen, preprocessor = load_log(log), build_preprocessor(study.preprocess)
+    """Return what the estimate and what the nominal model predict of a log."""
     unseen.require_robot(nominal)
-    return predictions(chosen.beta, unseen, nominal, basis, preprocessor)
+    return predictions(chosen.beta, unseen, nominal, basis, build_preprocessor(study.preprocess))
 
 
 def _content(
@@ -172,6 +173,7 @@ def _content(
     lifted: Lift,
     predicted: tuple[Prediction, Prediction] | None,
     loop: ClosedLoop,
+    touching: Sequence[ContactResult],
 ) -> dict[str, Any]:
     rms = None if predicted is None else predicted[0].torque_rms.tolist()
     relative = None if predicted is None else predicted[0].torque_rms_relative.tolist()
@@ -185,6 +187,7 @@ def _content(
         "torque_rms": rms,
         "torque_rms_relative": relative,
         "control": [run.content() for run in loop.runs],
+        "contacts": [str(contact) for contact in touching],
     }
 
 
@@ -236,18 +239,3 @@ def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str
     if name != CSV or not file:
         return word, tasks.get(word, {})
     return CSV, {**tasks.get(CSV, {}), "path": file}
-
-
-def _estimates(path: Path, plant: Robot, basis: BaseParameters) -> tuple[list[Estimate], Estimate]:
-    """Return all estimates of a file and the chosen one."""
-    estimates, context = load_estimates(path)
-    name = context.get("chosen")
-    chosen = next((e for e in estimates if e.estimator == name), None)
-    if chosen is None:
-        raise FileFormatError(f"{path} does not say which of its estimates was chosen")
-    if chosen.names != basis.names:
-        raise FileFormatError(
-            f"{path} has other base parameters than '{plant.name}' ({len(chosen.names)} against "
-            f"{basis.rank}); is it of another robot, or of other joint parameters?"
-        )
-    return [e for e in estimates if e.names == basis.names], chosen

@@ -286,6 +286,8 @@ def estimate_context(fit: Identification) -> dict[str, object]:
         "doubt": fit.doubt,
         "lacks": [asdict(lack) for lack in fit.discrepancy.lacks],
         "torque_gain_std": fit.torque_gain_std,
+        "friction_velocity": [joint.friction.eps for joint in fit.nominal.joints],
+        "torque_delay": getattr(fit.preprocessor, "delay", None),
     }
 
 

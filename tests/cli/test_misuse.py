@@ -85,6 +85,7 @@ RIGHT = {
     "simulate": "2r.urdf --trajectory t.json -o new.h5",
     "identify": "2r.urdf l.h5 -o new.json",
     "diagnose": "2r.urdf l.h5",
+    "predict": "2r.urdf e.json l.h5",
     "validate": "2r.urdf e.json",
     "payload": "2r.urdf l.h5 l.h5",
     "reproduce": "twolink-elpidso --out out",

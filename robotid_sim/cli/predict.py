@@ -1,0 +1,131 @@
+"""``robotid predict``: what an estimate predicts of a log."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.identify import LogFile
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import FileFormatError
+from robotid_sim.estimation.estimate import Estimate, load_estimates
+from robotid_sim.files import require_distinct, require_writable, write_json
+from robotid_sim.measurement.files import load_log
+from robotid_sim.model.robot import Robot
+from robotid_sim.report.page import write_page
+from robotid_sim.report.prediction_report import (
+    COLUMNS,
+    log_prediction_table,
+    poorly_predicted,
+    prediction_report,
+)
+from robotid_sim.study.build import (
+    build_basis,
+    build_nominal_of_log,
+    build_preprocessor,
+    build_robot,
+)
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.log_prediction import (
+    LogPrediction,
+    by_positions,
+    predict_log,
+    with_friction_velocity,
+)
+
+EstimateFile = Annotated[
+    Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
+]
+ResultFile = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
+]
+
+
+@options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
+def predict(
+    robot: options.RobotArg,
+    estimate: EstimateFile,
+    log: LogFile,
+    out: ResultFile = None,
+    report: options.ReportFile = None,
+    json: options.Json = False,
+    *,
+    study: StudyConfig,
+) -> int:
+    """Predict the torques of a log that an estimate has not seen, and score them by joint.
+
+    The motion comes from the log's positions alone, friction velocities and torque delay from the
+    estimate. For a machine's log ROBOT is the nominal model.
+    """
+    return predict_file(robot, estimate, log, study, out=out, report=report, json=json)
+
+
+def predict_file(
+    robot: str,
+    estimate: Path,
+    log: Path,
+    study: StudyConfig,
+    *,
+    out: Path | None,
+    report: Path | None,
+    json: bool,
+) -> int:
+    """Predict a log and write and print what comes of it; return the exit code."""
+    outputs = [path for path in (out, report) if path is not None]
+    require_distinct(outputs, [log, estimate])
+    for path in outputs:
+        require_writable(path)
+    model, data = build_robot(robot, study.robot), load_log(log)
+    nominal = build_nominal_of_log(model, data, study)
+    basis = build_basis(nominal, study)
+    _, chosen, context = estimates_of(estimate, model, basis)
+    nominal = with_friction_velocity(nominal, context)
+    preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
+    with one_blas_thread():
+        predicted = predict_log(chosen.beta, data, nominal, basis, preprocessor)
+    content = {"robot": model.name, "estimator": chosen.estimator, **predicted.content()}
+    if out is not None:
+        write_json(out, "prediction", 1, content)
+    if report is not None:
+        recipe = options.recipe(study)
+        write_page(prediction_report(nominal, data, chosen, predicted, recipe), report)
+    if json:
+        output.print_json(content)
+        return 0
+    _print(model.name, chosen, predicted, context)
+    output.print_written([out, report])
+    return 0
+
+
+def _print(
+    name: str, chosen: Estimate, predicted: LogPrediction, context: Mapping[str, Any]
+) -> None:
+    output.print_line(f"{name}: {predicted.t.size} samples predicted by '{chosen.estimator}'")
+    if predicted.message:
+        output.print_line(predicted.message)
+    output.print_line()
+    output.print_table(log_prediction_table(predicted))
+    for sentence in (COLUMNS, *poorly_predicted(predicted)):
+        output.print_line(sentence)
+    if context.get("doubt"):
+        output.print_line(f"WARNING: of the estimate: {context['doubt']}")
+
+
+def estimates_of(
+    path: Path, robot: Robot, basis: BaseParameters
+) -> tuple[list[Estimate], Estimate, dict[str, Any]]:
+    """Return all estimates of a file, the chosen one, and what the file says beside them."""
+    estimates, context = load_estimates(path)
+    name = context.get("chosen")
+    chosen = next((e for e in estimates if e.estimator == name), None)
+    if chosen is None:
+        raise FileFormatError(f"{path} does not say which of its estimates was chosen")
+    if chosen.names != basis.names:
+        raise FileFormatError(
+            f"{path} has other base parameters than '{robot.name}' ({len(chosen.names)} against "
+            f"{basis.rank}); is it of another robot, or of other joint parameters?"
+        )
+    return [e for e in estimates if e.names == basis.names], chosen, context

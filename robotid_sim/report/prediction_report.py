@@ -1,0 +1,82 @@
+"""The report of a log that was predicted."""
+
+import numpy as np
+
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.report.closing import Recipe, closing
+from robotid_sim.report.page import Page
+from robotid_sim.report.sections import prediction_section
+from robotid_sim.section import Section, Table, number, percent
+from robotid_sim.validation.log_prediction import LogPrediction
+
+LEAST_EXPLAINED = 0.8
+"""Share of a joint's torque that a model of use explains."""
+
+COLUMNS = (
+    "error: RMS error over RMS torque at the full rate, which has the noise of torques and of "
+    "accelerations; moving: without what is slower than the joint's friction velocity; filtered: "
+    "rows as in a fit; nominal: those by the nominal model."
+)
+
+
+def prediction_report(
+    nominal: Robot, log: Log, estimate: Estimate, predicted: LogPrediction, recipe: Recipe
+) -> Page:
+    """Return the report of what an estimate predicts of a log."""
+    t = predicted.t
+    section = prediction_section(
+        predicted.identified, predicted.nominal, estimate.noise_std, "given"
+    )
+    scores = Section(
+        title="Scores",
+        text=COLUMNS,
+        tables=(log_prediction_table(predicted),),
+        notes=tuple(poorly_predicted(predicted)),
+    )
+    return Page(
+        title=f"Prediction of a log of {nominal.name}",
+        finding=f"The estimate predicts every joint's torque to {percent(predicted.error.max())} "
+        "of its RMS or better at the full rate.",
+        passed=None,
+        facts=(
+            ("estimator", estimate.estimator),
+            ("origin", log.origin),
+            ("samples", f"{t.size} at {number(1.0 / log.dt, 4)} Hz"),
+            ("time", f"{number(t[0], 4)} to {number(t[-1], 4)} s"),
+            ("preprocessing", predicted.message or "as given"),
+        ),
+        sections=(scores, section, *closing(nominal, nominal.assumptions, "nominal", recipe)),
+    )
+
+
+def log_prediction_table(predicted: LogPrediction) -> Table:
+    """Return how well every joint's torque is predicted."""
+    names, units = predicted.identified.joint_names, predicted.identified.torque_units
+    rows = zip(predicted.torque_rms, units, strict=True)
+    moving = predicted.error_moving
+    return Table.of(
+        {
+            "joint": names,
+            "RMS error": [f"{value:.3g} {unit}" for value, unit in rows],
+            "error": map(percent, predicted.error),
+            "moving": [percent(x) if np.isfinite(x) else "-" for x in moving],
+            "explained": map(percent, predicted.explained),
+            "filtered": map(percent, predicted.identified.torque_rms_relative),
+            "nominal": map(percent, predicted.nominal.torque_rms_relative),
+        }
+    )
+
+
+def poorly_predicted(predicted: LogPrediction) -> list[str]:
+    """Return a sentence on every joint that the estimate explains badly."""
+    sentences = []
+    names = predicted.identified.joint_names
+    for j in np.flatnonzero(predicted.explained < LEAST_EXPLAINED):
+        share = max(predicted.explained[j], 0.0)
+        sentence = f"{names[j]}: the estimate explains {percent(share)} of its torque's variance"
+        if predicted.share_moving[j] < 0.5:
+            sentence += f"; it stands still {percent(1.0 - predicted.share_moving[j])} of the time"
+        sentences.append(f"{sentence}. `robotid diagnose` names causes.")
+    return sentences

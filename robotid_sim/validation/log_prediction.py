@@ -1,0 +1,153 @@
+"""What an estimate predicts of a log that it has not seen, at the full rate and filtered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Bool2D, Float1D, Float2D
+from robotid_sim.docstrings import documented
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import FileFormatError
+from robotid_sim.estimation.friction_fit import with_eps
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.validation.prediction import Prediction, predictions, rms
+
+
+@documented
+@dataclass(frozen=True, slots=True, eq=False)
+class LogPrediction:
+    """Torques of a log beside those of a model along its motion; scores have the shape (n,)."""
+
+    identified: Prediction
+    """Filtered like the rows of a fit, by the estimate."""
+    nominal: Prediction
+    """The same by the nominal model."""
+    t: Float1D
+    """Times [s], shape (N,)."""
+    measured: Float2D
+    """Torque of the log at its full rate, shape (N, n)."""
+    predicted: Float2D
+    """That of the estimate, shape (N, n)."""
+    moving: Bool2D
+    """Samples at which a joint is faster than its friction velocity, shape (N, n)."""
+    message: str
+    """What preprocessing decided and did."""
+
+    @property
+    def torque_rms(self) -> Float1D:
+        """RMS of measured minus predicted torque at the full rate [N m]."""
+        return rms(self.measured - self.predicted)
+
+    @property
+    def error(self) -> Float1D:
+        """That over the RMS of the measured torque."""
+        return _relative(self.measured, self.predicted, np.ones_like(self.moving))
+
+    @property
+    def error_moving(self) -> Float1D:
+        """The same without standstill; NaN for a joint that never moves."""
+        return _relative(self.measured, self.predicted, self.moving)
+
+    @property
+    def share_moving(self) -> Float1D:
+        """Share of the samples at which a joint moves."""
+        return np.asarray(self.moving.mean(axis=0))
+
+    @property
+    def explained(self) -> Float1D:
+        """Share of the variance of the measured torque that the estimate explains; at most 1."""
+        residual = self.measured - self.predicted
+        return np.asarray(1.0 - (residual**2).mean(axis=0) / self.measured.var(axis=0))
+
+    def content(self) -> dict[str, Any]:
+        """Return the scores as JSON values."""
+        return {
+            "samples": self.t.size,
+            "preprocessing": self.message,
+            "torque_rms": self.torque_rms.tolist(),
+            "error": self.error.tolist(),
+            "error_moving": [float(x) if np.isfinite(x) else None for x in self.error_moving],
+            "share_moving": self.share_moving.tolist(),
+            "explained": self.explained.tolist(),
+            "error_filtered": self.identified.torque_rms_relative.tolist(),
+            "error_filtered_nominal": self.nominal.torque_rms_relative.tolist(),
+        }
+
+
+def predict_log(
+    beta: Float1D, log: Log, nominal: Robot, basis: BaseParameters, preprocessor: Preprocessor
+) -> LogPrediction:
+    """Compare the torque that an estimate predicts along a log's motion with that of the log.
+
+    Parameters
+    ----------
+    beta : ndarray, shape (b,)
+        Base parameters of the estimate.
+    log : Log
+        A log that it has not seen, virtual or of a machine.
+    nominal : Robot
+        The nominal model, with the friction velocities of the estimate.
+    basis : BaseParameters
+        What the estimate is of.
+    preprocessor : Preprocessor
+        Makes the motion from positions alone; see `by_positions`.
+    """
+    log.require_robot(nominal).require_torques()
+    blind = replace(log, truth=None)
+    tuned = preprocessor.tuned(blind, nominal)
+    motion = tuned(blind, nominal)
+    identified, before = predictions(beta, blind, nominal, basis, tuned)
+    model = nominal.with_parameters(basis.completed(beta, nominal.parameters()), formal=True)
+    used = slice(None) if motion.row_filter is None else motion.row_filter.used
+    q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]
+    slow = np.array([joint.friction.eps for joint in nominal.joints])
+    return LogPrediction(
+        identified=identified,
+        nominal=before,
+        t=motion.t[used],
+        measured=motion.tau[used],
+        predicted=joint_torque(model, q, dq, ddq),
+        moving=np.abs(dq) > slow,
+        message=tuned.message,
+    )
+
+
+def by_positions(preprocessor: Preprocessor, delay: float | None) -> Preprocessor:
+    """Return the preprocessor as predictions take it.
+
+    A motion that is estimated together with the torques would know what is to be predicted. The
+    delay is that of the estimate [s]; None to find it anew.
+    """
+    if not isinstance(preprocessor, Adaptive):
+        return preprocessor
+    method = "rts" if preprocessor.method == "errors-in-variables" else preprocessor.method
+    return replace(preprocessor, method=method, delay=delay)
+
+
+def with_friction_velocity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
+    """Return the nominal robot with the friction velocities that an estimate file holds, if any."""
+    eps = context.get("friction_velocity")
+    if eps is None:
+        return nominal
+    values = np.asarray(eps, dtype=float)
+    if values.shape != (nominal.dof,) or not (values > 0.0).all():
+        raise FileFormatError(
+            f"the estimate's friction_velocity needs {nominal.dof} positive numbers, got {eps}"
+        )
+    return with_eps(nominal, values)
+
+
+def _relative(measured: Float2D, predicted: Float2D, use: Bool2D) -> Float1D:
+    counts = np.maximum(use.sum(axis=0), 1)
+    error = np.where(use, measured - predicted, 0.0)
+    size = np.where(use, measured, 0.0)
+    found = np.sqrt((error**2).sum(axis=0) / counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = found / np.sqrt((size**2).sum(axis=0) / counts)
+    return np.asarray(np.where(use.any(axis=0), ratio, np.nan))

@@ -1,0 +1,110 @@
+"""``robotid predict``: scores of a log by joint, from positions alone."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robots import DATA
+from short_study import SHORT
+
+from robotid_sim.measurement.files import load_log, save_log
+
+ARM = DATA / "2r.urdf"
+KEYS = {
+    *("robot", "estimator", "samples", "preprocessing", "torque_rms", "error", "error_moving"),
+    *("share_moving", "explained", "error_filtered", "error_filtered_nominal"),
+}
+
+
+@pytest.fixture(scope="module")
+def study(robotid, tmp_path_factory):
+    """Config, estimate, and the log of a second motion, of the engine and as of a machine."""
+    folder = tmp_path_factory.mktemp("study")
+    names = ("short.toml", "e.json", "unseen.h5", "machine.h5")
+    config, estimate, unseen, machine = (folder / name for name in names)
+    config.write_text(SHORT)
+    path, log = folder / "t.json", folder / "log.h5"
+    for words in (
+        ("design", ARM, "-o", path),
+        ("simulate", ARM, "--trajectory", path, "-o", log),
+        ("identify", ARM, log, "-o", estimate),
+        ("design", ARM, "-o", folder / "u.json", "--seed", "7"),
+        ("simulate", ARM, "--trajectory", folder / "u.json", "-o", unseen, "--seed", "7"),
+    ):
+        assert robotid(*words, "--config", config).code == 0
+    virtual = load_log(unseen)
+    save_log(replace(virtual, origin="machine", truth=None, seed=None), machine)
+    return config, estimate, unseen, machine
+
+
+def content_of(robotid, study, log, estimate=None):
+    done = robotid("predict", ARM, estimate or study[1], log, "--config", study[0], "--json")
+    assert (done.code, done.err) == (0, "")
+    return json.loads(done.out, parse_constant=pytest.fail)
+
+
+def test_a_good_estimate_predicts_torque_to_its_noise(robotid, study):
+    content = content_of(robotid, study, study[2])
+    assert set(content) == KEYS
+    log = load_log(study[2])
+    noise = np.sqrt(((log.tau_meas - log.truth.tau) ** 2).mean(axis=0))
+    # At the full rate the noise of the accelerations counts too.
+    assert (noise < content["torque_rms"]).all()
+    assert (np.array(content["torque_rms"]) < 5.0 * noise).all()
+    assert max(content["error_filtered"]) < 0.01
+    assert min(content["error_filtered_nominal"]) > 0.05
+    assert all(0.9 < share < 1.0 for share in content["share_moving"])
+    assert min(content["explained"]) > 0.99
+
+
+def test_table_page_and_file(robotid, study, tmp_path):
+    page, out = tmp_path / "p.html", tmp_path / "p.json"
+    words = ("--config", study[0], "--report", page, "-o", out)
+    done = robotid("predict", ARM, study[1], study[2], *words)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if " N m " in line] == ["shoulder", "elbow"]
+    assert json.loads(out.read_text())["schema"] == "robotid/prediction/1"
+    assert "Prediction of a log of 2r" in page.read_text()
+
+
+def test_validate_of_a_machines_log_predicts_and_runs_no_loop(robotid, study):
+    words = ("--config", study[0], "--json")
+    done = robotid("validate", ARM, study[1], "--log", study[3], *words)
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out) == content_of(robotid, study, study[3])
+
+
+def test_the_estimates_friction_velocities_and_delay_are_used(robotid, study, tmp_path):
+    content = json.loads(study[1].read_text())
+    assert content["friction_velocity"] == [0.03, 0.03]
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(content | {"friction_velocity": [0.3, 0.3]}))
+    slow = content_of(robotid, study, study[2], path)
+    fast = content_of(robotid, study, study[2])
+    assert max(slow["share_moving"]) < min(fast["share_moving"])
+    assert min(slow["error"]) > max(fast["error"])
+    path.write_text(json.dumps(content | {"torque_delay": 0.02}))
+    assert "given as 0.02 s" in content_of(robotid, study, study[2], path)["preprocessing"]
+
+
+@pytest.mark.parametrize("eps", [[0.03], [0.03, 0.0], [0.03, -1.0]])
+def test_impossible_friction_velocities_are_one_line(robotid, study, tmp_path, eps):
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(json.loads(study[1].read_text()) | {"friction_velocity": eps}))
+    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    assert (done.code, done.out) == (2, "")
+    assert "friction_velocity needs 2 positive numbers" in done.err
+
+
+def test_a_joint_that_the_estimate_does_not_explain_is_named(robotid, study, tmp_path):
+    log = load_log(study[3])
+    tau = log.tau_meas.copy()
+    tau[:, 1] *= -1.0
+    save_log(replace(log, tau_meas=tau), tmp_path / "turned.h5")
+    done = robotid("predict", ARM, study[1], tmp_path / "turned.h5", "--config", study[0])
+    assert done.code == 0
+    assert "elbow: the estimate explains 0 % of its torque's variance" in " ".join(done.out.split())
+    assert "shoulder: the estimate" not in done.out
