@@ -10,7 +10,6 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.completion import names
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import require_distinct, require_writable
-from robotid_sim.importing.column_names import QUANTITIES
 from robotid_sim.importing.import_map import JointMap, load_map, save_map
 from robotid_sim.importing.importer import ImportedLog, import_log
 from robotid_sim.importing.match import BY_NAME
