@@ -17,7 +17,8 @@ from robotid_sim.importing.recording import Recording, recording_of_arrays
 def read_npz(path: Path) -> Recording:
     """Read the arrays of an NPZ file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # NumPy leaves a file open that it opened and cannot read.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return recording_of_arrays(dict(file))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise FileFormatError(f"cannot read {path}: {error}") from error
