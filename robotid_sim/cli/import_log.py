@@ -22,42 +22,47 @@ FEW = 8
 """Unused columns that are named."""
 
 
+Sources = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="SOURCE", help="CSV, NPZ, MAT, HDF5, Parquet, ROS bag; or files of columns."
+    ),
+]
+RobotOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ROBOT",
+        help="Catalog name or URDF: joints, units, limits.",
+        autocompletion=names("robots"),
+    ),
+]
+MapFile = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),
+]
+WriteMap = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the complete map here (TOML), to be corrected."),
+]
+Topic = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Topic of a bag with several of joint states.")
+]
+SegmentNumber = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Part of a log with gaps.  [default: the longest one]"),
+]
+
+
 def import_(
-    source: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SOURCE", help="CSV, NPZ, MAT, HDF5, Parquet, ROS bag; or files of columns."
-        ),
-    ],
-    robot: Annotated[
-        str,
-        typer.Option(
-            metavar="ROBOT",
-            help="Catalog name or URDF: joints, units, limits.",
-            autocompletion=names("robots"),
-        ),
-    ],
+    source: Sources,
+    robot: RobotOption,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="Log to write, .h5 or .csv.")
     ],
-    mapping: Annotated[
-        Path | None,
-        typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),
-    ] = None,
-    write_map: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the complete map here (TOML), to be corrected."),
-    ] = None,
-    topic: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Topic of a bag with several of joint states."),
-    ] = None,
-    segment: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Part of a log with gaps.  [default: the longest one]"
-        ),
-    ] = None,
+    mapping: MapFile = None,
+    write_map: WriteMap = None,
+    topic: Topic = None,
+    segment: SegmentNumber = None,
     base: options.BaseLink = None,
     tip: options.TipLink = None,
     assume_limits: options.AssumeLimits = False,

@@ -11,27 +11,27 @@ import scipy.io
 from numpy.typing import NDArray
 
 from robotid_sim.errors import FileFormatError, MissingExtraError
-from robotid_sim.importing.recording import Recording, recording_of_arrays
+from robotid_sim.importing.foreign_log import ForeignLog, log_of_arrays
 
 
-def read_npz(path: Path) -> Recording:
+def read_npz(path: Path) -> ForeignLog:
     """Read the arrays of an NPZ file."""
     try:
         # NumPy leaves a file open that it opened and cannot read.
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return recording_of_arrays(dict(file))
+            return log_of_arrays(dict(file))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise FileFormatError(f"cannot read {path}: {error}") from error
 
 
-def read_mat(path: Path) -> Recording:
+def read_mat(path: Path) -> ForeignLog:
     """Read the variables of a MAT file of version 5, and the fields of structures."""
     try:
         content = scipy.io.loadmat(path, simplify_cells=True)
     except (OSError, ValueError, TypeError, scipy.io.matlab.MatReadError) as error:
         raise FileFormatError(f"cannot read {path}: {error}") from error
     variables = {name: value for name, value in content.items() if not name.startswith("__")}
-    return recording_of_arrays(_flat(variables))
+    return log_of_arrays(_flat(variables))
 
 
 def _flat(variables: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -44,7 +44,7 @@ def _flat(variables: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[A
     return arrays
 
 
-def read_hdf5(path: Path) -> Recording:
+def read_hdf5(path: Path) -> ForeignLog:
     """Read every dataset of an HDF5 file, also a MAT file of version 7.3, wherever it stands."""
     arrays: dict[str, NDArray[Any]] = {}
 
@@ -57,10 +57,10 @@ def read_hdf5(path: Path) -> Recording:
             file.visititems(collect)
     except (OSError, KeyError, ValueError) as error:
         raise FileFormatError(f"cannot read {path}: {error}") from error
-    return recording_of_arrays(arrays)
+    return log_of_arrays(arrays)
 
 
-def read_parquet(path: Path) -> Recording:
+def read_parquet(path: Path) -> ForeignLog:
     """Read the columns of a Parquet file; lists of equal length give several columns."""
     try:
         import pyarrow as pa
@@ -80,7 +80,7 @@ def read_parquet(path: Path) -> Recording:
             arrays[f"{name}_ns"] = _nanoseconds(column.to_numpy(zero_copy_only=False))
         else:
             arrays[name] = column.to_numpy(zero_copy_only=False)
-    return recording_of_arrays(arrays)
+    return log_of_arrays(arrays)
 
 
 def _rows(rows: list[Any]) -> NDArray[Any]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robotid_sim.errors import FileFormatError, LogError, MissingExtraError, UnknownNameError
-from robotid_sim.importing.recording import Recording
+from robotid_sim.importing.foreign_log import ForeignLog
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
-    from rosbags.typesys.store import Typestore
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 DYNAMIC_JOINT_STATE = "control_msgs/msg/DynamicJointState"
@@ -32,7 +31,7 @@ Sample = dict[str, float]
 """Values of one message by ``<quantity>.<joint>``."""
 
 
-def read_bag(path: Path, topic: str | None = None) -> Recording:
+def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     """Read the joint states of one topic of a bag, or of a ROS 2 storage file alone.
 
     Raises
@@ -59,7 +58,7 @@ def read_bag(path: Path, topic: str | None = None) -> Recording:
         raise FileFormatError(f"cannot read bag {path}: {error}") from error
 
 
-def _definitions() -> "Typestore":
+def _definitions() -> Any:
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     store = get_typestore(Stores.ROS2_HUMBLE)
@@ -68,10 +67,11 @@ def _definitions() -> "Typestore":
     return store
 
 
-def _read(reader: "AnyReader", topic: str | None, path: Path) -> Recording:
+def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
     chosen = _topic(reader, topic, path)
     connections = [c for c in reader.connections if c.topic == chosen]
-    header, recorded, samples = [], [], []
+    header, recorded = [], []
+    samples: list[Sample] = []
     for connection, time, raw in reader.messages(connections):
         message: Any = reader.deserialize(raw, connection.msgtype)
         stamp = message.header.stamp
@@ -91,7 +91,7 @@ def _read(reader: "AnyReader", topic: str | None, path: Path) -> Recording:
     columns = {"t": 1e-9 * stamps}
     names = dict.fromkeys(name for sample in samples for name in sample)
     columns |= {name: np.array([s.get(name, np.nan) for s in samples]) for name in names}
-    return Recording(columns, tuple(notes))
+    return ForeignLog(columns, tuple(notes))
 
 
 def _topic(reader: "AnyReader", topic: str | None, path: Path) -> str:

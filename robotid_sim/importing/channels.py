@@ -6,8 +6,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.importing.import_map import Coupling, ImportMap, Matrix
-from robotid_sim.importing.recording import Recording
+from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.import_map import Coupling, ImportMap, MatrixRows
 from robotid_sim.importing.units import UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
@@ -24,7 +24,7 @@ class Channels(NamedTuple):
     """Joint torque per current [N m/A], shape (n,), with `current`."""
 
 
-def channels(recording: Recording, mapping: ImportMap, robot: Robot) -> Channels:
+def channels(recording: ForeignLog, mapping: ImportMap, robot: Robot) -> Channels:
     r"""Return the channels that a complete map describes.
 
     With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and
@@ -72,7 +72,7 @@ def channels(recording: Recording, mapping: ImportMap, robot: Robot) -> Channels
 
 
 def _samples(
-    recording: Recording, mapping: ImportMap, robot: Robot, quantity: str
+    recording: ForeignLog, mapping: ImportMap, robot: Robot, quantity: str
 ) -> Float2D | None:
     """Return the columns of a quantity in SI units."""
     kind = "torque" if quantity == "command" else quantity
@@ -105,7 +105,7 @@ def _torque_matrix(coupling: Coupling, turns: Float2D, robot: Robot) -> Float2D:
     return turns.T if coupling.torque is None else _square(coupling.torque, "torque", robot)
 
 
-def _square(matrix: Matrix, name: str, robot: Robot) -> Float2D:
+def _square(matrix: MatrixRows, name: str, robot: Robot) -> Float2D:
     n = robot.dof
     if len(matrix) != n or any(len(row) != n for row in matrix):
         raise OptionError(f"map: coupling.{name} needs {n} rows of {n} numbers, a row a motor")

@@ -15,7 +15,7 @@ from robotid_sim.importing.units import UNITS
 
 VERSION = 1
 
-Matrix = tuple[tuple[float, ...], ...]
+MatrixRows = tuple[tuple[float, ...], ...]
 
 
 def _unit(quantity: str) -> AfterValidator:
@@ -75,9 +75,9 @@ class JointMap(_MapSection):
 class Coupling(_MapSection):
     """Motors that drive several joints: row k is motor k, in the order of the robot's joints."""
 
-    position: Matrix
+    position: MatrixRows
     """R of q_motor = R (q - offset): turns of each motor per turn of each joint."""
-    torque: Matrix | None = None
+    torque: MatrixRows | None = None
     """Joint torque by motor torque.  [default: the transpose of R, which conserves power]"""
 
 
@@ -132,8 +132,9 @@ def load_map(path: str | Path) -> ImportMap:
 
 
 def _reason(error: ValidationError) -> str:
-    """Return the key of the first value that is refused, and why."""
-    first = error.errors()[0]
+    """Return the key of the first value that is refused, and why; unknown keys come first."""
+    # A key that is missing may be one that is misspelt.
+    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         inside = str(first["loc"][0]) if len(first["loc"]) > 1 else ""

@@ -10,10 +10,10 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.channels import Channels, channels
+from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.match import match
-from robotid_sim.importing.readers import read_recording
-from robotid_sim.importing.recording import Recording
+from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.importing.resample import is_uniform, linear_at, smooth_at, uniform_grid
 from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
 from robotid_sim.measurement.log import SHORTEST_LOG, Log
@@ -83,7 +83,7 @@ def import_log(
         If the map, the topic or the segment does not fit.
     """
     files = [Path(path) for path in paths]
-    recording = read_recording(files, topic)
+    recording = read_foreign_log(files, topic)
     matched = match(recording, robot, mapping)
     notes = [*recording.notes, *matched.notes]
     t, samples, more = _complete(recording, matched.mapping, robot)
@@ -102,7 +102,7 @@ def import_log(
 
 
 def _complete(
-    recording: Recording, mapping: ImportMap, robot: Robot
+    recording: ForeignLog, mapping: ImportMap, robot: Robot
 ) -> tuple[Float1D, Channels, list[str]]:
     """Return times and channels of the samples that have all numbers and a time of their own."""
     t, samples = seconds(recording, mapping), channels(recording, mapping, robot)
@@ -156,7 +156,7 @@ def _log(
     samples: Channels,
     part: Segment,
     mapping: ImportMap,
-    recording: Recording,
+    recording: ForeignLog,
     robot: Robot,
     files: Sequence[Path],
 ) -> tuple[Log, list[str]]:
@@ -209,7 +209,7 @@ def _said_of_repeats(q: Float2D) -> list[str]:
     ]
 
 
-def _unused(recording: Recording, mapping: ImportMap) -> tuple[str, ...]:
+def _unused(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]:
     used = {mapping.time}
     for joint in mapping.joints.values():
         used |= {joint.position, joint.velocity, joint.torque, joint.command, joint.current}

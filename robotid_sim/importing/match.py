@@ -9,8 +9,8 @@ import numpy as np
 
 from robotid_sim.errors import LogError, UnknownNameError
 from robotid_sim.importing.column_names import QUANTITIES, ColumnName, parsed, time_rank
+from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap, JointMap
-from robotid_sim.importing.recording import Recording
 from robotid_sim.importing.unit_choice import chosen_units
 from robotid_sim.importing.units import UNITS
 from robotid_sim.model.robot import Robot
@@ -43,7 +43,7 @@ class Match:
     notes: tuple[str, ...] = ()
 
 
-def match(recording: Recording, robot: Robot, given: ImportMap | None = None) -> Match:
+def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> Match:
     """Return the map of a recording to a robot; what `given` says is not inferred.
 
     Raises
@@ -83,7 +83,7 @@ def match(recording: Recording, robot: Robot, given: ImportMap | None = None) ->
     return Match(timed.model_copy(update=update), reasons, (*notes, *more))
 
 
-def _require_names(given: ImportMap, recording: Recording, robot: Robot) -> None:
+def _require_names(given: ImportMap, recording: ForeignLog, robot: Robot) -> None:
     columns = [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]
     for joint in given.joints:
         if joint not in robot.joint_names:
@@ -124,7 +124,7 @@ def _columns(
 def _require_channels(
     chosen: Mapping[str, Mapping[str, ColumnName]],
     given: ImportMap,
-    recording: Recording,
+    recording: ForeignLog,
     robot: Robot,
 ) -> None:
     has_constants = len(given.joints) == robot.dof and all(
@@ -149,7 +149,7 @@ def _require_channels(
     )
 
 
-def _time(recording: Recording, given: ImportMap) -> tuple[str | None, str | None, str]:
+def _time(recording: ForeignLog, given: ImportMap) -> tuple[str | None, str | None, str]:
     """Return column and unit of the time, and a note on how the unit is known."""
     if given.rate is not None:
         if given.time is not None:

@@ -8,7 +8,7 @@ import h5py
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.importing.array_files import read_hdf5, read_mat, read_npz, read_parquet
 from robotid_sim.importing.bags import read_bag
-from robotid_sim.importing.recording import Recording, joined
+from robotid_sim.importing.foreign_log import ForeignLog, joined
 from robotid_sim.importing.text_files import read_text
 from robotid_sim.measurement.files import load_log
 
@@ -16,7 +16,7 @@ _BAGS = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3")
 _BEGINNINGS = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet, b"MATLAB 5.0": read_mat}
 
 
-def read_recording(paths: Sequence[Path], topic: str | None = None) -> Recording:
+def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> ForeignLog:
     """Return the columns of a file or folder, or of several files that are columns of one log.
 
     Parameters
@@ -48,7 +48,7 @@ def _beginning(path: Path) -> bytes:
         raise FileFormatError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _read_file(path: Path) -> Recording:
+def _read_file(path: Path) -> ForeignLog:
     beginning = _beginning(path)
     try:
         if beginning.startswith(b"# schema: robotid/log/") or _is_our_hdf5(path):
@@ -69,7 +69,7 @@ def _is_our_hdf5(path: Path) -> bool:
         return str(file.attrs.get("schema")).startswith("robotid/log/")
 
 
-def _read_log(path: Path) -> Recording:
+def _read_log(path: Path) -> ForeignLog:
     """Return the columns of a log of ours, to be written in another form."""
     log = load_log(path)
     columns = {"t": log.t}
@@ -78,5 +78,7 @@ def _read_log(path: Path) -> Recording:
         if channel is not None:
             columns |= {f"{prefix}.{j}": channel[:, k] for k, j in enumerate(log.joint_names)}
     keys = ("period", "torque_time_offset", "seed", "origin")
-    notes = ("is a log already; truth, currents and provenance are left out",)
-    return Recording(columns, notes, {key: getattr(log, key) for key in keys})
+    names = ("truth", "current", "provenance")
+    left = [name for name in names if getattr(log, name)]
+    notes = (f"is a log of robotid already; left out: {', '.join(left)}",) if left else ()
+    return ForeignLog(columns, notes, {key: getattr(log, key) for key in keys})

@@ -7,8 +7,8 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.errors import LogError
+from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.recording import Recording
 from robotid_sim.importing.units import UNITS
 
 CLOCK = 1e6
@@ -32,7 +32,7 @@ class Segment(NamedTuple):
         return f"{t[self.start]:.6g} to {t[self.stop - 1]:.6g} s"
 
 
-def seconds(recording: Recording, mapping: ImportMap) -> Float1D:
+def seconds(recording: ForeignLog, mapping: ImportMap) -> Float1D:
     """Return the times of all samples [s]; those of a clock count from the first one."""
     if mapping.time is None:
         return np.arange(recording.samples) / (mapping.rate or 1.0)

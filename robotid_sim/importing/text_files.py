@@ -11,7 +11,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import FileFormatError
-from robotid_sim.importing.recording import Recording
+from robotid_sim.importing.foreign_log import ForeignLog
 
 DELIMITERS = (";", "\t", ",", None)
 """In the order in which they are tried; None is any white space."""
@@ -50,7 +50,7 @@ class TextForm(NamedTuple):
             return None
 
 
-def read_text(path: Path) -> Recording:
+def read_text(path: Path) -> ForeignLog:
     """Read delimited text, which may be compressed by gzip.
 
     Raises `FileFormatError` if there is no header line, or if a cell or a line is broken.
@@ -84,7 +84,7 @@ def read_text(path: Path) -> Recording:
         notes.append(f"columns of text are left out: {', '.join(texts)}")
     if form.decimal_comma:
         notes.append("numbers have decimal commas")
-    return Recording(columns, tuple(notes))
+    return ForeignLog(columns, tuple(notes))
 
 
 def _lines(path: Path) -> tuple[list[str], list[str]]:

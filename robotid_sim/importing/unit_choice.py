@@ -6,8 +6,8 @@ import numpy as np
 
 from robotid_sim.errors import LogError
 from robotid_sim.importing.column_names import ColumnName
+from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap, JointMap
-from robotid_sim.importing.recording import Recording
 from robotid_sim.importing.stamps import seconds
 from robotid_sim.importing.units import OF_LENGTH, UNITS, default_unit
 from robotid_sim.model.joint import Joint
@@ -22,12 +22,12 @@ WITHIN = 1.1
 FASTER = 10.0
 """Velocity over change of position from which velocities are in degrees."""
 
-Columns = Mapping[str, Mapping[str, ColumnName]]
+MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 """Names of columns by quantity and joint."""
 
 
 def chosen_units(
-    columns: Columns, recording: Recording, robot: Robot, mapping: ImportMap
+    columns: MatchedColumns, recording: ForeignLog, robot: Robot, mapping: ImportMap
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
     """Return the unit of every quantity of every joint, and what was concluded from numbers.
 
@@ -35,7 +35,7 @@ def chosen_units(
     ----------
     columns : mapping
         Names of columns by quantity and joint.
-    recording : Recording
+    recording : ForeignLog
         Their numbers.
     robot : Robot
         Its limits tell radians from degrees.
@@ -92,7 +92,7 @@ def _require_kind(joint: Joint, quantity: str, unit: str) -> None:
 
 
 def _unit_by_limits(
-    joints: list[Joint], names: Mapping[str, ColumnName], recording: Recording
+    joints: list[Joint], names: Mapping[str, ColumnName], recording: ForeignLog
 ) -> tuple[str, str]:
     """Return the unit of positions whose names have none, by the limits, and a note.
 
@@ -117,8 +117,8 @@ def _unit_by_limits(
 
 def _are_degrees(
     joints: list[str],
-    columns: Columns,
-    recording: Recording,
+    columns: MatchedColumns,
+    recording: ForeignLog,
     units: Mapping[str, Mapping[str, str]],
     mapping: ImportMap,
 ) -> bool:

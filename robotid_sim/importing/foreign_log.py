@@ -20,7 +20,7 @@ EXACT = 2**53
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
-class Recording:
+class ForeignLog:
     """Columns of numbers of equal length; missing samples are NaN."""
 
     columns: Mapping[str, Float1D]
@@ -44,7 +44,7 @@ class Recording:
         return next(iter(self.columns.values())).size
 
 
-def recording_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> Recording:
+def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> ForeignLog:
     """Return the arrays of one length as columns; those of another one are left out.
 
     An array (N, k) or (k, N) gives the columns ``name.1`` to ``name.k``. N is the length that most
@@ -69,10 +69,10 @@ def recording_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> Recording:
             tall = array if array.shape[0] == length else array.T
             columns |= {f"{name}.{k + 1}": _floats(tall[:, k]) for k in range(tall.shape[1])}
     notes = (f"arrays without {length} samples are left out: {', '.join(others)}",)
-    return Recording(columns, notes if others else ())
+    return ForeignLog(columns, notes if others else ())
 
 
-def joined(recordings: Sequence[Recording], paths: Iterable[Path]) -> Recording:
+def joined(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLog:
     """Return the columns of several files as one recording.
 
     A name that files share is kept once if its samples are the same; otherwise it is put behind the
@@ -92,7 +92,7 @@ def joined(recordings: Sequence[Recording], paths: Iterable[Path]) -> Recording:
             same = all(np.array_equal(column, other, equal_nan=True) for other in sharing)
             is_alike = len(sharing) == 1 or (same and _is_clock(column))
             columns[name if is_alike else f"{stem}.{name}"] = column
-    return Recording(columns, tuple(note for r in recordings for note in r.notes))
+    return ForeignLog(columns, tuple(note for r in recordings for note in r.notes))
 
 
 def _is_clock(column: Float1D) -> bool:
