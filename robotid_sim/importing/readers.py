@@ -78,7 +78,6 @@ def _read_log(path: Path) -> ForeignLog:
         if channel is not None:
             columns |= {f"{prefix}.{j}": channel[:, k] for k, j in enumerate(log.joint_names)}
     keys = ("period", "torque_time_offset", "seed", "origin")
-    names = ("truth", "current", "provenance")
-    left = [name for name in names if getattr(log, name)]
+    left = [name for name in ("truth", "current") if getattr(log, name) is not None]
     notes = (f"is a log of robotid already; left out: {', '.join(left)}",) if left else ()
     return ForeignLog(columns, notes, {key: getattr(log, key) for key in keys})

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.importing.foreign_log import ForeignLog
 
 DELIMITERS = (";", "\t", ",", None)
 """In the order in which they are tried; None is any white space."""
+
+DECIMAL_COMMAS = "numbers have decimal commas"
 
 LOOKED_AT = 20
 """Lines from which the form of a file is told."""
@@ -60,6 +62,27 @@ def read_text(path: Path) -> ForeignLog:
     if form is None:
         raise FileFormatError(f"{path}: its lines are no table of numbers")
     names, lines = _header(lines, comments, form, path)
+    table = _fast(lines, form, len(names))
+    if table is not None:
+        columns = dict(zip(names, table.T, strict=True))
+        return ForeignLog(columns, (DECIMAL_COMMAS,) if form.decimal_comma else ())
+    return _careful(lines, names, form, path)
+
+
+def _fast(lines: list[str], form: TextForm, count: int) -> Float2D | None:
+    """Return the numbers of a file where every cell holds one, None otherwise."""
+    body = [line.replace(",", ".") for line in lines] if form.decimal_comma else lines
+    if not body:
+        return None
+    try:
+        table = np.loadtxt(body, delimiter=form.delimiter, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return table if table.shape[1] == count else None
+
+
+def _careful(lines: list[str], names: list[str], form: TextForm, path: Path) -> ForeignLog:
+    """Return the columns of numbers of a file with empty cells, texts or errors."""
     rows = [form.cells(line) for line in lines]
     notes = []
     if rows and len(rows[-1]) < len(names) == len(rows[0]):
@@ -83,7 +106,7 @@ def read_text(path: Path) -> ForeignLog:
     if texts:
         notes.append(f"columns of text are left out: {', '.join(texts)}")
     if form.decimal_comma:
-        notes.append("numbers have decimal commas")
+        notes.append(DECIMAL_COMMAS)
     return ForeignLog(columns, tuple(notes))
 
 

@@ -13,8 +13,11 @@ from robotid_sim.importing.units import OF_LENGTH, UNITS, default_unit
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
-BEYOND = 1.5
-"""Largest position over the joint's limit from which another unit than that of SI is supposed."""
+DOUBTFUL = 1.2
+"""Largest position over the joint's limit from which this is told."""
+
+BEYOND = 3.0
+"""The same from which another unit is supposed; a joint without end may turn a few times."""
 
 WITHIN = 1.1
 """Largest position over the joint's limit that another unit may leave."""
@@ -106,13 +109,15 @@ def _unit_by_limits(
         column = recording.columns[names[joint.name].name]
         reach[joint.name] = float(np.nanmax(np.abs(column), initial=0.0)) / farthest
     worst = max(reach, key=reach.__getitem__, default="")
-    if not reach or reach[worst] <= BEYOND:
+    if not reach or reach[worst] <= DOUBTFUL:
         return usual, ""
     said = f"positions of {worst} reach {reach[worst]:.3g} times its limit in {usual}"
+    advice = "if they are the motor's, give gear_ratio in a map"
     of_motors = any("motor" in names[joint.name].stem for joint in joints)
-    if not of_motors and reach[worst] * UNITS["position"][smaller] <= WITHIN:
-        return smaller, f"{said}: taken as {smaller}"
-    return usual, f"WARNING: {said}; if they are the motor's, give gear_ratio in a map"
+    fits = reach[worst] > BEYOND and reach[worst] * UNITS["position"][smaller] <= WITHIN
+    if fits and not of_motors:
+        return smaller, f"{said}: taken as {smaller}; {advice}"
+    return usual, f"WARNING: {said}; {advice}"
 
 
 def _are_degrees(

@@ -77,10 +77,7 @@ BAD = {
     ],
     "mapping": [
         ("none.toml", "cannot read map none.toml"),
-        (
-            "bad.toml",
-            "bad.toml: unknown key 'sead' (did you mean 'schema'?); known here: schema, time",
-        ),
+        ("bad.toml", "unknown key 'sead' (did you mean 'schema'?); known here: schema, time, "),
     ],
     "write_map": [FOLDERLESS, A_FOLDER],
     "topic": [("/joint_states", "--topic /joint_states: l.h5 is no ROS bag")],

@@ -1,11 +1,13 @@
 """What cannot be imported is refused in one line that names it and the remedy."""
 
+import sys
+
 import numpy as np
 import pytest
 from foreign_forms import Form, arm, original, text, write, write_bag2
 from rosbags.rosbag2 import StoragePlugin
 
-from robotid_sim.errors import RobotIdError
+from robotid_sim.errors import MissingExtraError, RobotIdError
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log
 
@@ -109,6 +111,18 @@ def test_what_cannot_be_imported_is_said_in_one_line(tmp_path, case) -> None:
     text_of_error = str(caught.value)
     assert said in text_of_error
     assert "\n" not in text_of_error
+
+
+@pytest.mark.parametrize(
+    ("package", "content"), [("rosbags", b"#ROSBAG V2.0\n"), ("pyarrow", b"PAR1")]
+)
+def test_a_missing_reader_is_said_with_how_to_install_it(
+    tmp_path, monkeypatch, package, content
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
+    with pytest.raises(MissingExtraError, match=rf"{package}: pip install -e '.\[logs\]'"):
+        import_log([_written(tmp_path / "a", content)], arm())
 
 
 def test_one_of_several_topics_is_read(tmp_path) -> None:
