@@ -22,6 +22,8 @@ LOOKED_AT = 20
 """Lines from which the form of a file is told."""
 
 _COMMENTS = ("#", "%")
+_NAME_COLUMN = re.compile(r"(.*)name_?(\d+)")
+_NUMBERED_COLUMN = re.compile(r"(.*?)(position|velocity|effort)_?(\d+)")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
@@ -96,18 +98,35 @@ def _careful(lines: list[str], names: list[str], form: TextForm, path: Path) -> 
                 f"{path}: sample {k} has {len(row)} values instead of {len(names)}"
             )
     columns: dict[str, Float1D] = {}
-    texts = []
+    texts: dict[str, list[str]] = {}
     for name, cells in zip(names, zip(*rows, strict=True), strict=True):
         column = _column(list(cells), form, f"{path}: column '{name}'")
         if column is None:
-            texts.append(name)
+            texts[name] = list(cells)
         else:
             columns[name] = column
     if texts:
         notes.append(f"columns of text are left out: {', '.join(texts)}")
     if form.decimal_comma:
         notes.append(DECIMAL_COMMAS)
-    return ForeignLog(columns, tuple(notes))
+    return ForeignLog(_with_joints(columns, texts), tuple(notes))
+
+
+def _with_joints(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> dict[str, Float1D]:
+    """Return columns ``position0`` with the joint that the text in ``name0`` says.
+
+    So ROS 1 prints joint states, in alphabetical order, which may not be that of the robot.
+    """
+    named = {name: _NAME_COLUMN.fullmatch(name) for name in texts}
+    joints = {m.groups(): texts[name][0] for name, m in named.items() if m is not None}
+    renamed = {}
+    for name, column in columns.items():
+        match = _NUMBERED_COLUMN.fullmatch(name)
+        joint = None if match is None else joints.get((match[1], match[3]))
+        renamed[name if match is None or joint is None else f"{match[1]}{match[2]}.{joint}"] = (
+            column
+        )
+    return renamed
 
 
 def _lines(path: Path) -> tuple[list[str], list[str]]:

@@ -95,12 +95,16 @@ def write_mat(path, log):
 
 
 def write_hdf5(path, log, *, transposed=False):
-    with h5py.File(path, "w") as file:
+    head = 512 if path.suffix == ".mat" else 0
+    with h5py.File(path, "w", userblock_size=head) as file:
         for name, array in {"q": log.q, "dq": log.dq, "tau": log.tau_meas}.items():
             file[f"joints/{name}"] = array.T if transposed else array
         file["time"] = log.t[None, :] if transposed else log.t
         file["comment"] = "of a machine"
         file["gains"] = np.ones(3)
+    if head:
+        with path.open("r+b") as raw:
+            raw.write(b"MATLAB 7.3 MAT-file".ljust(head))
     return path
 
 

@@ -89,6 +89,18 @@ def reordered(log, folder):
     return write(folder / "a.csv", text(columns))
 
 
+def printed_by_ros(log, folder):
+    """Write joint states as ROS 1 prints them: stamps in ns, names as text, in another order."""
+    order = [1, 0]
+    joints = [log.joint_names[k] for k in order]
+    names = ("%time", "field.position{k}", "field.velocity{k}", "field.effort{k}")
+    form = Form(log.t, log.q[:, order], log.dq[:, order], log.tau_meas[:, order], joints, names)
+    form.t = np.rint(1e9 * log.t)
+    header, *rows = text(form.columns()).splitlines()
+    lines = [f"{header},field.name0,field.name1", *(f"{row},{','.join(joints)}" for row in rows)]
+    return write(folder / "a.csv", "\n".join(lines) + "\n")
+
+
 def in_text(names, suffix=".csv", **form):
     return lambda log, folder: write(folder / f"a{suffix}", text(named(log, names), **form))
 
@@ -140,6 +152,7 @@ EXACT = {
     "column-order": reordered,
     "text-column": with_text,
     "vendor": vendor,
+    "printed-by-ros": printed_by_ros,
     "npz": lambda log, folder: npz(log, folder / "a.npz"),
     "mat": lambda log, folder: write_mat(folder / "a.mat", log),
     "hdf5": lambda log, folder: write_hdf5(folder / "a.h5", log),
