@@ -125,7 +125,7 @@ def _print(imported: ImportedLog, robot: Robot) -> None:
         "columns": list(imported.reasons.values()),
     }
     output.print_table(Table.of(columns, text_columns=3))
-    by_name = [q for q, reason in imported.reasons.items() if reason.startswith(BY_NAME)]
+    by_name = [q for q, reason in imported.reasons.items() if reason == BY_NAME]
     others = [quantity for quantity in imported.reasons if quantity not in by_name]
     if others:
         output.print_line()

@@ -18,6 +18,8 @@ from robotid_sim.model.robot import Robot
 BY_NAME = "by joint name"
 """Why columns are those of the joints that their names contain."""
 
+BY_MAP = "by the map"
+
 SLOWEST_STEP = 0.5
 """Longest step between samples that is believed [s]; a longer one is in ms, us or ns."""
 
@@ -64,9 +66,15 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
         by_map = {joint: name for joint, name in by_map.items() if name is not None}
         columns, reason = ({}, "") if len(by_map) == robot.dof else _columns(names, quantity, robot)
         columns |= {j: parsed(name, robot.joint_names) for j, name in by_map.items()}
-        if set(columns) == set(robot.joint_names):
+        missing = [joint for joint in robot.joint_names if joint not in columns]
+        if by_map and missing:
+            raise LogError(
+                f"the map has no {quantity} column for {', '.join(missing)}, and no name of a "
+                f"column tells it; columns: {', '.join(recording.columns)}"
+            )
+        if columns:
             chosen[quantity] = columns
-            reasons[quantity] = "by the map" if len(by_map) == robot.dof else reason
+            reasons[quantity] = _with_map(reason, list(by_map), robot)
     _require_channels(chosen, given, recording, robot)
     time, unit, note = _time(recording, given)
     notes += [note] if note else []
@@ -81,6 +89,13 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     keys = ("period", "torque_time_offset")
     update |= {k: recording.attributes.get(k) for k in keys if getattr(given, k) is None}
     return Match(timed.model_copy(update=update), reasons, (*notes, *more))
+
+
+def _with_map(reason: str, by_map: Sequence[str], robot: Robot) -> str:
+    """Return why columns are taken, of which the map names some."""
+    if len(by_map) == robot.dof:
+        return BY_MAP
+    return f"{reason}; {', '.join(by_map)} {BY_MAP}" if by_map else reason
 
 
 def _require_names(given: ImportMap, recording: ForeignLog, robot: Robot) -> None:
@@ -127,9 +142,11 @@ def _require_channels(
     recording: ForeignLog,
     robot: Robot,
 ) -> None:
-    has_constants = len(given.joints) == robot.dof and all(
-        joint.torque_constant is not None for joint in given.joints.values()
-    )
+    constants = [name for name, j in given.joints.items() if j.torque_constant is not None]
+    has_constants = len(constants) == robot.dof
+    without = [name for name in robot.joint_names if name not in constants]
+    if constants and without:
+        raise LogError(f"the map has no torque_constant for {', '.join(without)}; give all or none")
     names = ", ".join(recording.columns)
     if "position" not in chosen:
         raise LogError(

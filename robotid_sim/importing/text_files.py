@@ -118,14 +118,13 @@ def _with_joints(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> di
     So ROS 1 prints joint states, in alphabetical order, which may not be that of the robot.
     """
     named = {name: _NAME_COLUMN.fullmatch(name) for name in texts}
-    joints = {m.groups(): texts[name][0] for name, m in named.items() if m is not None}
+    joints = {(m[1], m[2]): texts[name][0] for name, m in named.items() if m is not None}
     renamed = {}
     for name, column in columns.items():
-        match = _NUMBERED_COLUMN.fullmatch(name)
-        joint = None if match is None else joints.get((match[1], match[3]))
-        renamed[name if match is None or joint is None else f"{match[1]}{match[2]}.{joint}"] = (
-            column
-        )
+        numbered = _NUMBERED_COLUMN.fullmatch(name)
+        key = numbered and (numbered[1], numbered[3])
+        new = f"{numbered[1]}{numbered[2]}.{joints[key]}" if numbered and key in joints else name
+        renamed[new] = column
     return renamed
 
 

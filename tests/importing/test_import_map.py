@@ -92,6 +92,8 @@ def test_a_wrong_map_is_refused(tmp_path, content, said) -> None:
     [
         ("[joints.elbo]\nsign = -1", "unknown joint in the map of '2r' 'elbo' (did you mean"),
         ("[joints.elbow]\nposition = 'q_2'", "unknown column in the map 'q_2' (did you mean 'q_"),
+        ("[joints.elbow]\nvelocity = 'q_0'", "the map has no velocity column for shoulder"),
+        ("[joints.elbow]\ntorque_constant = 1.0", "no torque_constant for shoulder; give all"),
         ("time = 'tt'", "unknown column in the map 'tt'"),
         ("time = 't'\nrate = 3.0", "a time column and a rate; leave one"),
         ("windows = [[7.0, 8.0]]", "no sample is in the windows of the map; the log is 0 to"),
@@ -135,6 +137,13 @@ def test_currents_with_constants_are_torques_beyond_the_gear(tmp_path) -> None:
     assert np.allclose(imported.tau_meas, log.tau_meas, atol=1e-12)
     assert np.allclose(imported.torque_constant, [10.0, 10.0])
     assert np.allclose(imported.current * imported.torque_constant, imported.tau_meas)
+
+
+def test_a_map_may_name_columns_of_some_joints_only(tmp_path) -> None:
+    content = {"joints": {"elbow": {"position": "q_0"}}}
+    imported = import_log([plain(tmp_path)], arm(), ImportMap.model_validate(content))
+    assert imported.reasons["position"] == "by order; elbow by the map"
+    assert np.array_equal(imported.log.q[:, 1], original(arm()).q[:, 0])
 
 
 def test_signs_turn_positions_and_torques_apart(tmp_path) -> None:
