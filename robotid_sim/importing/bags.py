@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robotid_sim.errors import FileFormatError, LogError, MissingExtraError, UnknownNameError
+from robotid_sim.errors import (
+    FileFormatError,
+    LogError,
+    MissingExtraError,
+    RobotIdError,
+    UnknownNameError,
+)
 from robotid_sim.importing.foreign_log import ForeignLog
 
 if TYPE_CHECKING:
@@ -23,9 +29,6 @@ _DEFINITIONS = {
     "control_msgs/InterfaceValue[] interface_values\n",
 }
 """Messages that ROS 2 itself does not define, for bags without definitions."""
-
-_BROKEN = (OSError, ValueError, LookupError, AttributeError, AssertionError, RuntimeError)
-"""What readers of bags raise on broken ones, beside errors of their own."""
 
 Sample = dict[str, float]
 """Values of one message by ``<quantity>.<joint>``."""
@@ -46,16 +49,17 @@ def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
         If the reader of bags is not installed.
     """
     try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.highlevel import AnyReader
     except ImportError as error:
         raise MissingExtraError.of("ROS bags need rosbags", "logs") from error
     try:
         with AnyReader([path], default_typestore=_definitions()) as reader:
             return _read(reader, topic, path)
-    except (LogError, UnknownNameError):
+    except RobotIdError:
         raise
-    except (AnyReaderError, *_BROKEN) as error:
-        raise FileFormatError(f"cannot read bag {path}: {error}") from error
+    except Exception as error:  # the readers' storage libraries share no class of errors
+        text = " ".join(str(error).split())
+        raise FileFormatError(f"cannot read bag {path}: {text}") from error
 
 
 def _definitions() -> Any:

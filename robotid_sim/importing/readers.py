@@ -57,8 +57,8 @@ def _read_file(path: Path) -> ForeignLog:
             if beginning.startswith(magic):
                 return read(path)
         return read_hdf5(path) if h5py.is_hdf5(path) else read_text(path)
-    except FileFormatError as error:
-        text = str(error)
+    except (FileFormatError, OSError, RuntimeError, MemoryError) as error:  # of HDF5 when broken
+        text = " ".join(str(error).split())
         raise FileFormatError(text if str(path) in text else f"{path}: {text}") from error
 
 

@@ -19,6 +19,7 @@ from foreign_forms import (
 )
 from rosbags.rosbag2 import StoragePlugin
 
+from robotid_sim.errors import RobotIdError
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log
 from robotid_sim.measurement.files import save_log
@@ -195,6 +196,27 @@ def test_a_form_keeps_positions_and_torques(tmp_path, form) -> None:
     same(imported, log, 0.0)
     if imported.log.dq is not None:
         assert np.array_equal(imported.log.dq, log.dq)
+
+
+@pytest.mark.parametrize("form", EXACT)
+def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path, form) -> None:
+    robot, rng = arm(), np.random.default_rng(0)
+    path = EXACT[form](original(robot, 40), tmp_path)
+    file = path if path.is_file() else max(path.iterdir(), key=lambda f: f.stat().st_size)
+    sound, refusals = file.read_bytes(), []
+    for k in range(6):
+        damaged = bytearray(sound)
+        if k % 2:
+            damaged = damaged[: rng.integers(1, len(damaged))]
+        else:
+            for place in rng.integers(len(damaged), size=4):
+                damaged[place] = rng.integers(256)
+        file.write_bytes(damaged)
+        try:
+            import_log([path], robot)
+        except RobotIdError as error:
+            refusals.append(str(error))
+    assert not any("\n" in refusal for refusal in refusals)
 
 
 @pytest.mark.parametrize("form", CONVERTED)
