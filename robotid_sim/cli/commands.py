@@ -11,6 +11,8 @@ class CommandText(NamedTuple):
     """Line in the list of commands, at most 62 characters."""
     examples: tuple[str, ...]
     """Words after ``robotid``; each can be run as it stands, after those of the commands above."""
+    module: str = ""
+    """Module in ``cli`` that has the command; by default the one of its name."""
 
 
 COMMANDS: Mapping[str, CommandText] = {
@@ -35,6 +37,14 @@ COMMANDS: Mapping[str, CommandText] = {
             "simulate irb140 --trajectory path.json -o log.h5",
             "simulate irb140 --trajectory path.json --payload 2 -o loaded.h5",
         ),
+    ),
+    "import": CommandText(
+        "a machine's log in any usual form: CSV, MAT, HDF5, ROS bag",
+        (
+            "import log.h5 --robot irb140 -o machine.csv",
+            "import machine.csv --robot irb140 -o machine.h5 --write-map map.toml",
+        ),
+        module="import_log",  # a keyword names no module
     ),
     "identify": CommandText(
         "from a log, virtual or of a machine, to parameters and URDF",

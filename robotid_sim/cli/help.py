@@ -82,7 +82,7 @@ class Commands(typer.core.TyperGroup):
 
 def load_command(name: str) -> Any:
     """Return a command, with its examples at the end of the help."""
-    module = import_module(f"robotid_sim.cli.{name}")
+    module = import_module(f"robotid_sim.cli.{COMMANDS[name].module or name}")
     function: Callable[..., int] = getattr(module, name, None) or getattr(module, f"{name}_")
     lines = "\n".join(f"  robotid {words}" for words in COMMANDS[name].examples)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -1,0 +1,1 @@
+"""Import: logs of machines in foreign forms, matched to the joints of a robot."""

@@ -1,0 +1,166 @@
+"""``map.toml``: which column of a foreign log is what, in which unit, on which side of the gear."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import FileFormatError, OptionError, suggestion
+from robotid_sim.files import check_schema, schema_tag, write_text
+from robotid_sim.importing.units import UNITS
+
+VERSION = 1
+
+MatrixRows = tuple[tuple[float, ...], ...]
+
+
+def _unit(quantity: str) -> AfterValidator:
+    def check(unit: str) -> str:
+        if unit not in UNITS[quantity]:
+            raise ValueError(f"unknown unit; known: {', '.join(UNITS[quantity])}")
+        return unit
+
+    return AfterValidator(check)
+
+
+def _nonzero(value: float) -> float:
+    if value == 0.0:
+        raise ValueError("must not be zero")
+    return value
+
+
+class _MapSection(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Let ``help`` show the keys of every section."""
+        documented(cls)
+
+
+class JointMap(_MapSection):
+    """Columns of one joint, or of its motor, and how they become the joint's in SI units.
+
+    With x a column in SI units: ``q = sign x / gear_ratio + offset``, ``dq = sign x / gear_ratio``,
+    ``tau = torque_sign x gear_ratio``.
+    """
+
+    position: str | None = None
+    velocity: str | None = None
+    torque: str | None = None
+    """Measured torque."""
+    command: str | None = None
+    """Commanded torque."""
+    current: str | None = None
+    position_unit: Annotated[str, _unit("position")] | None = None
+    velocity_unit: Annotated[str, _unit("velocity")] | None = None
+    torque_unit: Annotated[str, _unit("torque")] | None = None
+    current_unit: Annotated[str, _unit("current")] | None = None
+    sign: Literal[-1, 1] = 1
+    """Direction of positions and velocities against the joint's."""
+    torque_sign: Literal[-1, 1] = 1
+    """Direction of torques and currents against the joint's."""
+    offset: float = 0.0
+    """Joint position where the column is zero [rad or m]."""
+    gear_ratio: Annotated[float, AfterValidator(_nonzero)] = 1.0
+    """Turns of the motor per turn of the joint, where the columns are of the motor."""
+    torque_constant: float | None = Field(default=None, gt=0.0)
+    """Torque per current, on the side of the gear where the columns are [N m/A]."""
+
+
+class Coupling(_MapSection):
+    """Motors that drive several joints: row k is motor k, in the order of the robot's joints."""
+
+    position: MatrixRows
+    """R of q_motor = R (q - offset): turns of each motor per turn of each joint."""
+    torque: MatrixRows | None = None
+    """Joint torque by motor torque.  [default: the transpose of R, which conserves power]"""
+
+
+class ImportMap(_MapSection):
+    """Content of a map.toml; what it leaves out is inferred from names and numbers."""
+
+    schema_: str = Field(default=schema_tag("import-map", VERSION), alias="schema")
+    time: str | None = None
+    """Column of the stamps."""
+    time_unit: Annotated[str, _unit("time")] | None = None
+    rate: float | None = Field(default=None, gt=0.0)
+    """Samples a second [Hz], where no column has the time."""
+    windows: tuple[tuple[float, float], ...] = ()
+    """Start and stop of the times to keep [s], as in the log that is written."""
+    period: float | None = Field(default=None, gt=0.0)
+    """Period of the excitation [s]."""
+    torque_time_offset: float | None = None
+    """Delay of the torque's time of action behind the position sample [s]."""
+    joints: dict[str, JointMap] = {}
+    coupling: Coupling | None = None
+
+    @property
+    def is_of_motors(self) -> bool:
+        """Whether columns are of motors, so that the joints' limits say nothing of them."""
+        return self.coupling is not None or any(j.gear_ratio != 1.0 for j in self.joints.values())
+
+
+_SECTIONS: Mapping[str, type[BaseModel]] = {"joints": JointMap, "coupling": Coupling}
+
+
+def load_map(path: str | Path) -> ImportMap:
+    """Return the map in a TOML file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is not TOML or of another schema.
+    OptionError
+        If a key is unknown or a value is refused; names the key.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise FileFormatError(f"cannot read map {path}: {reason}") from error
+    if "schema" in content:
+        check_schema(content["schema"], "import-map", VERSION, path)
+    try:
+        return ImportMap.model_validate(content)
+    except ValidationError as error:
+        raise OptionError(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: ValidationError) -> str:
+    """Return the key of the first value that is refused, and why; unknown keys come first."""
+    # A key that is missing may be one that is misspelt.
+    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        inside = str(first["loc"][0]) if len(first["loc"]) > 1 else ""
+        section: type[BaseModel] = _SECTIONS.get(inside, ImportMap)
+        keys = [field.alias or name for name, field in section.model_fields.items()]
+        name = str(first["loc"][-1])
+        return f"unknown key '{key}'{suggestion(name, keys)}; known here: {', '.join(keys)}"
+    if first["type"] == "missing":
+        return f"'{key}': is required"
+    text = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    return f"'{key}': {text}, got {first['input']!r}"
+
+
+def save_map(mapping: ImportMap, path: str | Path) -> None:
+    """Write a map as TOML; `load_map` returns the same one."""
+    content = mapping.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+    joints, coupling = content.pop("joints", {}), content.pop("coupling", {})
+    lines = [f'schema = "{mapping.schema_}"', *_lines(content)]
+    if coupling:
+        lines += ["", "[coupling]", *_lines(coupling)]
+    for name, joint in joints.items():
+        lines += ["", f"[joints.{json.dumps(name)}]", *_lines(joint)]
+    write_text(path, "\n".join(lines) + "\n")
+
+
+def _lines(section: Mapping[str, Any]) -> list[str]:
+    # JSON's texts, numbers and lists are those of TOML.
+    values = {key: value for key, value in section.items() if value is not None}
+    return [f"{key} = {json.dumps(v, ensure_ascii=False)}" for key, v in values.items()]

@@ -1,0 +1,216 @@
+"""A log of a machine from files in a foreign form: read, match, convert, resample."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import LogError, OptionError
+from robotid_sim.importing.channels import Channels, channels
+from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.import_map import ImportMap
+from robotid_sim.importing.match import match
+from robotid_sim.importing.readers import read_foreign_log
+from robotid_sim.importing.resample import is_uniform, linear_at, smooth_at, uniform_grid
+from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
+from robotid_sim.measurement.log import SHORTEST_LOG, Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
+
+REPEATED = 0.2
+"""Share of samples that repeat the position before them from which this is told."""
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class ImportedLog:
+    """A log, and how it came out of the files.
+
+    Attributes
+    ----------
+    log : Log
+        What `robotid_sim` works with.
+    mapping : ImportMap
+        The complete map: given, inferred, with units.
+    reasons : mapping of str to str
+        By quantity, how its columns were matched.
+    notes : tuple of str
+        What was read, concluded, dropped and resampled, one sentence each.
+    unused : tuple of str
+        Columns that are not in the log.
+    """
+
+    log: Log
+    mapping: ImportMap
+    reasons: Mapping[str, str]
+    notes: tuple[str, ...]
+    unused: tuple[str, ...]
+
+
+def import_log(
+    paths: Sequence[str | Path],
+    robot: Robot,
+    mapping: ImportMap | None = None,
+    *,
+    topic: str | None = None,
+    segment: int | None = None,
+) -> ImportedLog:
+    """Read files of a machine as a log of a robot.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        One file or bag, or several files that hold columns of one log.
+    robot : Robot
+        Its joints, their order, units and limits.
+    mapping : ImportMap, optional
+        What is known of the columns; the rest is inferred.
+    topic : str, optional
+        Topic of a bag that has several of joint states.
+    segment : int, optional
+        Which part of a log with gaps, from 1; the longest one by default.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be read.
+    LogError
+        If columns are missing, time goes back, or too few samples are left.
+    OptionError
+        If the map, the topic or the segment does not fit.
+    """
+    files = [Path(path) for path in paths]
+    recording = read_foreign_log(files, topic)
+    matched = match(recording, robot, mapping)
+    notes = [*recording.notes, *matched.notes]
+    t, samples, more = _complete(recording, matched.mapping, robot)
+    notes += more
+    parts = segments(t, matched.mapping.windows)
+    part = _part(parts, t, segment)
+    notes += _said_of_parts(parts, part, t)
+    log, more = _log(t, samples, part, matched.mapping, recording, robot, files)
+    return ImportedLog(
+        log=log.require_plausible_times(),
+        mapping=matched.mapping,
+        reasons=matched.reasons,
+        notes=(*notes, *more),
+        unused=_unused(recording, matched.mapping),
+    )
+
+
+def _complete(
+    recording: ForeignLog, mapping: ImportMap, robot: Robot
+) -> tuple[Float1D, Channels, list[str]]:
+    """Return times and channels of the samples that have all numbers and a time of their own."""
+    t, samples = seconds(recording, mapping), channels(recording, mapping, robot)
+    arrays = [array for array in samples if array is not None and array.ndim == 2]
+    whole = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
+    missing = int(np.count_nonzero(~whole))
+    notes = [f"{missing} samples with missing numbers are dropped"] if missing else []
+    if np.count_nonzero(whole) < SHORTEST_LOG:
+        raise LogError(
+            f"only {np.count_nonzero(whole)} of {t.size} samples have all of time, position and "
+            "torque; an identification needs seconds of data"
+        )
+    keep, more = ordered(t[whole])
+    rows = np.flatnonzero(whole)[keep]
+    return t[rows], _of_rows(samples, rows), notes + more
+
+
+def _of_rows(samples: Channels, rows: Any) -> Channels:
+    arrays: list[Any] = [a[rows] if a is not None and a.ndim == 2 else a for a in samples]
+    return Channels(*arrays)
+
+
+def _part(parts: Sequence[Segment], t: Float1D, segment: int | None) -> Segment:
+    if segment is None:
+        part = max(parts, key=lambda p: t[p.stop - 1] - t[p.start])
+    elif 1 <= segment <= len(parts):
+        part = parts[segment - 1]
+    else:
+        listed = ", ".join(f"{k}: {p.text(t)}" for k, p in enumerate(parts, start=1))
+        raise OptionError(f"there is no segment {segment}; there are {listed}")
+    if part.stop - part.start < SHORTEST_LOG:
+        raise LogError(
+            f"only {part.stop - part.start} samples without a gap, from {part.text(t)}; an "
+            "identification needs seconds of data"
+        )
+    return part
+
+
+def _said_of_parts(parts: Sequence[Segment], part: Segment, t: Float1D) -> list[str]:
+    others = [f"{k} ({p.text(t)})" for k, p in enumerate(parts, start=1) if p != part]
+    if not others:
+        return []
+    return [
+        f"gaps or windows leave {len(parts)} segments; {parts.index(part) + 1} ({part.text(t)}) is "
+        f"taken, dropped: {', '.join(others[:5])}{', ...' if len(others) > 5 else ''}"
+    ]
+
+
+def _log(
+    times: Float1D,
+    samples: Channels,
+    part: Segment,
+    mapping: ImportMap,
+    recording: ForeignLog,
+    robot: Robot,
+    files: Sequence[Path],
+) -> tuple[Log, list[str]]:
+    """Return the log of one segment, on a uniform grid, and what was done for that."""
+    rows = slice(part.start, part.stop)
+    t, here = times[rows], _of_rows(samples, rows)
+    notes = _said_of_repeats(here.q)
+    grid = t
+    if not is_uniform(t):
+        grid = uniform_grid(t)
+        steps = np.diff(t)
+        notes.append(
+            f"steps of {steps.min():.4g} to {steps.max():.4g} s: resampled to {grid.size} samples, "
+            f"{(grid.size - 1) / (grid[-1] - grid[0]):.6g} Hz; positions by cubic splines, torques "
+            "linearly"
+        )
+
+    def smooth(x: Float2D | None) -> Float2D | None:
+        return x if x is None or grid is t else smooth_at(grid, t, x)
+
+    def linear(x: Float2D | None) -> Float2D | None:
+        return x if x is None or grid is t else linear_at(grid, t, x)
+
+    stated = {k: recording.attributes[k] for k in ("origin", "seed") if k in recording.attributes}
+    log = Log(
+        t=grid,
+        q=smooth(here.q),  # type: ignore[arg-type]  # positions are never None
+        dq=smooth(here.dq),
+        tau_meas=linear(here.tau),  # type: ignore[arg-type]  # nor are torques
+        tau_cmd=linear(here.tau_cmd),
+        current=linear(here.current),
+        torque_constant=here.torque_constant,
+        joint_names=robot.joint_names,
+        joint_units=robot.joint_units,
+        period=mapping.period,
+        torque_time_offset=mapping.torque_time_offset or 0.0,
+        provenance={"imported": [file.name for file in files]},
+        **stated,
+    )
+    return log, notes
+
+
+def _said_of_repeats(q: Float2D) -> list[str]:
+    share = float(np.mean((np.diff(q, axis=0) == 0.0).all(axis=1)))
+    if share <= REPEATED:
+        return []
+    return [
+        f"{100 * share:.0f} % of the samples repeat the positions of the one before: the robot "
+        "rests then, or its controller is slower than the recording"
+    ]
+
+
+def _unused(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]:
+    used = {mapping.time}
+    for joint in mapping.joints.values():
+        used |= {joint.position, joint.velocity, joint.torque, joint.command, joint.current}
+    return tuple(name for name in recording.columns if name not in used)

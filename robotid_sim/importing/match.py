@@ -1,0 +1,192 @@
+"""Which columns of a recording are time, position, velocity, torque and current of which joint."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.errors import LogError, UnknownNameError
+from robotid_sim.importing.column_names import QUANTITIES, ColumnName, parsed, time_rank
+from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.import_map import ImportMap, JointMap
+from robotid_sim.importing.unit_choice import chosen_units
+from robotid_sim.importing.units import UNITS
+from robotid_sim.model.robot import Robot
+
+BY_NAME = "by joint name"
+"""Why columns are those of the joints that their names contain."""
+
+BY_MAP = "by the map"
+
+SLOWEST_STEP = 0.5
+"""Longest step between samples that is believed [s]; a longer one is in ms, us or ns."""
+
+_PREFERRED = frozenset({"actual", "measured", "meas", "joint", "joints", "j", "state", "states"})
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A complete map of a recording, and how it came about.
+
+    Attributes
+    ----------
+    mapping : ImportMap
+        Every column that is used, with its unit.
+    reasons : mapping of str to str
+        By quantity, how its columns were matched.
+    notes : tuple of str
+        What was concluded from numbers.
+    """
+
+    mapping: ImportMap
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> Match:
+    """Return the map of a recording to a robot; what `given` says is not inferred.
+
+    Raises
+    ------
+    UnknownNameError
+        If the map names a joint that the robot or a column that the recording does not have.
+    LogError
+        If there is no time, or a joint has no position, or neither torque nor current.
+    """
+    given = given or ImportMap()
+    _require_names(given, recording, robot)
+    names = [parsed(name, robot.joint_names) for name in recording.columns]
+    reasons: dict[str, str] = {}
+    notes: list[str] = []
+    chosen: dict[str, dict[str, ColumnName]] = {}
+    for quantity in QUANTITIES:
+        by_map = {j: getattr(m, quantity) for j, m in given.joints.items()}
+        by_map = {joint: name for joint, name in by_map.items() if name is not None}
+        columns, reason = ({}, "") if len(by_map) == robot.dof else _columns(names, quantity, robot)
+        columns |= {j: parsed(name, robot.joint_names) for j, name in by_map.items()}
+        missing = [joint for joint in robot.joint_names if joint not in columns]
+        if by_map and missing:
+            raise LogError(
+                f"the map has no {quantity} column for {', '.join(missing)}, and no name of a "
+                f"column tells it; columns: {', '.join(recording.columns)}"
+            )
+        if columns:
+            chosen[quantity] = columns
+            reasons[quantity] = _with_map(reason, list(by_map), robot)
+    _require_channels(chosen, given, recording, robot)
+    time, unit, note = _time(recording, given)
+    notes += [note] if note else []
+    timed = given.model_copy(update={"time": time, "time_unit": unit})
+    units, more = chosen_units(chosen, recording, robot, timed)
+    joints = {}
+    for name in robot.joint_names:
+        columns_of = {quantity: columns[name].name for quantity, columns in chosen.items()}
+        own = given.joints.get(name, JointMap())
+        joints[name] = own.model_copy(update={**columns_of, **units[name]})
+    update: dict[str, Any] = {"joints": joints}
+    keys = ("period", "torque_time_offset")
+    update |= {k: recording.attributes.get(k) for k in keys if getattr(given, k) is None}
+    return Match(timed.model_copy(update=update), reasons, (*notes, *more))
+
+
+def _with_map(reason: str, by_map: Sequence[str], robot: Robot) -> str:
+    """Return why columns are taken, of which the map names some."""
+    if len(by_map) == robot.dof:
+        return BY_MAP
+    return f"{reason}; {', '.join(by_map)} {BY_MAP}" if by_map else reason
+
+
+def _require_names(given: ImportMap, recording: ForeignLog, robot: Robot) -> None:
+    columns = [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]
+    for joint in given.joints:
+        if joint not in robot.joint_names:
+            raise UnknownNameError.of(
+                f"joint in the map of '{robot.name}'", joint, robot.joint_names
+            )
+    for column in columns:
+        if column is not None and column not in recording.columns:
+            raise UnknownNameError.of("column in the map", column, recording.columns)
+
+
+def _columns(
+    names: Sequence[ColumnName], quantity: str, robot: Robot
+) -> tuple[dict[str, ColumnName], str]:
+    """Return the columns of a quantity by joint, and why these; empty if there are none."""
+    stems: dict[tuple[str, ...], list[ColumnName]] = defaultdict(list)
+    for name in names:
+        if name.quantity == quantity and (name.joint is not None or name.number is not None):
+            stems[name.stem].append(name)
+    candidates = []
+    for stem, group in stems.items():
+        by_joint = {name.joint: name for name in group if name.joint is not None}
+        if set(by_joint) == set(robot.joint_names):
+            candidates.append((0, stem, {joint: by_joint[joint] for joint in robot.joint_names}))
+        numbered = sorted((n.number, n.name, n) for n in group if n.number is not None)
+        if len(numbered) == robot.dof and len({n[0] for n in numbered}) == robot.dof:
+            columns = [name for _, _, name in numbered]
+            candidates.append((1, stem, dict(zip(robot.joint_names, columns, strict=True))))
+    if not candidates:
+        return {}, ""
+    candidates.sort(key=lambda c: (c[0], -len(_PREFERRED.intersection(c[1])), len(c[1])))
+    by_order, stem, chosen = candidates[0]
+    others = [" ".join(other) for _, other, _ in candidates[1:] if other != stem]
+    reason = "by order" if by_order else BY_NAME
+    return chosen, f"{reason}; not {', '.join(others)}" if others else reason
+
+
+def _require_channels(
+    chosen: Mapping[str, Mapping[str, ColumnName]],
+    given: ImportMap,
+    recording: ForeignLog,
+    robot: Robot,
+) -> None:
+    constants = [name for name, j in given.joints.items() if j.torque_constant is not None]
+    has_constants = len(constants) == robot.dof
+    without = [name for name in robot.joint_names if name not in constants]
+    if constants and without:
+        raise LogError(f"the map has no torque_constant for {', '.join(without)}; give all or none")
+    names = ", ".join(recording.columns)
+    if "position" not in chosen:
+        raise LogError(
+            f"no columns are the positions of the joints {', '.join(robot.joint_names)}; name them "
+            f'in a map, as [joints."{robot.joint_names[0]}"] position = "..."; columns: {names}'
+        )
+    if "torque" in chosen or ("current" in chosen and has_constants):
+        return
+    if "current" in chosen:
+        raise LogError(
+            "there are motor currents but no torques: give torque_constant [N m/A] for every joint "
+            "in a map, or the torque columns"
+        )
+    raise LogError(
+        f"no columns are the torques of the joints {', '.join(robot.joint_names)}; name them in a "
+        f'map, as [joints."{robot.joint_names[0]}"] torque = "..."; columns: {names}'
+    )
+
+
+def _time(recording: ForeignLog, given: ImportMap) -> tuple[str | None, str | None, str]:
+    """Return column and unit of the time, and a note on how the unit is known."""
+    if given.rate is not None:
+        if given.time is not None:
+            raise LogError("the map has a time column and a rate; leave one of them out")
+        return None, None, f"time: from the rate of the map, {given.rate:g} Hz"
+    ranks = {name: time_rank(name) for name in recording.columns}
+    named = {name: rank for name, rank in ranks.items() if rank is not None}
+    name = given.time or min(named, key=lambda n: named[n][0], default=None)
+    if name is None:
+        raise LogError(
+            'no column is the time; name it in a map as time = "...", or give rate = ... [Hz]; '
+            f"columns: {', '.join(recording.columns)}"
+        )
+    rank = ranks[name]
+    unit = given.time_unit or (rank[1] if rank else None)
+    if unit is not None:
+        return name, unit, f"time: column '{name}' [{unit}]"
+    steps = np.diff(recording.columns[name])
+    steps = steps[steps > 0.0]
+    step = float(np.median(steps)) if steps.size else 0.0
+    unit = next((u for u, size in UNITS["time"].items() if step * size <= SLOWEST_STEP), "ns")
+    note = f"time: column '{name}', taken as {unit} by its usual step of {step:g}"
+    return name, unit, note

@@ -1,0 +1,36 @@
+"""From stamps as they came to a uniform time grid, without extrapolation."""
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.measurement.log import PRINTED, UNIFORM
+
+
+def is_uniform(t: Float1D) -> bool:
+    """Return whether a `Log` takes these times as they are."""
+    steps = np.diff(t)
+    usual = float(np.median(steps))
+    is_even = np.abs(steps - usual) <= UNIFORM * usual + PRINTED
+    return bool(is_even.all()) and abs(t[-1] - t[0] - usual * steps.size) <= 0.5 * usual
+
+
+def uniform_grid(t: Float1D) -> Float1D:
+    """Return uniform times from the first to the last one.
+
+    The step is the mean of those between usual neighbours: stamps in whole ms of a clock of 300 Hz
+    have a median step of 3 ms, and a mean one of 3.33 ms.
+    """
+    steps = np.diff(t)
+    intervals = int(np.rint(steps / np.median(steps)).clip(1).sum())
+    return np.linspace(t[0], t[-1], intervals + 1)
+
+
+def smooth_at(grid: Float1D, t: Float1D, x: Float2D) -> Float2D:
+    """Return a cubic spline through samples at other times, for positions and velocities."""
+    return np.asarray(CubicSpline(t, x, axis=0)(grid))
+
+
+def linear_at(grid: Float1D, t: Float1D, x: Float2D) -> Float2D:
+    """Return straight lines between samples at other times, for torques, which may jump."""
+    return np.column_stack([np.interp(grid, t, column) for column in x.T])
