@@ -73,7 +73,8 @@ def identify(
 ) -> int:
     """Identify parameters from a log, of the virtual experiment or of a machine.
 
-    For a machine's log ROBOT is the nominal model. Exit 1 if the fit failed.
+    For a machine's log ROBOT is the nominal model. Exit 1 if the fit failed or is in doubt: all is
+    written then, with a warning that says why.
     """
     if estimator:
         chosen = {"estimators": tuple(estimator), "chosen": estimator[-1]}
@@ -108,7 +109,7 @@ def identify(
     else:
         _print(model.name, fit)
         output.print_written([out, table, urdf, report])
-    return 0 if fit.chosen.success else 1
+    return 0 if fit.chosen.success and not fit.doubt else 1
 
 
 def _print(name: str, fit: Identification) -> None:

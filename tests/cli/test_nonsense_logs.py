@@ -79,14 +79,16 @@ def test_times_that_cannot_be_name_key_and_file(identify, log, line, words) -> N
 )
 def test_a_fit_of_nonsense_says_what_to_check(identify, log, tmp_path, change, words) -> None:
     done = identify(replace(log, **change(log)))
-    assert done.code == 0
+    assert done.code == 1
     for word in ("WARNING", words, "check signs", "but does not explain the log"):
         assert word in " ".join(done.out.split())
     assert words in json.loads((tmp_path / "e.json").read_text())["doubt"]
 
 
 def test_a_sound_log_gives_no_warning(identify, log, tmp_path) -> None:
-    assert "WARNING" not in identify(log).out
+    done = identify(log)
+    assert done.code == 0
+    assert "WARNING" not in done.out
     assert json.loads((tmp_path / "e.json").read_text())["doubt"] == ""
 
 
