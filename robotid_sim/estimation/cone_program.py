@@ -13,6 +13,7 @@ References
    approach", IEEE Trans. Robotics, doi:10.1109/TRO.2019.2926491 (log-det divergence).
 """
 
+from collections.abc import Iterable
 from itertools import product
 
 import clarabel
@@ -32,8 +33,15 @@ SOLVER_SLACK = 3e-7
 
 MARGIN = (CONE_MARGIN + SOLVER_SLACK) * np.eye(4)
 
+THINNEST = 1e-3
+"""Least eigenvalue of a nominal body's scaled pseudo-inertia in its divergence: the CAD of a thin
+part says that it is thin, not that nothing fastened to it may be thicker."""
+
 HEAVIEST = 1e10
 """Largest weight of the data over that of a parameter; more exhausts the digits of the solver."""
+
+LIGHTEST = 1e-8
+"""Weight of a divergence that is left out: the solver does not see it."""
 
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 """Tolerances of the solver, tried in turn."""
@@ -58,14 +66,11 @@ class ConsistentProgram:
         self.free = np.asarray(basis.considered)
         self.scale = _scales(nominal)[self.free]
         self.B = basis.B[:, self.free] * self.scale
-        bodies = [self._body_cone(k) for k in range(nominal.dof)]
-        self.signed, A, b = self._signs(nominal.dof)
-        self._pencils = [(-A_k, b_k + _svec(MARGIN)) for A_k, b_k in bodies]
-        self._sign_rows = (A, b, clarabel.NonnegativeConeT(len(b)))
-        self.A = np.vstack([*(A_k for A_k, _ in bodies), A])
-        self.b = np.concatenate([*(b_k for _, b_k in bodies), b])
-        self.cones = [clarabel.PSDTriangleConeT(4) for _ in bodies]
-        self.cones.append(self._sign_rows[2])
+        self._bodies = [self._body_cone(k) for k in range(nominal.dof)]
+        masses = self.phi0[[parameters.inertial_slice(k).start for k in range(nominal.dof)]]
+        self._known = np.flatnonzero(masses > 0.0).tolist()
+        self.signed, *self._sign_rows = self._signs(nominal.dof)
+        self.A, self.b, self.cones = self._constraints(range(nominal.dof))
 
     def exact(self, beta: Float1D) -> Float1D | None:
         """Return the full parameters nearest to the nominal with base parameters `beta`.
@@ -93,27 +98,31 @@ class ConsistentProgram:
         solution this is the constrained least-squares fit; the squares are taken on slack
         variables, because forming B^T R^T R B loses half of the digits. Lambda is the
         `pull`, in units of the nominal's parameters, and gamma the weight of the
-        `divergence`; None if the solver fails.
+        `divergence`, of bodies that have a nominal mass; None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
         whole, offset = R @ self.B, R @ (beta - self.basis.of(self.phi0))
         size = float(np.linalg.norm(whole, 2))  # slack variables of order one, whatever the noise
-        bodies, bound, cones = self.A, self.b, self.cones
-        if divergence > 0.0:  # its log det keeps the bodies within their cones
-            bodies, bound, cones = self._sign_rows[0], self._sign_rows[1], [self._sign_rows[2]]
+        weight = min(size**2, HEAVIEST)
+        # As heavy as it should be beside the data; of exact data, which tell all, it would only
+        # cost digits.
+        divergence *= weight / size**2
+        # The log det of a divergence keeps its body within its cone.
+        diverging = self._known if divergence > LIGHTEST else []
+        apart = [k for k in range(len(self._bodies)) if k not in diverging]
+        bodies, bound, cones = self._constraints(apart)
         A: Float2D = np.block(
             [[whole / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]]
         )
         b = np.concatenate([offset / size, bound])
         cones = [clarabel.ZeroConeT(extra), *cones]
-        weight = min(size**2, HEAVIEST)
         weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
         linear: Float1D = np.zeros(len(weights))
-        for A_k, b_k in self._pencils if divergence > 0.0 else ():
+        for A_k, b_k in (self._pencil(k) for k in diverging):
             # gamma (tr(J0^-1 J) - log det J), where log det J is the largest sum of log z_i with
             # [[J, Z], [Z^T, diag z]] >= 0, Z upper triangular with diagonal z; the logarithms are
             # exponential cones.
-            inverse = _svec(np.linalg.inv(_smat(b_k)))
+            inverse = _svec(np.linalg.inv(_thickened(_smat(b_k))))
             linear[:count] += divergence * (inverse @ A_k)
             rows, shift, row_cones = _log_det_rows(A_k, b_k)
             further = rows.shape[1] - count
@@ -125,6 +134,22 @@ class ConsistentProgram:
             linear = np.concatenate([linear, np.zeros(further - 4), np.full(4, -divergence)])
         x = _solve(weights, linear, A, b, cones)
         return None if x is None else self._phi(x[:count])
+
+    def _constraints(self, bodies: Iterable[int]) -> tuple[Float2D, Float1D, list[object]]:
+        """Return A, b and the cones that b - A x lies in: of some bodies, and of all signs."""
+        cones = [self._bodies[k] for k in bodies]
+        A, b = self._sign_rows
+        kinds = [clarabel.PSDTriangleConeT(4) for _ in cones]
+        return (
+            np.vstack([*(A_k for A_k, _ in cones), A]),
+            np.concatenate([*(b_k for _, b_k in cones), b]),
+            [*kinds, clarabel.NonnegativeConeT(len(b))],
+        )
+
+    def _pencil(self, k: int) -> tuple[Float2D, Float1D]:
+        """Return A, b with b + A x = svec(T J(phi) T)."""
+        A, b = self._bodies[k]
+        return -A, b + _svec(MARGIN)
 
     def _body_cone(self, k: int) -> tuple[Float2D, Float1D]:
         """Return A, b with b - A x = svec(T J(phi) T - margin 1), T scaling to unit size."""
@@ -184,6 +209,12 @@ def _svec(matrix: Float2D) -> Float1D:
     """Return the upper triangle with off-diagonals times sqrt 2, so that dot products agree."""
     order = _triangle(len(matrix))
     return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in order])
+
+
+def _thickened(J: Float2D) -> Float2D:
+    """Return a scaled pseudo-inertia with no eigenvalue below THINNEST."""
+    values, vectors = np.linalg.eigh(J)
+    return np.asarray(vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T)
 
 
 def _smat(vector: Float1D) -> Float2D:

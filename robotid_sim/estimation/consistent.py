@@ -29,9 +29,11 @@ class Consistent(Estimator):
         \quad \text{s.t.} \quad J_k(\phi) \succeq \epsilon 1, \; F_v, F_c, I_a \ge 0 .
 
     The noise comes from unconstrained weighted least squares, and the objective is centred on its
-    solution. A small pull toward the nominal robot decides what the data leave open; the log-det
-    divergence d, if wanted, keeps bodies away from the boundary. Where constraints bind the
-    estimate is biased, so that its covariance is given by the unconstrained fit only as a guide.
+    solution. What the data leave open the log-det divergence d from the nominal bodies decides
+    [2]_: without it the best robot may have links of hundreds of kilograms beside ones of grams. A
+    link without a nominal mass has no divergence, and only a small pull toward the nominal robot.
+    Where constraints bind the estimate is biased, so that its covariance is given by the
+    unconstrained fit only as a guide.
 
     References
     ----------
@@ -44,8 +46,8 @@ class Consistent(Estimator):
 
     pull: float = 1e-6
     """Weight of the squared distance to the nominal, in units of its parameters."""
-    divergence: float = 0.0
-    """Weight of the log-det divergence from the nominal bodies."""
+    divergence: float = 0.1
+    """Weight of the log-det divergence from the nominal bodies; 0 for none."""
     rounds: int = 5
     """Rounds of the weighted least squares."""
     block: float = 0.2

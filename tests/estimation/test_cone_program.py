@@ -5,7 +5,7 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.estimation.cone_program import CONE_MARGIN, ConsistentProgram
+from robotid_sim.estimation.cone_program import CONE_MARGIN, THINNEST, ConsistentProgram
 from robotid_sim.estimation.consistent import lift
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import write_urdf
@@ -45,13 +45,15 @@ class Case:
         return self.nominal.dof
 
     def bodies(self, phi):
-        """Return scaled pseudo-inertias of all bodies and of the nominal ones."""
+        """Return scaled pseudo-inertias of all bodies and of the nominal ones, none too thin."""
         made = []
         for k in range(self.dof):
             body = parameters.inertial_slice(k)
             start = self.nominal.parameters()[body]
             T = scaling(start)
-            made.append([T @ inertia.pseudo_inertia(p) @ T for p in (phi[body], start)])
+            J, J0 = (T @ inertia.pseudo_inertia(p) @ T for p in (phi[body], start))
+            values, vectors = np.linalg.eigh(J0)
+            made.append([J, vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T])
         return made
 
     def objective(self, phi, pull, divergence=0.0):
