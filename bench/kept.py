@@ -48,6 +48,8 @@ def map_kept(
         for line in file.read_text().splitlines():
             row = json.loads(line)
             known[json.dumps(row["task"])] = adapter.validate_python(row["result"])
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
     left = [task for task in tasks if json.dumps(task) not in known]
     results = map_tasks(
         partial(_and_keep, function, file),
