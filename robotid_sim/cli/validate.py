@@ -37,7 +37,7 @@ from robotid_sim.study.build import (
 from robotid_sim.study.build_design import build_space
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contact_notes, contacts
-from robotid_sim.study.result import ContactResult
+from robotid_sim.study.result import CheckResult, ContactResult
 from robotid_sim.study.stages import compared_models, lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
@@ -151,8 +151,7 @@ def validate(
     if json:
         output.print_json(content)
     else:
-        _print(plant, lifted, predicted, loop)
-        output.print_table(check_table(checks))
+        _print(plant, lifted, predicted, loop, checks)
         for note in contact_notes(touching):
             output.print_line(note)
         output.print_written([out, report])
@@ -192,7 +191,11 @@ def _content(
 
 
 def _print(
-    plant: Robot, lifted: Lift, predicted: tuple[Prediction, Prediction] | None, loop: ClosedLoop
+    plant: Robot,
+    lifted: Lift,
+    predicted: tuple[Prediction, Prediction] | None,
+    loop: ClosedLoop,
+    checks: Sequence[CheckResult],
 ) -> None:
     output.print_line(f"{plant.name}: {lifted.message}")
     output.print_line(
@@ -210,6 +213,7 @@ def _print(
     output.print_line()
     output.print_table(model_table(loop, plant.joint_units))
     output.print_line()
+    output.print_table(check_table(checks))
 
 
 def _with_choices(
