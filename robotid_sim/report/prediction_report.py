@@ -1,5 +1,7 @@
 """The report of a log that was predicted."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from robotid_sim.estimation.estimate import Estimate
@@ -31,24 +33,33 @@ def prediction_report(
     )
     scores = Section(
         title="Scores",
-        text=COLUMNS,
+        text=f"{COLUMNS} Preprocessing: {predicted.message or 'as given'}.",
         tables=(log_prediction_table(predicted),),
         notes=tuple(poorly_predicted(predicted)),
     )
     return Page(
         title=f"Prediction of a log of {nominal.name}",
-        finding=f"The estimate predicts every joint's torque to {percent(predicted.error.max())} "
-        "of its RMS or better at the full rate.",
+        finding="RMS error over RMS torque at the full rate: " + _range(predicted) + ".",
         passed=None,
         facts=(
             ("estimator", estimate.estimator),
             ("origin", log.origin),
             ("samples", f"{t.size} at {number(1.0 / log.dt, 4)} Hz"),
             ("time", f"{number(t[0], 4)} to {number(t[-1], 4)} s"),
-            ("preprocessing", predicted.message or "as given"),
         ),
-        sections=(scores, section, *closing(nominal, nominal.assumptions, "nominal", recipe)),
+        sections=(
+            scores,
+            replace(section, tables=()),
+            *closing(nominal, nominal.assumptions, "nominal", recipe),
+        ),
     )
+
+
+def _range(predicted: LogPrediction) -> str:
+    """Return the errors of the best and of the worst joint."""
+    names, error = predicted.identified.joint_names, predicted.error
+    ends = (int(error.argmin()), int(error.argmax()))
+    return " to ".join(f"{percent(error[j])} ({names[j]})" for j in ends)
 
 
 def log_prediction_table(predicted: LogPrediction) -> Table:
