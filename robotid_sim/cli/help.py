@@ -50,11 +50,11 @@ class PlainCommand(typer.core.TyperCommand):
 class Commands(typer.core.TyperGroup):
     """The group of all commands; the module of each is imported when it is asked for."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is Typer's
         """Return the names of the commands."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
         """Return a command by its name, None if there is none."""
         return load_command(cmd_name) if cmd_name in COMMANDS else None
 

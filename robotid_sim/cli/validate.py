@@ -114,9 +114,11 @@ def validate(
     """
     for path in filter(None, (out, report)):
         require_writable(path)
-    unseen = None if log is None else load_log(log)
-    if log is not None and unseen is not None and unseen.origin == "machine":
-        return predict_file(robot, estimate, log, study, out=out, report=report, json=json)
+    unseen = None
+    if log is not None:
+        unseen = load_log(log)
+        if unseen.origin == "machine":
+            return predict_file(robot, estimate, log, study, out=out, report=report, json=json)
     study = _with_choices(study, controller, task, scenario, model, runs)
     points = study.control.tasks.get(CSV, {}).get("path")
     require_distinct(filter(None, (out, report)), [points] if points else [])
@@ -141,8 +143,7 @@ def validate(
     checks = loop_checks(plant, loop, study.validation)
     driven = {task.name: task.trajectory for task in loop.tasks}
     touching = contacts(nominal, driven, None if space is None else space.floor)
-    scores = {"checks": [check.model_dump(mode="json") for check in checks]}
-    content = _content(plant, chosen, lifted, predicted, loop, touching) | scores
+    content = _content(plant, chosen, lifted, predicted, loop, checks, touching)
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
@@ -172,6 +173,7 @@ def _content(
     lifted: Lift,
     predicted: tuple[Prediction, Prediction] | None,
     loop: ClosedLoop,
+    checks: Sequence[CheckResult],
     touching: Sequence[ContactResult],
 ) -> dict[str, Any]:
     rms = None if predicted is None else predicted[0].torque_rms.tolist()
@@ -187,6 +189,7 @@ def _content(
         "torque_rms_relative": relative,
         "control": [run.content() for run in loop.runs],
         "contacts": [str(contact) for contact in touching],
+        "checks": [check.model_dump(mode="json") for check in checks],
     }
 
 

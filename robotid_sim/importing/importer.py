@@ -14,9 +14,9 @@ from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.match import match
 from robotid_sim.importing.readers import read_foreign_log
-from robotid_sim.importing.resample import is_uniform, linear_at, smooth_at, uniform_grid
+from robotid_sim.importing.resample import linear_at, smooth_at, uniform_grid
 from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
-from robotid_sim.measurement.log import SHORTEST_LOG, Log
+from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
@@ -164,30 +164,22 @@ def _log(
     rows = slice(part.start, part.stop)
     t, here = times[rows], _of_rows(samples, rows)
     notes = _said_of_repeats(here.q)
-    grid = t
-    if not is_uniform(t):
-        grid = uniform_grid(t)
+    if not_uniform_after(t) is not None:
         steps = np.diff(t)
+        t, here = _resampled(t, here)
         notes.append(
-            f"steps of {steps.min():.4g} to {steps.max():.4g} s: resampled to {grid.size} samples, "
-            f"{(grid.size - 1) / (grid[-1] - grid[0]):.6g} Hz; positions by cubic splines, torques "
+            f"steps of {steps.min():.4g} to {steps.max():.4g} s: resampled to {t.size} samples, "
+            f"{(t.size - 1) / (t[-1] - t[0]):.6g} Hz; positions by cubic splines, torques "
             "linearly"
         )
-
-    def smooth(x: Float2D | None) -> Float2D | None:
-        return x if x is None or grid is t else smooth_at(grid, t, x)
-
-    def linear(x: Float2D | None) -> Float2D | None:
-        return x if x is None or grid is t else linear_at(grid, t, x)
-
     stated = {k: recording.attributes[k] for k in ("origin", "seed") if k in recording.attributes}
     log = Log(
-        t=grid,
-        q=smooth(here.q),  # type: ignore[arg-type]  # positions are never None
-        dq=smooth(here.dq),
-        tau_meas=linear(here.tau),  # type: ignore[arg-type]  # nor are torques
-        tau_cmd=linear(here.tau_cmd),
-        current=linear(here.current),
+        t=t,
+        q=here.q,
+        dq=here.dq,
+        tau_meas=here.tau,
+        tau_cmd=here.tau_cmd,
+        current=here.current,
         torque_constant=here.torque_constant,
         joint_names=robot.joint_names,
         joint_units=robot.joint_units,
@@ -197,6 +189,22 @@ def _log(
         **stated,
     )
     return log, notes
+
+
+def _resampled(t: Float1D, samples: Channels) -> tuple[Float1D, Channels]:
+    """Return samples on a uniform grid: positions by cubic splines, torques linearly."""
+    grid = uniform_grid(t)
+
+    def linear(x: Float2D | None) -> Float2D | None:
+        return None if x is None else linear_at(grid, t, x)
+
+    return grid, samples._replace(
+        q=smooth_at(grid, t, samples.q),
+        dq=None if samples.dq is None else smooth_at(grid, t, samples.dq),
+        tau=linear_at(grid, t, samples.tau),
+        tau_cmd=linear(samples.tau_cmd),
+        current=linear(samples.current),
+    )
 
 
 def _said_of_repeats(q: Float2D) -> list[str]:

@@ -4,15 +4,6 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.measurement.log import PRINTED, UNIFORM
-
-
-def is_uniform(t: Float1D) -> bool:
-    """Return whether a `Log` takes these times as they are."""
-    steps = np.diff(t)
-    usual = float(np.median(steps))
-    is_even = np.abs(steps - usual) <= UNIFORM * usual + PRINTED
-    return bool(is_even.all()) and abs(t[-1] - t[0] - usual * steps.size) <= 0.5 * usual
 
 
 def uniform_grid(t: Float1D) -> Float1D:

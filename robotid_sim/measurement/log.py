@@ -29,6 +29,15 @@ PRINTED = 1.1e-6
 """Deviation that times printed with six decimals have [s]."""
 
 
+def not_uniform_after(t: Float1D) -> float | None:
+    """Return the time after which stamps [s] leave a uniform grid, None if they do not."""
+    steps = np.diff(t)
+    usual = float(np.median(steps))
+    bad = np.abs(steps - usual) > UNIFORM * abs(usual) + PRINTED
+    drift = abs(t[-1] - t[0] - usual * steps.size) > 0.5 * abs(usual)
+    return float(t[int(np.argmax(bad))]) if bad.any() or drift or usual <= 0.0 else None
+
+
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
@@ -116,14 +125,11 @@ class Log:
             raise LogError(f"log: {n} joints but {len(self.joint_units)} units")
         if t.size < SHORTEST_LOG:
             raise LogError(f"log: only {t.size} samples; an identification needs seconds of data")
-        steps = np.diff(t)
-        usual = float(np.median(steps))
-        bad = np.abs(steps - usual) > UNIFORM * abs(usual) + PRINTED
-        drift = abs(t[-1] - t[0] - usual * steps.size) > 0.5 * abs(usual)
-        if bad.any() or drift or usual <= 0.0:
-            at = t[int(np.argmax(bad))]
+        at = not_uniform_after(t)
+        if at is not None:
             raise LogError(
-                f"log: time does not advance uniformly after t = {at:g} s; resample the log first"
+                f"log: time does not advance uniformly after t = {at:g} s; `robotid import` "
+                "resamples a log"
             )
 
     @property

@@ -111,6 +111,8 @@ class Preprocessor(ABC):
     """Worst error of a parameter without noise over the Cramér-Rao deviation of 1 % torque noise;
     rounding behind a diffuse start for methods that are exact."""
 
+    delay: float | None = None
+    """Delay of the torque that it takes off [s]; None where that is not known or not its task."""
     message: str = ""
     """What it decided and why, after `tuned`; empty where nothing was to be decided."""
 

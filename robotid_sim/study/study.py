@@ -243,7 +243,8 @@ def _preprocessing(
 def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
     """Return the estimates beside the truth and tried on the unseen log."""
     betas = [estimate.beta for estimate in fit.estimates if estimate.success]
-    tried = iter(predict_all(betas, unseen, fit.nominal, fit.basis, fit.preprocessor))
+    motion = fit.preprocessor(unseen, fit.nominal)
+    tried = iter(predict_all(betas, unseen, motion, fit.nominal, fit.basis))
     return [
         score_estimate(estimate, plant, next(tried) if estimate.success else None, fit)
         for estimate in fit.estimates
@@ -287,7 +288,7 @@ def estimate_context(fit: Identification) -> dict[str, object]:
         "lacks": [asdict(lack) for lack in fit.discrepancy.lacks],
         "torque_gain_std": fit.torque_gain_std,
         "friction_velocity": [joint.friction.eps for joint in fit.nominal.joints],
-        "torque_delay": getattr(fit.preprocessor, "delay", None),
+        "torque_delay": fit.preprocessor.delay,
     }
 
 

@@ -16,7 +16,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
-from robotid_sim.validation.prediction import Prediction, predictions, rms
+from robotid_sim.validation.prediction import Prediction, predict_all, rms
 
 
 @documented
@@ -102,7 +102,8 @@ def predict_log(
     blind = replace(log, truth=None)
     tuned = preprocessor.tuned(blind, nominal)
     motion = tuned(blind, nominal)
-    identified, before = predictions(beta, blind, nominal, basis, tuned)
+    both = [beta, basis.of(nominal.parameters())]
+    identified, before = predict_all(both, blind, motion, nominal, basis)
     model = nominal.with_parameters(basis.completed(beta, nominal.parameters()), formal=True)
     used = slice(None) if motion.row_filter is None else motion.row_filter.used
     q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]

@@ -11,6 +11,7 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value
@@ -42,15 +43,11 @@ def predict(
     beta: Float1D, log: Log, nominal: Robot, basis: BaseParameters, preprocessor: Preprocessor
 ) -> Prediction:
     """Compare predicted torques with those of a log; see `predict_all`."""
-    return predict_all([beta], log, nominal, basis, preprocessor)[0]
+    return predict_all([beta], log, preprocessor(log, nominal), nominal, basis)[0]
 
 
 def predict_all(
-    betas: Sequence[Float1D],
-    log: Log,
-    nominal: Robot,
-    basis: BaseParameters,
-    preprocessor: Preprocessor,
+    betas: Sequence[Float1D], log: Log, motion: Motion, nominal: Robot, basis: BaseParameters
 ) -> list[Prediction]:
     """Compare the torques that several models predict with those of a log.
 
@@ -60,10 +57,11 @@ def predict_all(
         Base parameters of the models.
     log : Log
         A log that the estimates have not seen; with truth for the model error.
-    nominal, basis, preprocessor
+    motion : Motion
+        What a preprocessor makes of it.
+    nominal, basis
         As for the estimates.
     """
-    motion = preprocessor(log, nominal)
     problem = build_problem(motion, nominal, basis)
     measured = problem.by_joint(problem.y)
     units = tuple("N" if unit == "m" else "N m" for unit in log.joint_units)
@@ -88,7 +86,8 @@ def predictions(
 ) -> tuple[Prediction, Prediction]:
     """Return what the estimate and what the nominal model predict on a log; see `predict`."""
     before = basis.of(nominal.parameters())
-    identified, old = predict_all([beta, before], log, nominal, basis, preprocessor)
+    motion = preprocessor(log, nominal)
+    identified, old = predict_all([beta, before], log, motion, nominal, basis)
     return identified, old
 
 

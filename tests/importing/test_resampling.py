@@ -5,8 +5,9 @@ import pytest
 from foreign_forms import Form, arm, original, text, write
 
 from robotid_sim.importing.importer import import_log
-from robotid_sim.importing.resample import is_uniform, linear_at, smooth_at, uniform_grid
+from robotid_sim.importing.resample import linear_at, smooth_at, uniform_grid
 from robotid_sim.importing.stamps import ordered, segments
+from robotid_sim.measurement.log import not_uniform_after
 
 
 def imported_at(tmp_path, t, rows=None):
@@ -83,8 +84,8 @@ def test_nothing_is_extrapolated() -> None:
     t = np.sort(np.random.default_rng(0).uniform(0.0, 1.0, 50))
     grid = uniform_grid(t)
     assert (grid[0], grid[-1]) == (t[0], t[-1])
-    assert is_uniform(grid)
-    assert not is_uniform(t)
+    assert not_uniform_after(grid) is None
+    assert not_uniform_after(t) is not None
     line = np.column_stack([3.0 * t - 1.0, t])
     for fill in (smooth_at, linear_at):
         assert np.allclose(fill(grid, t, line)[:, 0], 3.0 * grid - 1.0, atol=1e-12)
