@@ -152,9 +152,7 @@ def validate(
     if json:
         output.print_json(content)
     else:
-        _print(plant, lifted, predicted, loop, checks)
-        for note in contact_notes(touching):
-            output.print_line(note)
+        _print(plant, lifted, predicted, loop, checks, touching)
         output.print_written([out, report])
     return 0 if all(check.passed for check in checks) else 1
 
@@ -199,6 +197,7 @@ def _print(
     predicted: tuple[Prediction, Prediction] | None,
     loop: ClosedLoop,
     checks: Sequence[CheckResult],
+    touching: Sequence[ContactResult],
 ) -> None:
     output.print_line(f"{plant.name}: {lifted.message}")
     output.print_line(
@@ -217,6 +216,8 @@ def _print(
     output.print_table(model_table(loop, plant.joint_units))
     output.print_line()
     output.print_table(check_table(checks))
+    for note in contact_notes(touching):
+        output.print_line(note)
 
 
 def _with_choices(
