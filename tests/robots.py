@@ -65,3 +65,11 @@ def single(*, prismatic=False, inertia=0.5, gravity=(0.0, 0.0, 0.0), Ia=0.0, **f
         rotor_inertia=Ia,
     )
     return Robot("single", (Link("body", phi),), (joint,), gravity=np.array(gravity))
+
+
+def states(robot: Robot, count: int = 500) -> np.ndarray:
+    """Return q, dq, ddq, each (count, n), over the whole range, to 3 rad/s and 10 rad/s^2."""
+    rng = np.random.default_rng(0)
+    shape = (count, robot.dof)
+    q = rng.uniform(robot.limits.lower, robot.limits.upper, shape)
+    return np.stack([q, rng.uniform(-3, 3, shape), rng.uniform(-10, 10, shape)])
