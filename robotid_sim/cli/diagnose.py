@@ -1,28 +1,34 @@
 """``robotid diagnose``: what is wrong with a log or with the model for it."""
 
-from robotid_sim.cli import options, output
-from robotid_sim.cli.identify import LogFile
+from robotid_sim.cli import logs, options, output
+from robotid_sim.cli.logs import LogFile, MapFile
 from robotid_sim.diagnostics import diagnosis
 from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
-from robotid_sim.measurement.files import load_log
 from robotid_sim.study.build import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 
 
 @options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def diagnose(
-    robot: options.RobotArg, log: LogFile, json: options.Json = False, *, study: StudyConfig
+    robot: options.RobotArg,
+    log: LogFile,
+    mapping: MapFile = None,
+    json: options.Json = False,
+    *,
+    study: StudyConfig,
 ) -> int:
     """Say what is wrong with a log or with the model for it: cause, joint, evidence, remedy.
 
     For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
     """
-    model, data = build_robot(robot, study.robot), load_log(log)
-    nominal = build_nominal_of_log(model, data, study)
-    result = diagnosis.diagnose(data, nominal, build_basis(nominal, study))
+    model = build_robot(robot, study.robot)
+    (read,) = logs.read([log], model, mapping)
+    nominal = build_nominal_of_log(model, read.log, study)
+    result = diagnosis.diagnose(read.log, nominal, build_basis(nominal, study))
     if json:
         output.print_json({"robot": model.name, **result.content()})
     else:
+        logs.print_notes([read])
         _print(result)
     return 0 if result.healthy else 1
 

@@ -1,32 +1,36 @@
 """``robotid identify``: from a log to parameters."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import logs, options, output
 from robotid_sim.cli.completion import names
+from robotid_sim.cli.logs import LogFiles, MapFile
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.files import require_distinct, require_writable
-from robotid_sim.measurement.files import load_log
+from robotid_sim.importing.reading import ReadLog
 from robotid_sim.model.mesh_files import MeshMode
+from robotid_sim.model.robot import Robot
 from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
+from robotid_sim.report.prediction_report import COLUMNS, log_prediction_table, poorly_predicted
 from robotid_sim.report.tables import parameter_table, residual_table
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
 from robotid_sim.study.stages import Identification
-from robotid_sim.study.stages import identify as identify_stage
 from robotid_sim.study.study import estimate_context, write_identified
+from robotid_sim.validation.log_prediction import LogPrediction
 
-LogFile = Annotated[Path, typer.Argument(metavar="LOG", help="Log of a robot, .h5 or .csv.")]
 Estimators = Annotated[
     list[str] | None,
     typer.Option(
@@ -45,6 +49,13 @@ GainStd = Annotated[
         help="Relative standard deviation of the torque constants, which no log shows.",
     ),
 ]
+HoldOutText = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log.",
+    ),
+]
 ParameterFile = Annotated[
     Path | None,
     typer.Option(
@@ -59,10 +70,12 @@ UrdfFile = Annotated[
 @options.for_study("seed", "plugin", "nominal")
 def identify(
     robot: options.RobotArg,
-    log: LogFile,
+    log: LogFiles,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Estimate file (JSON).")],
     estimator: Estimators = None,
     torque_gain_std: GainStd = None,
+    mapping: MapFile = None,
+    hold_out: HoldOutText = None,
     urdf: UrdfFile = None,
     meshes: options.Meshes = MeshMode.COPY,
     parameters: ParameterFile = None,
@@ -71,50 +84,100 @@ def identify(
     *,
     study: StudyConfig,
 ) -> int:
-    """Identify parameters from a log, of the virtual experiment or of a machine.
+    """Identify parameters from logs, of the virtual experiment or of a machine.
 
-    For a machine's log ROBOT is the nominal model. Exit 1 if the fit failed or is in doubt: all is
-    written then, with a warning that says why.
+    Several logs of one robot are fitted together, each weighed by its noise. For a machine's log
+    ROBOT is the nominal model. Exit 1 if the fit failed or is in doubt: all is written then, with a
+    warning that says why.
     """
-    if estimator:
-        chosen = {"estimators": tuple(estimator), "chosen": estimator[-1]}
-        estimation = study.estimation.model_copy(update=chosen)
-        study = study.model_copy(update={"estimation": estimation})
-    if torque_gain_std is not None:
-        given = study.estimation.model_copy(update={"torque_gain_std": torque_gain_std})
-        study = study.model_copy(update={"estimation": given})
+    study = _with_choices(study, estimator, torque_gain_std)
     require_writable(out)
     table = parameters or out.with_name(PARAMETERS)
     outputs = [path for path in (out, table, urdf, report) if path is not None]
-    require_distinct(outputs, [log])
+    require_distinct(outputs, [path for path in (*log, mapping) if path is not None])
     for path in outputs:
         require_writable(path)
-    model, data = build_robot(robot, study.robot), load_log(log)
-    plan, nominal = build_fit(study), build_nominal_of_log(model, data, study)
+    model = build_robot(robot, study.robot)
+    given = logs.read(log, model, mapping)
+    held = None if hold_out is None else _held_out(hold_out, model, mapping)
+    plan, nominal = build_fit(study), build_nominal_of_log(model, given[0].log, study)
     basis, rng = build_basis(nominal, study), Streams(study.seed)("identify")
     with progress_line(enabled=not json) as progress:
-        fit = identify_stage(data, nominal, basis, plan, rng, progress=progress)
+        data = [read.log for read in given]
+        fit, predicted = identify_and_predict(data, held, nominal, basis, plan, rng, progress)
     if urdf is not None and fit.lift is None:  # before anything is written
         raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
-    context = estimate_context(fit)
+    context = estimate_context(fit) | _of_logs(given, fit, hold_out, predicted)
     save_estimates(list(fit.estimates), out, **context)
     write_parameters(fit, table)
     if urdf is not None:
         write_identified(fit, urdf, meshes)
     if report is not None:
-        write_page(identification_report(nominal, data, fit, options.recipe(study)), report)
+        recipe = options.recipe(study)
+        fitted = training_logs(data, held)
+        write_page(identification_report(nominal, fitted, fit, recipe, predicted), report)
     if json:
         estimates = [estimate.content() for estimate in fit.estimates]
         output.print_json({"robot": model.name, **context, "estimates": estimates})
     else:
+        logs.print_notes(given)
         _print(model.name, fit)
+        if predicted is not None:
+            _print_held_out(str(hold_out), predicted, fit)
         output.print_written([out, table, urdf, report])
     return 0 if fit.chosen.success and not fit.doubt else 1
+
+
+def _with_choices(
+    study: StudyConfig, estimator: list[str] | None, torque_gain_std: float | None
+) -> StudyConfig:
+    """Return the study with the choices of the command line."""
+    chosen: dict[str, Any] = {}
+    if estimator:
+        chosen |= {"estimators": tuple(estimator), "chosen": estimator[-1]}
+    if torque_gain_std is not None:
+        chosen["torque_gain_std"] = torque_gain_std
+    return study.model_copy(update={"estimation": study.estimation.model_copy(update=chosen)})
+
+
+def _held_out(text: str, robot: Robot, mapping: Path | None) -> HoldOut:
+    """Return what is held out: a part of every log, blocks, or a log of its own."""
+    if Path(text).exists():
+        return HoldOut(logs=tuple(read.log for read in logs.read([Path(text)], robot, mapping)))
+    return HoldOut.parse(text)
+
+
+def _of_logs(
+    given: Sequence[ReadLog],
+    fit: Identification,
+    hold_out: str | None,
+    predicted: LogPrediction | None,
+) -> dict[str, Any]:
+    """Return what an estimate file says of its logs and of data held out."""
+    held = None if predicted is None else {"what": hold_out, **predicted.content()}
+    return {
+        "logs": [read.name for read in given],
+        "imported": logs.notes_of(given),
+        "preprocessing": [preprocessor.message for preprocessor in fit.preprocessors],
+        "weights": fit.weights.tolist(),
+        "held_out": held,
+    }
+
+
+def _print_held_out(what: str, predicted: LogPrediction, fit: Identification) -> None:
+    output.print_line()
+    output.print_line(f"held out ({what}): {predicted.t.size} samples")
+    output.print_table(log_prediction_table(predicted))
+    for sentence in (COLUMNS, *poorly_predicted(predicted, fit.discrepancy.lacks)):
+        output.print_line(sentence)
 
 
 def _print(name: str, fit: Identification) -> None:
     chosen, nominal = fit.chosen, fit.nominal
     output.print_line(f"{name}: {chosen.rows} rows, {len(chosen.names)} base parameters")
+    for preprocessor in fit.preprocessors:
+        if preprocessor.message:
+            output.print_line(preprocessor.message)
     output.print_line()
     output.print_table(residual_table(fit.estimates, nominal.joint_units))
     if not chosen.success:

@@ -8,6 +8,7 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.completion import names
+from robotid_sim.cli.logs import MapFile
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import require_distinct, require_writable
 from robotid_sim.importing.import_map import JointMap, load_map, save_map
@@ -35,10 +36,6 @@ RobotOption = Annotated[
         help="Catalog name or URDF: joints, units, limits.",
         autocompletion=names("robots"),
     ),
-]
-MapFile = Annotated[
-    Path | None,
-    typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),
 ]
 WriteMap = Annotated[
     Path | None,

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli import options, output
-from robotid_sim.cli.identify import LogFile
+from robotid_sim.cli import logs, options, output
+from robotid_sim.cli.logs import LogFile, MapFile
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
+from robotid_sim.estimation.discrepancy import Lack
 from robotid_sim.estimation.estimate import Estimate, load_estimates
 from robotid_sim.files import require_distinct, require_writable, write_json
-from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
@@ -49,6 +49,7 @@ def predict(
     robot: options.RobotArg,
     estimate: EstimateFile,
     log: LogFile,
+    mapping: MapFile = None,
     out: ResultFile = None,
     report: options.ReportFile = None,
     json: options.Json = False,
@@ -60,13 +61,15 @@ def predict(
     The motion comes from the log's positions alone, friction velocities and torque delay from the
     estimate. For a machine's log ROBOT is the nominal model.
     """
-    return predict_file(robot, estimate, log, study, out=out, report=report, json=json)
+    given = (robot, estimate, log, mapping)
+    return predict_file(*given, study, out=out, report=report, json=json)
 
 
 def predict_file(
     robot: str,
     estimate: Path,
     log: Path,
+    mapping: Path | None,
     study: StudyConfig,
     *,
     out: Path | None,
@@ -75,10 +78,12 @@ def predict_file(
 ) -> int:
     """Predict a log and write and print what comes of it; return the exit code."""
     outputs = [path for path in (out, report) if path is not None]
-    require_distinct(outputs, [log, estimate])
+    require_distinct(outputs, [path for path in (log, estimate, mapping) if path is not None])
     for path in outputs:
         require_writable(path)
-    model, data = build_robot(robot, study.robot), load_log(log)
+    model = build_robot(robot, study.robot)
+    (read,) = logs.read([log], model, mapping)
+    data = read.log
     nominal = build_nominal_of_log(model, data, study)
     basis = build_basis(nominal, study)
     _, chosen, context = estimates_of(estimate, model, basis)
@@ -86,15 +91,19 @@ def predict_file(
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
     with one_blas_thread():
         predicted = predict_log(chosen.beta, data, nominal, basis, preprocessor)
-    content = {"robot": model.name, "estimator": chosen.estimator, **predicted.content()}
+    of_robot = {"robot": model.name, "estimator": chosen.estimator}
+    content = {**of_robot, "imported": logs.notes_of([read]), **predicted.content()}
     if out is not None:
         write_json(out, "prediction", 1, content)
     if report is not None:
         recipe = options.recipe(study)
-        write_page(prediction_report(nominal, data, chosen, predicted, recipe), report)
+        write_page(
+            prediction_report(nominal, data, chosen, predicted, lacks_of(context), recipe), report
+        )
     if json:
         output.print_json(content)
         return 0
+    logs.print_notes([read])
     _print(model.name, chosen, predicted, context)
     output.print_written([out, report])
     return 0
@@ -108,10 +117,20 @@ def _print(
         output.print_line(predicted.message)
     output.print_line()
     output.print_table(log_prediction_table(predicted))
-    for sentence in (COLUMNS, *poorly_predicted(predicted)):
+    for sentence in (COLUMNS, *poorly_predicted(predicted, lacks_of(context))):
         output.print_line(sentence)
     if context.get("doubt"):
         output.print_line(f"WARNING: of the estimate: {context['doubt']}")
+
+
+def lacks_of(context: Mapping[str, Any]) -> list[Lack]:
+    """Return what the model lacked in the fit, as an estimate file says."""
+    try:
+        return [Lack(**lack) for lack in context.get("lacks", ())]
+    except TypeError as error:
+        raise FileFormatError(
+            f"the estimate's 'lacks' are not those of `identify`: {error}"
+        ) from error
 
 
 def estimates_of(

@@ -118,7 +118,8 @@ def validate(
     if log is not None:
         unseen = load_log(log)
         if unseen.origin == "machine":
-            return predict_file(robot, estimate, log, study, out=out, report=report, json=json)
+            given = (robot, estimate, log, None)
+            return predict_file(*given, study, out=out, report=report, json=json)
     study = _with_choices(study, controller, task, scenario, model, runs)
     points = study.control.tasks.get(CSV, {}).get("path")
     require_distinct(filter(None, (out, report)), [points] if points else [])

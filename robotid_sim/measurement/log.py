@@ -1,7 +1,7 @@
 """The log of an experiment: what the cell recorded, and for virtual ones the truth for scoring."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -142,6 +142,18 @@ class Log:
         """Number of joints."""
         return len(self.joint_names)
 
+    def cut(self, rows: slice) -> Self:
+        """Return the samples of a slice; the period stays where they begin with the log.
+
+        A filter may drop the first period of a motion that repeats, and only there.
+        """
+        truth = self.truth
+        if truth is not None:
+            truth = replace(truth, **_cut(truth, ("q", "dq", "ddq", "tau", "friction"), rows))
+        names = ("t", "q", "tau_meas", "dq", "tau_cmd", "current")
+        period = self.period if rows.indices(self.t.size)[0] == 0 else None
+        return replace(self, truth=truth, period=period, **_cut(self, names, rows))
+
     def require_robot(self, robot: Robot) -> Self:
         """Return the log if it is of this robot; raise `LogError` if the joints differ."""
         if self.joint_names != robot.joint_names or self.joint_units != robot.joint_units:
@@ -185,3 +197,9 @@ class Log:
                 f"when its torque acts, less than {most:g} s: give it in seconds, or leave it out"
             )
         return self
+
+
+def _cut(source: object, names: Sequence[str], rows: slice) -> dict[str, Any]:
+    """Return the arrays of some names, cut; None stays None."""
+    arrays = {name: getattr(source, name) for name in names}
+    return {name: None if array is None else array[rows] for name, array in arrays.items()}

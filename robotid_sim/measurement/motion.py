@@ -153,18 +153,24 @@ class GatedRowFilter(RowFilter):
 
     gate: Bool2D | None = None
     """Samples in `used` that count, shape (stop - first, n)."""
+    weights: Float2D | None = None
+    """What samples are multiplied by before, of the same shape; None for one."""
 
     def __post_init__(self) -> None:
         # A slotted dataclass is another class than the one its body sees: no bare super().
         RowFilter.__post_init__(self)
         if self.gate is None or len(self.gate) != self.stop - self.first:
             raise ShapeError(f"the gate of a row filter needs {self.stop - self.first} samples")
+        if self.weights is not None and self.weights.shape != self.gate.shape:
+            raise ShapeError(f"weights of samples need the shape of the gate, {self.gate.shape}")
 
     def apply(self, x: Float) -> Float:
         """Return the rows of a signal cut to `used`, shut samples left out; see `RowFilter`."""
         assert self.gate is not None
         gate = self.gate.reshape(self.gate.shape + (1,) * (x.ndim - 2))
         share = RowFilter.apply(self, gate.astype(float))
+        if self.weights is not None:
+            x = x * self.weights.reshape(gate.shape)
         rows = RowFilter.apply(self, np.where(gate, x, 0.0))
         return np.asarray(rows / np.sqrt(np.maximum(share, LEAST_SHARE)))
 

@@ -1,5 +1,6 @@
 """The report of an identification from one log."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.page import Page
+from robotid_sim.report.prediction_report import log_prediction_sections
 from robotid_sim.report.sections import (
     parameters_section,
     prediction_section,
@@ -20,21 +22,34 @@ from robotid_sim.report.trust_section import intervals_of, trust_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.stages import Identification, diagnosed
 from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.log_prediction import LogPrediction
 from robotid_sim.validation.prediction import predictions, rms
 
 
-def identification_report(nominal: Robot, log: Log, fit: Identification, recipe: Recipe) -> Page:
-    """Return the report of an identification; like the stage, it does not look at any truth."""
+def identification_report(
+    nominal: Robot,
+    logs: Sequence[Log],
+    fit: Identification,
+    recipe: Recipe,
+    predicted: LogPrediction | None = None,
+) -> Page:
+    """Return the report of an identification; like the stage, it does not look at any truth.
+
+    `predicted` is what the fit predicts of data that were held out of it.
+    """
     chosen, basis = fit.chosen, fit.basis
     with one_blas_thread():
-        sections = _sections(nominal, replace(log, truth=None), fit)
+        sections = _sections(nominal, [replace(log, truth=None) for log in logs], fit)
+    if predicted is not None:
+        lacks = fit.discrepancy.lacks
+        sections += log_prediction_sections(predicted, chosen, lacks, " of data held out")
     sentence = f"The fit failed: {chosen.message}."
     if chosen.success:
         worst = float(np.max(chosen.torque_rms / rms(fit.problem.by_joint(fit.problem.y))))
         sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint; "
         sentence += f"{limits_of_noise(chosen, basis)}."
     return Page(
-        title=f"Identification of {nominal.name} from a log",
+        title=f"Identification of {nominal.name} from " + _count(logs),
         finding=sentence,
         passed=None if chosen.success else False,
         facts=(
@@ -51,11 +66,16 @@ def identification_report(nominal: Robot, log: Log, fit: Identification, recipe:
     )
 
 
-def _sections(nominal: Robot, log: Log, fit: Identification) -> list[Section]:
+def _count(logs: Sequence[Log]) -> str:
+    return "a log" if len(logs) == 1 else f"{len(logs)} logs"
+
+
+def _sections(nominal: Robot, logs: Sequence[Log], fit: Identification) -> list[Section]:
     chosen, basis, intervals = fit.chosen, fit.basis, intervals_of(fit)
     models = {"nominal": nominal} | ({} if fit.lift is None else {"identified": fit.lift.robot})
-    sections = [
-        preprocessing_section(fit.preprocessor, log, nominal),
+    pairs = list(zip(fit.preprocessors, logs, strict=False))
+    sections = [preprocessing_section(use, log, nominal) for use, log in pairs]
+    sections += [
         parameters_section(
             chosen,
             basis,
@@ -63,13 +83,14 @@ def _sections(nominal: Robot, log: Log, fit: Identification) -> list[Section]:
             basis.of(nominal.parameters()),
             intervals=intervals,
             models=models,
-        ),
-        *diagnosis_section(diagnosed(log, fit)),
-        *trust_section(fit, intervals),
+        )
     ]
-    if chosen.success:
-        pair = predictions(chosen.beta, log, nominal, basis, fit.preprocessor)
+    for log in logs:
+        sections += diagnosis_section(diagnosed(log, fit))
+    sections += trust_section(fit, intervals)
+    for preprocessor, log in pairs if chosen.success else ():
+        pair = predictions(chosen.beta, log, nominal, basis, preprocessor)
         section = prediction_section(*pair, chosen.noise_std, "fitted")
         text = "Measured and fitted torque of the log itself; try the estimate on another log "
-        sections.append(replace(section, text=text + "with `robotid validate --log`."))
+        sections.append(replace(section, text=text + "with `robotid predict`."))
     return sections

@@ -1,9 +1,11 @@
 """The report of a log that was predicted."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from robotid_sim.estimation.discrepancy import CAUSES, Lack
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
@@ -16,6 +18,9 @@ from robotid_sim.validation.log_prediction import LogPrediction
 LEAST_EXPLAINED = 0.8
 """Share of a joint's torque that a model of use explains."""
 
+MOSTLY = 0.5
+"""Share from which something is what limits a joint."""
+
 COLUMNS = (
     "error: RMS error over RMS torque at the full rate, which has the noise of torques and of "
     "accelerations; moving: without what is slower than the joint's friction velocity; filtered: "
@@ -24,19 +29,15 @@ COLUMNS = (
 
 
 def prediction_report(
-    nominal: Robot, log: Log, estimate: Estimate, predicted: LogPrediction, recipe: Recipe
+    nominal: Robot,
+    log: Log,
+    estimate: Estimate,
+    predicted: LogPrediction,
+    lacks: Sequence[Lack],
+    recipe: Recipe,
 ) -> Page:
-    """Return the report of what an estimate predicts of a log."""
+    """Return the report of what an estimate predicts of a log; `lacks` are those of its fit."""
     t = predicted.t
-    section = prediction_section(
-        predicted.identified, predicted.nominal, estimate.noise_std, "given"
-    )
-    scores = Section(
-        title="Scores",
-        text=f"{COLUMNS} Preprocessing: {predicted.message or 'as given'}.",
-        tables=(log_prediction_table(predicted),),
-        notes=tuple(poorly_predicted(predicted)),
-    )
     return Page(
         title=f"Prediction of a log of {nominal.name}",
         finding="RMS error over RMS torque at the full rate: " + _range(predicted) + ".",
@@ -48,11 +49,26 @@ def prediction_report(
             ("time", f"{number(t[0], 4)} to {number(t[-1], 4)} s"),
         ),
         sections=(
-            scores,
-            replace(section, tables=()),
+            *log_prediction_sections(predicted, estimate, lacks),
             *closing(nominal, nominal.assumptions, "nominal", recipe),
         ),
     )
+
+
+def log_prediction_sections(
+    predicted: LogPrediction, estimate: Estimate, lacks: Sequence[Lack], of: str = ""
+) -> tuple[Section, Section]:
+    """Return scores and torques of a log that an estimate has not seen; `of` says what it is."""
+    section = prediction_section(
+        predicted.identified, predicted.nominal, estimate.noise_std, "given"
+    )
+    scores = Section(
+        title=f"Prediction{of}",
+        text=f"{COLUMNS} Preprocessing: {predicted.message or 'as given'}.",
+        tables=(log_prediction_table(predicted),),
+        notes=tuple(poorly_predicted(predicted, lacks)),
+    )
+    return scores, replace(section, title=f"Predicted torques{of}", tables=())
 
 
 def _range(predicted: LogPrediction) -> str:
@@ -80,14 +96,25 @@ def log_prediction_table(predicted: LogPrediction) -> Table:
     )
 
 
-def poorly_predicted(predicted: LogPrediction) -> list[str]:
-    """Return a sentence on every joint that the estimate explains badly."""
-    sentences = []
-    names = predicted.identified.joint_names
+def poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
+    """Return a sentence on every joint that the estimate explains badly, with what limits it."""
+    names, sentences = predicted.identified.joint_names, []
     for j in np.flatnonzero(predicted.explained < LEAST_EXPLAINED):
-        share = max(predicted.explained[j], 0.0)
-        sentence = f"{names[j]}: the estimate explains {percent(share)} of its torque's variance"
-        if predicted.share_moving[j] < 0.5:
-            sentence += f"; it stands still {percent(1.0 - predicted.share_moving[j])} of the time"
-        sentences.append(f"{sentence}. `robotid diagnose` names causes.")
+        share = percent(max(predicted.explained[j], 0.0))
+        found = [CAUSES[lack.quantity] for lack in lacks if lack.joint == names[j]]
+        sentences.append(
+            f"{names[j]}: the estimate explains {share} of its torque's variance; "
+            f"{'; '.join(found or [_limit(predicted, int(j))])}."
+        )
     return sentences
+
+
+def _limit(predicted: LogPrediction, j: int) -> str:
+    """Return what limits the prediction of a joint of which the fit lacks nothing by name."""
+    still = 1.0 - predicted.share_moving[j]
+    if still > MOSTLY:
+        return f"it stands still {percent(still)} of the time, where friction is anything"
+    slow = predicted.identified.torque_rms[j] / predicted.torque_rms[j]
+    if slow**2 < 1.0 - MOSTLY:
+        return "most of the rest is faster than the rows' low-pass: noise or vibration"
+    return "the rest is slow and no function of the joint's own state: `robotid diagnose`"

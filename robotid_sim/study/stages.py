@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from robotid_sim.arrays import Float2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.residuals import doubt
@@ -20,9 +21,11 @@ from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, find_d
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
+from robotid_sim.estimation.log_weights import weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
+from robotid_sim.measurement.joined_motion import joined, rows_by_log, weighted
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
@@ -43,12 +46,14 @@ _logger = logging.getLogger(__name__)
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Identification:
-    """What the identify stage makes of one log."""
+    """What the identify stage makes of a log, or of several."""
 
-    preprocessor: Preprocessor
-    """The preprocessor with what it learnt from the log held fixed."""
+    preprocessors: tuple[Preprocessor, ...]
+    """The preprocessor with what it learnt from each log held fixed."""
     motion: Motion
-    """What the preprocessor made of the log."""
+    """What the preprocessor made of the log, of several logs one after the other."""
+    weights: Float2D
+    """What the rows of every log and joint weigh, by their noise, shape (logs, n)."""
     nominal: Robot
     """The model of the regressor; its friction velocities are those that were estimated, if so."""
     eps: FrictionFit | None
@@ -69,6 +74,11 @@ class Identification:
     """The consistent robot of the chosen estimate; None if that failed."""
     doubt: str = ""
     """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.residuals` says."""
+
+    @property
+    def preprocessor(self) -> Preprocessor:
+        """The preprocessor as tuned to the first log."""
+        return self.preprocessors[0]
 
     @property
     def basis(self) -> BaseParameters:
@@ -108,7 +118,7 @@ def simulate(
 
 @one_blas_thread()
 def identify(
-    log: Log,
+    logs: Log | Sequence[Log],
     nominal: Robot,
     basis: BaseParameters,
     plan: FitPlan,
@@ -116,12 +126,13 @@ def identify(
     *,
     progress: Progress = silent,
 ) -> Identification:
-    """Preprocess a log and estimate; nothing here looks at the log's truth.
+    """Preprocess logs and estimate; nothing here looks at a log's truth.
 
     Parameters
     ----------
-    log : Log
-        The measured log, virtual or of a machine.
+    logs : Log or sequence of Log
+        The measured log, virtual or of a machine, or several at one rate: each is preprocessed by
+        itself, and the rows of every log and joint weigh by their noise.
     nominal : Robot
         What is known of the robot.
     basis : BaseParameters
@@ -133,21 +144,20 @@ def identify(
     progress : callable
         Called with the stage and the share done.
     """
-    log.require_robot(nominal).require_torques()
+    each = (logs,) if isinstance(logs, Log) else tuple(logs)
+    for log in each:
+        log.require_robot(nominal).require_torques()
     progress("identify", 0.0)
-    preprocessor = plan.preprocessor.tuned(log, nominal)
-    motion = preprocessor(log, nominal)
+    tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in each)
     progress("identify", 0.4)
     eps = None
     if plan.estimate_eps:
         # A motion that follows from the model follows from its friction too: smoothed it does not.
-        apart = preprocessor
-        if isinstance(apart, Adaptive):
-            apart = replace(apart, method="rts")
-        nominal, eps = _with_estimated_eps(nominal, apart(log, nominal), basis)
+        apart = joined(_motions(each, tuple(map(_smoothed, tuned)), nominal))
+        nominal, eps = _with_estimated_eps(nominal, apart, basis)
         if eps.success:
-            preprocessor = plan.preprocessor.tuned(log, nominal)
-            motion = preprocessor(log, nominal)
+            tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in each)
+    motion, weights = _weighed(_motions(each, tuned, nominal), nominal, basis)
     plain = build_problem(motion, nominal, basis)
     progress("identify", 0.6)
     discrepancy = find_discrepancy(plain, motion, nominal, gain_std=plan.torque_gain_std)
@@ -164,8 +174,9 @@ def identify(
         lifted = replace(lifted, message=f"{lifted.message}, but does not explain the log")
     progress("identify", 1.0)
     return Identification(
-        preprocessor=preprocessor,
+        preprocessors=tuned,
         motion=motion,
+        weights=weights,
         nominal=nominal,
         eps=eps,
         plain=plain,
@@ -178,6 +189,30 @@ def identify(
         lift=lifted,
         doubt=why,
     )
+
+
+def _motions(
+    logs: Sequence[Log], preprocessors: Sequence[Preprocessor], nominal: Robot
+) -> list[Motion]:
+    return [use(log, nominal) for use, log in zip(preprocessors, logs, strict=True)]
+
+
+def _smoothed(preprocessor: Preprocessor) -> Preprocessor:
+    return (
+        replace(preprocessor, method="rts") if isinstance(preprocessor, Adaptive) else preprocessor
+    )
+
+
+def _weighed(
+    motions: Sequence[Motion], nominal: Robot, basis: BaseParameters
+) -> tuple[Motion, Float2D]:
+    """Return motions as one, and the weights by log and joint that make their noise alike."""
+    motion = joined(motions)
+    if len(motions) == 1:
+        return motion, np.ones((1, nominal.dof))
+    problem = build_problem(motion, nominal, basis)
+    weights = weights_by_log(problem, rows_by_log(motions))
+    return weighted(motion, motions, weights), weights
 
 
 def _with_estimated_eps(

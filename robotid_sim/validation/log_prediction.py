@@ -1,6 +1,6 @@
 """What an estimate predicts of a log that it has not seen, at the full rate and filtered."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
-from robotid_sim.validation.prediction import Prediction, predict_all, rms
+from robotid_sim.validation.prediction import Prediction, predict_all, rms, stacked_predictions
 
 
 @documented
@@ -116,6 +116,21 @@ def predict_log(
         predicted=joint_torque(model, q, dq, ddq),
         moving=np.abs(dq) > slow,
         message=tuned.message,
+    )
+
+
+def pooled(parts: Sequence[LogPrediction]) -> LogPrediction:
+    """Return predictions of several logs of one robot as one, samples one after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    stacks = ("t", "measured", "predicted", "moving")
+    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in stacks}
+    return LogPrediction(
+        identified=stacked_predictions([part.identified for part in parts]),
+        nominal=stacked_predictions([part.nominal for part in parts]),
+        message="; ".join(dict.fromkeys(part.message for part in parts)),
+        **arrays,
     )
 
 

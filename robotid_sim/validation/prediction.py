@@ -91,6 +91,17 @@ def predictions(
     return identified, old
 
 
+def stacked_predictions(parts: Sequence[Prediction]) -> Prediction:
+    """Return predictions of several logs of one robot as one, rows one after the other."""
+    stacks = ("t", "measured", "predicted")
+    t, measured, predicted = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in stacks
+    )
+    residual, first = rms(measured - predicted), parts[0]
+    scores = (residual, residual / rms(measured), None)
+    return Prediction(first.joint_names, first.torque_units, t, measured, predicted, *scores)
+
+
 def clean_log(log: Log) -> Log:
     """Return the log as ideal sensors would have recorded it."""
     if log.truth is None:

@@ -1,0 +1,38 @@
+"""Logs on the command line: ours, or any that can be imported."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robotid_sim.cli import output
+from robotid_sim.importing.import_map import load_map
+from robotid_sim.importing.reading import ReadLog, read_logs
+from robotid_sim.model.robot import Robot
+
+KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
+
+LogFile = Annotated[Path, typer.Argument(metavar="LOG", help=KINDS)]
+LogFiles = Annotated[list[Path], typer.Argument(metavar="LOG...", help=KINDS)]
+MapFile = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),
+]
+
+
+def read(paths: Sequence[Path], robot: Robot, mapping: Path | None) -> list[ReadLog]:
+    """Return the logs of some files for a robot."""
+    return read_logs(paths, robot, None if mapping is None else load_map(mapping))
+
+
+def print_notes(logs: Sequence[ReadLog]) -> None:
+    """Print what was concluded, dropped and resampled when logs were read."""
+    for log in logs:
+        for note in log.notes:
+            output.print_line(f"{log.name}: {note}")
+
+
+def notes_of(logs: Sequence[ReadLog]) -> dict[str, list[str]]:
+    """Return the notes on every log that was imported, as JSON values."""
+    return {log.name: list(log.notes) for log in logs if log.notes}

@@ -1,0 +1,80 @@
+"""A log in our own form, or in any foreign one."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+
+from robotid_sim.errors import LogError
+from robotid_sim.importing.import_map import ImportMap
+from robotid_sim.importing.importer import import_log
+from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
+
+OWN_CSV = ("q.", "tau.", "current.")
+"""What names of columns begin with in a CSV of ours, beside ``t``."""
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadLog:
+    """A log and how it was read."""
+
+    log: Log
+    name: str
+    """Name of the file."""
+    notes: tuple[str, ...] = ()
+    """What was concluded, dropped and resampled; nothing for a log in our form."""
+
+
+def read_log(path: str | Path, robot: Robot, mapping: ImportMap | None = None) -> ReadLog:
+    """Return a log that `save_log` wrote or that follows its columns, or import a foreign one.
+
+    With a map every file is imported. Raises as `load_log` and `import_log` do, and `LogError` if
+    the log is of another robot or has no torque.
+    """
+    file = Path(path)
+    if mapping is None and (not file.exists() or is_own(file)):
+        read = ReadLog(load_log(file), file.name)
+    else:
+        imported = import_log([file], robot, mapping)
+        read = ReadLog(imported.log, file.name, imported.notes)
+    try:
+        read.log.require_robot(robot).require_torques()
+    except LogError as error:
+        raise LogError(f"{file}: {error}") from error
+    return read
+
+
+def read_logs(
+    paths: Sequence[str | Path], robot: Robot, mapping: ImportMap | None = None
+) -> list[ReadLog]:
+    """Return several logs, see `read_log`."""
+    return [read_log(path, robot, mapping) for path in paths]
+
+
+def is_own(file: Path) -> bool:
+    """Return whether a file is meant to be a log in our form, sound or not."""
+    if file.suffix.lower() == ".csv":
+        return _has_own_columns(file)
+    if file.suffix.lower() not in (".h5", ".hdf5"):
+        return False
+    if not h5py.is_hdf5(file):
+        return True
+    try:
+        with h5py.File(file, "r") as content:
+            return "schema" in content.attrs
+    except OSError:  # truncated: `load_log` says so
+        return True
+
+
+def _has_own_columns(file: Path) -> bool:
+    with file.open(encoding="utf-8", errors="replace", newline="") as stream:
+        lines = (line for line in stream if line.strip() and not line.startswith("#"))
+        header = next(csv.reader(lines), [])
+    names = [name.strip() for name in header]
+    return "t" in names and any(name.startswith(OWN_CSV) for name in names)
