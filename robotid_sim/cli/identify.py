@@ -8,7 +8,7 @@ import typer
 
 from robotid_sim.cli import logs, options, output
 from robotid_sim.cli.completion import names
-from robotid_sim.cli.logs import LogFiles, MapFile
+from robotid_sim.cli.logs import MapFile, SeveralLogs
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
@@ -70,7 +70,7 @@ UrdfFile = Annotated[
 @options.for_study("seed", "plugin", "nominal")
 def identify(
     robot: options.RobotArg,
-    log: LogFiles,
+    log: SeveralLogs,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Estimate file (JSON).")],
     estimator: Estimators = None,
     torque_gain_std: GainStd = None,

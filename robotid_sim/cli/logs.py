@@ -14,7 +14,7 @@ from robotid_sim.model.robot import Robot
 KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
 
 LogFile = Annotated[Path, typer.Argument(metavar="LOG", help=KINDS)]
-LogFiles = Annotated[list[Path], typer.Argument(metavar="LOG...", help=KINDS)]
+SeveralLogs = Annotated[list[Path], typer.Argument(metavar="LOG", help=KINDS)]
 MapFile = Annotated[
     Path | None,
     typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),

@@ -1,23 +1,65 @@
 """Motions of several logs of one robot as one, whose rows weigh by log."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float2D, Int1D
+from robotid_sim.arrays import Float, Float2D, Int1D
 from robotid_sim.errors import LogError
-from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter
+from robotid_sim.measurement.motion import Motion, RowFilter
 
 RATES = 0.01
 """Relative difference of sample times up to which logs are joined."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedRowFilter(RowFilter):
+    """Row filters of several logs one after the other: each sees its own samples.
+
+    A low-pass across the seams would leave noise of accelerations there, which is small only
+    where it is whole. Cut-off and step are those of this filter for every log.
+    """
+
+    parts: tuple[RowFilter, ...] = ()
+    """The filter of every log, with the samples that it uses."""
+    weights: Float2D | None = None
+    """What the rows of every log and joint are multiplied by, shape (logs, n); None for one."""
+
+    @property
+    def filters(self) -> list[RowFilter]:
+        """The filters of the logs with the common cut-off and step."""
+        return [replace(part, cutoff=self.cutoff, step=self.step) for part in self.parts]
+
+    @property
+    def row_samples(self) -> Int1D:
+        """Samples that become rows."""
+        each = [np.arange(part.stop - part.first)[part.rows] for part in self.filters]
+        return np.concatenate([rows + at for rows, at in zip(each, self._starts, strict=True)])
+
+    @property
+    def log_of(self) -> Int1D:
+        """Which log every row is of."""
+        counts = [len(range(part.stop - part.first)[part.rows]) for part in self.filters]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    @property
+    def _starts(self) -> list[int]:
+        lengths = [part.stop - part.first for part in self.parts]
+        return [0, *np.cumsum(lengths[:-1]).tolist()]
+
+    def apply(self, x: Float) -> Float:
+        """Return the rows of a signal of all logs, shape (N, n, ...); see `RowFilter`."""
+        cut = np.split(x, self._starts[1:])
+        rows = [part.apply(own) for part, own in zip(self.filters, cut, strict=True)]
+        if self.weights is not None:
+            shape = self.weights.shape[1:] + (1,) * (x.ndim - 2)
+            rows = [own * w.reshape(shape) for own, w in zip(rows, self.weights, strict=True)]
+        return np.concatenate(rows)
+
+
 def joined(motions: Sequence[Motion]) -> Motion:
     """Return motions one after the other, as one on a time grid that goes on.
-
-    Every row is the same linear map of torque and of regressor, also at the seams, where the
-    low-pass mixes samples of two logs: ``tau = W beta`` stays exact there.
 
     Raises
     ------
@@ -27,63 +69,33 @@ def joined(motions: Sequence[Motion]) -> Motion:
     first = motions[0]
     if len(motions) == 1:
         return first
-    for motion in motions:
-        if motion.row_filter is None or motion.joint_names != first.joint_names:
-            raise LogError("only motions of the same joints, with a row filter, can be joined")
-        if abs(motion.dt - first.dt) > RATES * first.dt:
-            raise LogError(
-                f"logs of {1.0 / first.dt:.6g} and {1.0 / motion.dt:.6g} Hz cannot be fitted "
-                "together; record them at one rate, or identify them apart and `compare`"
-            )
-    cut = [_used(motion) for motion in motions]
-    q, dq, ddq, tau = (
-        np.concatenate([getattr(part, name) for part in cut]) for name in ("q", "dq", "ddq", "tau")
+    filters = tuple(_require_alike(motion, first) for motion in motions)
+    t, q, dq, ddq, tau = (
+        np.concatenate(
+            [getattr(m, name)[part.used] for m, part in zip(motions, filters, strict=True)]
+        )
+        for name in ("t", "q", "dq", "ddq", "tau")
     )
-    gate = np.concatenate([_gate(part) for part in cut])
-    assert first.row_filter is not None
-    stop, filter_ = len(q), first.row_filter
-    row_filter = GatedRowFilter(
-        first=0,
-        stop=stop,
-        step=filter_.step,
-        edge=filter_.edge,
-        cutoff=filter_.cutoff,
-        order=filter_.order,
-        gains=filter_.gains,
-        gate=gate,
+    options = {field.name: getattr(filters[0], field.name) for field in fields(RowFilter)}
+    options |= {"first": 0, "stop": t.size, "parts": filters}
+    return Motion(
+        t=t[0] + first.dt * np.arange(t.size),
+        q=q,
+        dq=dq,
+        ddq=ddq,
+        tau=tau,
+        joint_names=first.joint_names,
+        row_filter=JoinedRowFilter(**options),
     )
-    t = cut[0].t[0] + first.dt * np.arange(stop)
-    return Motion(t, q, dq, ddq, tau, first.joint_names, row_filter=row_filter)
 
 
-def rows_by_log(motions: Sequence[Motion]) -> Int1D:
-    """Return which motion the middle of every row of `joined` motions is of, shape (N,)."""
-    whole = joined(motions).row_filter
-    assert whole is not None
-    ends = np.cumsum([len(_used(motion).t) for motion in motions])
-    return np.searchsorted(ends, np.arange(whole.stop)[whole.rows], side="right")
-
-
-def weighted(motion: Motion, motions: Sequence[Motion], weights: Float2D) -> Motion:
-    """Return joined motions whose samples weigh by log and joint, weights of shape (logs, n)."""
-    counts = [len(_used(part).t) for part in motions]
-    assert isinstance(motion.row_filter, GatedRowFilter)
-    row_filter = replace(motion.row_filter, weights=np.repeat(weights, counts, axis=0))
-    return replace(motion, row_filter=row_filter)
-
-
-def _used(motion: Motion) -> Motion:
-    """Return the samples of a motion that enter its rows, with the row filter of just these."""
-    row_filter = motion.row_filter
-    assert row_filter is not None
-    use = row_filter.used
-    parts = (motion.t[use], motion.q[use], motion.dq[use], motion.ddq[use], motion.tau[use])
-    cut = replace(row_filter, first=0, stop=row_filter.stop - row_filter.first)
-    return Motion(*parts, motion.joint_names, row_filter=cut)
-
-
-def _gate(motion: Motion) -> np.ndarray:
-    row_filter: RowFilter | None = motion.row_filter
-    if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
-        return row_filter.gate
-    return np.ones(motion.q.shape, dtype=bool)
+def _require_alike(motion: Motion, first: Motion) -> RowFilter:
+    """Return the row filter of a motion that can be joined with the first one."""
+    if motion.row_filter is None or motion.joint_names != first.joint_names:
+        raise LogError("only motions of the same joints, with a row filter, can be joined")
+    if abs(motion.dt - first.dt) > RATES * first.dt:
+        raise LogError(
+            f"logs of {1.0 / first.dt:.6g} and {1.0 / motion.dt:.6g} Hz cannot be fitted "
+            "together; record them at one rate, or identify them apart and `compare`"
+        )
+    return motion.row_filter

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy.signal import butter, lfilter, sosfiltfilt
 
-from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, freeze
+from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D, freeze
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import LogError, OptionError, ShapeError
 from robotid_sim.representation import public_value
@@ -63,6 +63,11 @@ class RowFilter:
     def rows(self) -> slice:
         """Samples, of those in `used`, that become rows."""
         return slice(self.edge, self.stop - self.first - self.edge, self.step)
+
+    @property
+    def row_samples(self) -> Int1D:
+        """Samples, of those in `used`, that become rows."""
+        return np.arange(self.stop - self.first)[self.rows]
 
     def apply(self, x: Float) -> Float:
         """Return the rows of a signal cut to `used`, shape (N, n, ...), along its first axis."""
@@ -123,7 +128,7 @@ class Motion:
     def row_times(self) -> Float1D:
         """Times of the samples that become rows of a fit [s]."""
         if self.row_filter is not None:
-            return self.t[self.row_filter.used][self.row_filter.rows]
+            return self.t[self.row_filter.used][self.row_filter.row_samples]
         return self.t if self.mask is None else self.t[self.mask]
 
 
@@ -153,24 +158,18 @@ class GatedRowFilter(RowFilter):
 
     gate: Bool2D | None = None
     """Samples in `used` that count, shape (stop - first, n)."""
-    weights: Float2D | None = None
-    """What samples are multiplied by before, of the same shape; None for one."""
 
     def __post_init__(self) -> None:
         # A slotted dataclass is another class than the one its body sees: no bare super().
         RowFilter.__post_init__(self)
         if self.gate is None or len(self.gate) != self.stop - self.first:
             raise ShapeError(f"the gate of a row filter needs {self.stop - self.first} samples")
-        if self.weights is not None and self.weights.shape != self.gate.shape:
-            raise ShapeError(f"weights of samples need the shape of the gate, {self.gate.shape}")
 
     def apply(self, x: Float) -> Float:
         """Return the rows of a signal cut to `used`, shut samples left out; see `RowFilter`."""
         assert self.gate is not None
         gate = self.gate.reshape(self.gate.shape + (1,) * (x.ndim - 2))
         share = RowFilter.apply(self, gate.astype(float))
-        if self.weights is not None:
-            x = x * self.weights.reshape(gate.shape)
         rows = RowFilter.apply(self, np.where(gate, x, 0.0))
         return np.asarray(rows / np.sqrt(np.maximum(share, LEAST_SHARE)))
 

@@ -90,7 +90,7 @@ def identify_and_predict(
         blocks = (_of_block(k, held.blocks, logs, fit, plan, rng) for k in range(held.blocks))
         return fit, pooled([part for block in blocks for part in block])
     fit = identify(training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
-    test = [_split(log, held.share)[1] for log in logs] if held.share else held.logs
+    test = held.logs or [log.cut(slice(_end(log, held.share), None)) for log in logs]
     if not fit.chosen.success:
         return fit, None
     return fit, pooled([predicted(fit, log, plan) for log in test])
@@ -99,7 +99,12 @@ def identify_and_predict(
 def training_logs(logs: Sequence[Log], held: HoldOut | None) -> list[Log]:
     """Return what the estimate is fitted to: of blocks, all."""
     share = 0.0 if held is None else held.share
-    return [_split(log, share)[0] for log in logs]
+    return [log.cut(slice(0, _end(log, share))) for log in logs]
+
+
+def _end(log: Log, share: float) -> int:
+    """Return how many samples are left of a log whose last part is a share of them."""
+    return log.t.size - round(share * log.t.size)
 
 
 def predicted(fit: Identification, log: Log, plan: FitPlan) -> LogPrediction:
@@ -108,12 +113,6 @@ def predicted(fit: Identification, log: Log, plan: FitPlan) -> LogPrediction:
         raise LogError(f"nothing to predict with: the fit failed: {fit.chosen.message}")
     preprocessor = by_positions(plan.preprocessor, fit.preprocessor.delay)
     return predict_log(fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor)
-
-
-def _split(log: Log, share: float) -> tuple[Log, Log]:
-    """Return the first part of a log and its last one, which holds a share of the samples."""
-    at = log.t.size - round(share * log.t.size)
-    return log.cut(slice(0, at)), log.cut(slice(at, log.t.size))
 
 
 def _of_block(

@@ -25,7 +25,7 @@ from robotid_sim.estimation.log_weights import weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.measurement.joined_motion import joined, rows_by_log, weighted
+from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
@@ -208,11 +208,11 @@ def _weighed(
 ) -> tuple[Motion, Float2D]:
     """Return motions as one, and the weights by log and joint that make their noise alike."""
     motion = joined(motions)
-    if len(motions) == 1:
+    row_filter = motion.row_filter
+    if not isinstance(row_filter, JoinedRowFilter):
         return motion, np.ones((1, nominal.dof))
-    problem = build_problem(motion, nominal, basis)
-    weights = weights_by_log(problem, rows_by_log(motions))
-    return weighted(motion, motions, weights), weights
+    weights = weights_by_log(build_problem(motion, nominal, basis), row_filter.log_of)
+    return replace(motion, row_filter=replace(row_filter, weights=weights)), weights
 
 
 def _with_estimated_eps(

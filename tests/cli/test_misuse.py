@@ -79,6 +79,12 @@ BAD = {
         ("none.toml", "cannot read map none.toml"),
         ("bad.toml", "unknown key 'sead' (did you mean 'schema'?); known here: schema, time, "),
     ],
+    "hold_out": [
+        ("first:3%", "'first:3%' does not say what to hold out; give last:30%, blocks:4 or a log"),
+        ("last:95%", "up to 90 % of a log"),
+        ("blocks:1", "2 to 20 blocks"),
+        ("2r.urdf", "2r.urdf: its lines are no table"),
+    ],
     "write_map": [FOLDERLESS, A_FOLDER],
     "topic": [("/joint_states", "--topic /joint_states: l.h5 is no ROS bag")],
     "segment": [("0", "--segment"), ("9", "there is no segment 9; there are 1: ")],

@@ -12,7 +12,16 @@ from robotid_sim.measurement.files import load_log, save_log
 
 ARM = DATA / "2r.urdf"
 KEYS = {
-    *("robot", "estimator", "samples", "preprocessing", "torque_rms", "error", "error_moving"),
+    *(
+        "robot",
+        "estimator",
+        "imported",
+        "samples",
+        "preprocessing",
+        "torque_rms",
+        "error",
+        "error_moving",
+    ),
     *("share_moving", "explained", "error_filtered", "error_filtered_nominal"),
 }
 
