@@ -1,0 +1,42 @@
+"""README's example: the log of a UR10 in the repository, from text to scores of data held out."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from robots import DATA, urdf_path
+
+URDF, LOG = urdf_path("ur10"), DATA / "ur10" / "ur10.csv.gz"
+
+
+@pytest.fixture(scope="module")
+def identified(robotid, tmp_path_factory):
+    out = tmp_path_factory.mktemp("ur10") / "estimate.json"
+    done = robotid("identify", URDF, LOG, "-o", out, "--hold-out", "last:30%", "--json")
+    assert done.err == ""
+    return done.code, json.loads(done.out, parse_constant=pytest.fail)
+
+
+def test_the_last_wrist_is_in_doubt(identified):
+    code, content = identified
+    assert code == 1
+    assert "wrist_3_joint" in content["doubt"]
+    assert any(lack["joint"] == "wrist_3_joint" for lack in content["lacks"])
+
+
+def test_the_other_joints_are_predicted(identified):
+    held = identified[1]["held_out"]
+    error = np.array(held["error"])
+    assert held["samples"] > 900
+    assert (error[:5] < [0.2, 0.05, 0.07, 0.18, 0.25]).all()
+    assert (error < held["error_filtered_nominal"]).all()
+
+
+def test_masses_are_those_of_a_robot(identified, robotid, tmp_path):
+    urdf = tmp_path / "identified.urdf"
+    words = ("-o", tmp_path / "e.json", "--urdf", urdf, "--meshes", "keep")
+    assert robotid("identify", URDF, LOG, *words).code == 0
+    masses = [float(m.get("value")) for m in ElementTree.parse(urdf).iter("mass")]
+    assert 20.0 < sum(masses) < 40.0
+    assert max(masses) < 15.0
