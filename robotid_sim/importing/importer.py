@@ -1,7 +1,7 @@
 """A log of a machine from files in a foreign form: read, match, convert, resample."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,12 +91,14 @@ def import_log(
     parts = segments(t, matched.mapping.windows)
     part = _part(parts, t, segment)
     notes += _said_of_parts(parts, part, t)
-    log, more = _log(t, samples, part, matched.mapping, recording, robot, files)
+    log, more = _log(t, samples, part, matched.mapping, recording, robot)
+    told = (*notes, *more)
+    provenance = {"imported": [file.name for file in files], "notes": list(told)}
     return ImportedLog(
-        log=log.require_plausible_times(),
+        log=replace(log, provenance=provenance).require_plausible_times(),
         mapping=matched.mapping,
         reasons=matched.reasons,
-        notes=(*notes, *more),
+        notes=told,
         unused=_unused(recording, matched.mapping),
     )
 
@@ -158,7 +160,6 @@ def _log(
     mapping: ImportMap,
     recording: ForeignLog,
     robot: Robot,
-    files: Sequence[Path],
 ) -> tuple[Log, list[str]]:
     """Return the log of one segment, on a uniform grid, and what was done for that."""
     rows = slice(part.start, part.stop)
@@ -185,7 +186,6 @@ def _log(
         joint_units=robot.joint_units,
         period=mapping.period,
         torque_time_offset=mapping.torque_time_offset or 0.0,
-        provenance={"imported": [file.name for file in files]},
         **stated,
     )
     return log, notes

@@ -65,13 +65,16 @@ def preprocessing_section(
     """Return what was measured, what filters make of it, and how they compare."""
     name, motion = PREPROCESSORS.name_of(preprocessor), preprocessor(log, nominal)
     decision = f" ({preprocessor.message})" if preprocessor.message else ""
+    files = ", ".join(log.provenance.get("imported", ()))
+    named = f"{files}: " if files else ""
     return Section(
         title="Preprocessing",
-        text=f"{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} s; "
+        text=f"{named}{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} s; "
         f"preprocessor '{name}'{decision}. Torque is not filtered alone: the regressor passes the "
         "same filter.",
         charts=(torque_filters(log, motion, _filtered(preprocessor, motion, log, nominal)),),
         tables=(noise_table(log), *compared),
+        notes=tuple(log.provenance.get("notes", ())),
     )
 
 

@@ -42,7 +42,8 @@ def test_an_import_says_what_it_matched_and_did(robotid, recorded, tmp_path) -> 
     assert max(map(len, done.out.splitlines())) <= 80
     log = load_log(out)
     assert np.allclose(log.q, 1.9 * np.sin(log.t[:, None] + [0.0, 1.0]), atol=1e-14)
-    assert log.provenance == {"imported": ["machine.csv"]}
+    assert log.provenance["imported"] == ["machine.csv"]
+    assert all(note in text for note in log.provenance["notes"])
     assert load_map(written).time_unit == "ms"
 
 
