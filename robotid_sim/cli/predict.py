@@ -10,7 +10,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.identify import LogFile
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
-from robotid_sim.estimation.estimate import Estimate, load_estimates
+from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
@@ -118,11 +118,7 @@ def estimates_of(
     path: Path, robot: Robot, basis: BaseParameters
 ) -> tuple[list[Estimate], Estimate, dict[str, Any]]:
     """Return all estimates of a file, the chosen one, and what the file says beside them."""
-    estimates, context = load_estimates(path)
-    name = context.get("chosen")
-    chosen = next((e for e in estimates if e.estimator == name), None)
-    if chosen is None:
-        raise FileFormatError(f"{path} does not say which of its estimates was chosen")
+    estimates, chosen, context = load_chosen(path)
     if chosen.names != basis.names:
         raise FileFormatError(
             f"{path} has other base parameters than '{robot.name}' ({len(chosen.names)} against "
