@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, CommandText] = {
         (
             "simulate irb140 --trajectory path.json -o log.h5",
             "simulate irb140 --trajectory path.json --payload 2 -o loaded.h5",
+            "simulate irb140 --trajectory quick.json --seed 2 -o again.h5",
         ),
     ),
     "import": CommandText(
@@ -51,6 +52,7 @@ COMMANDS: Mapping[str, CommandText] = {
         (
             "identify irb140 log.h5 -o estimate.json",
             "identify irb140 log.h5 -o estimate.json --urdf identified.urdf",
+            "identify irb140 again.h5 -o again.json",
         ),
     ),
     "diagnose": CommandText(
@@ -59,6 +61,10 @@ COMMANDS: Mapping[str, CommandText] = {
     "predict": CommandText(
         "what an estimate predicts of a log that it has not seen",
         ("predict irb140 estimate.json loaded.h5 --report prediction.html",),
+    ),
+    "compare": CommandText(
+        "are estimates of one robot? What differs, and by how much",
+        ("compare estimate.json again.json", "compare estimate.json again.json -o agreement.json"),
     ),
     "validate": CommandText(
         "an estimate on an unseen log and in the closed loop",

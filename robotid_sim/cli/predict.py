@@ -11,7 +11,7 @@ from robotid_sim.cli.logs import LogFile, MapFile
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.discrepancy import Lack
-from robotid_sim.estimation.estimate import Estimate, load_estimates
+from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
@@ -137,11 +137,7 @@ def estimates_of(
     path: Path, robot: Robot, basis: BaseParameters
 ) -> tuple[list[Estimate], Estimate, dict[str, Any]]:
     """Return all estimates of a file, the chosen one, and what the file says beside them."""
-    estimates, context = load_estimates(path)
-    name = context.get("chosen")
-    chosen = next((e for e in estimates if e.estimator == name), None)
-    if chosen is None:
-        raise FileFormatError(f"{path} does not say which of its estimates was chosen")
+    estimates, chosen, context = load_chosen(path)
     if chosen.names != basis.names:
         raise FileFormatError(
             f"{path} has other base parameters than '{robot.name}' ({len(chosen.names)} against "

@@ -101,6 +101,19 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     return estimates, content
 
 
+def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, Any]]:
+    """Read all estimates of a file, the chosen one, and what the file says beside them.
+
+    Raises `FileFormatError` as `load_estimates` does, or if the file names no chosen one.
+    """
+    estimates, context = load_estimates(path)
+    name = context.get("chosen")
+    chosen = next((e for e in estimates if e.estimator == name), None)
+    if chosen is None:
+        raise FileFormatError(f"{path} does not say which of its estimates was chosen")
+    return estimates, chosen, context
+
+
 def _from_content(values: dict[str, Any]) -> Estimate:
     values = dict(values)
     values.setdefault("weights", None)  # not in files of before

@@ -18,9 +18,9 @@ from robotid_sim.report.sections import (
     preprocessing_section,
 )
 from robotid_sim.report.tables import residual_table
-from robotid_sim.report.trust_section import intervals_of, trust_section
+from robotid_sim.report.trust_section import trust_section
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.stages import Identification, diagnosed
+from robotid_sim.study.stages import Identification, diagnosed, intervals_of
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction
 from robotid_sim.validation.prediction import predictions, rms

@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.diagnostics.directions import worst_direction
 from robotid_sim.diagnostics.essential import essential_parameters
-from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals, relative_std
+from robotid_sim.diagnostics.intervals import Intervals, relative_std
 from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.discrepancy import widening
@@ -27,17 +27,6 @@ class Explained(Protocol):
     def sentences(self) -> list[str]:
         """Return the finding in words."""
         ...
-
-
-def intervals_of(fit: Identification) -> Intervals | None:
-    """Return the 95 % intervals of the chosen estimate; None if the fit failed."""
-    if not fit.chosen.success or fit.chosen.cov is None:
-        return None
-    try:
-        with one_blas_thread():
-            return confidence_intervals(fit.problem, fit.chosen)
-    except (RobotIdError, np.linalg.LinAlgError):
-        return None
 
 
 def trust_section(fit: Identification, intervals: Intervals | None) -> tuple[Section, ...]:

@@ -10,13 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.intervals import confidence_intervals
-from robotid_sim.errors import RobotIdError
 from robotid_sim.files import write_text
 from robotid_sim.model import parameters
 from robotid_sim.section import Table, csv_table
-from robotid_sim.study.stages import Identification
-from robotid_sim.threads import one_blas_thread
+from robotid_sim.study.stages import Identification, intervals_of
 
 NAME = "parameters.csv"
 
@@ -76,13 +73,10 @@ def parameter_rows(fit: Identification) -> Table:
 
 def _accuracy(fit: Identification) -> Float1D:
     """Return standard deviation and interval of every base parameter, shape (b, 3), NaN if none."""
-    chosen = fit.chosen
-    with one_blas_thread():
-        try:
-            intervals = confidence_intervals(fit.problem, chosen)
-        except (RobotIdError, np.linalg.LinAlgError):
-            nothing = np.full(chosen.beta.size, np.nan)
-            return np.column_stack([chosen.std, nothing, nothing])
+    intervals = intervals_of(fit)
+    if intervals is None:
+        nothing = np.full(fit.chosen.beta.size, np.nan)
+        return np.column_stack([fit.chosen.std, nothing, nothing])
     return np.column_stack([intervals.std, intervals.lower, intervals.upper])
 
 

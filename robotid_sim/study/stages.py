@@ -13,9 +13,10 @@ import numpy as np
 from robotid_sim.arrays import Float2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.diagnosis import diagnose
+from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import InconsistentInertiaError, LogError
+from robotid_sim.errors import InconsistentInertiaError, LogError, RobotIdError
 from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
@@ -224,6 +225,17 @@ def _with_estimated_eps(
         _logger.warning("friction velocities were not estimated: %s", fit.message)
         return nominal, fit
     return with_eps(nominal, fit.values[0]), fit
+
+
+@one_blas_thread()
+def intervals_of(fit: Identification) -> Intervals | None:
+    """Return the 95 % intervals of the chosen estimate; None if the fit failed."""
+    if not fit.chosen.success or fit.chosen.cov is None:
+        return None
+    try:
+        return confidence_intervals(fit.problem, fit.chosen)
+    except (RobotIdError, np.linalg.LinAlgError):
+        return None
 
 
 def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:

@@ -15,6 +15,7 @@ import numpy as np
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.errors import ControllerError, SimulationDiverged
 from robotid_sim.estimation.estimate import save_estimates
+from robotid_sim.estimation.least_squares import row_blocks_of
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import assess
 from robotid_sim.files import make_folder
@@ -47,6 +48,7 @@ from robotid_sim.study.stages import (
     compared_models,
     diagnosed,
     identify,
+    intervals_of,
     refits_of,
     simulate,
 )
@@ -289,7 +291,18 @@ def estimate_context(fit: Identification) -> dict[str, object]:
         "torque_gain_std": fit.torque_gain_std,
         "friction_velocity": [joint.friction.eps for joint in fit.nominal.joints],
         "torque_delay": fit.preprocessor.delay,
+        **_freedom_of_covariance(fit),
     }
+
+
+def _freedom_of_covariance(fit: Identification) -> dict[str, object]:
+    """Return how certain the covariance of the chosen estimate is: what a comparison asks."""
+    intervals = intervals_of(fit)
+    if intervals is None:
+        return {"cov_dof": None, "cov_blocks": None}
+    block = float(fit.chosen.options.get("block", 0.2))
+    blocks = row_blocks_of(fit.problem, block) * fit.problem.dof
+    return {"cov_dof": intervals.dof.tolist(), "cov_blocks": blocks}
 
 
 def write_identified(

@@ -43,6 +43,7 @@ def folder(tmp_path, monkeypatch):
         ("check arm.urdf --repair -o arm.urdf", "arm.urdf"),
         ("payload arm.urdf a.csv b.csv -o b.csv", "b.csv"),
         ("validate arm.urdf e.json -o e.json", "e.json"),
+        ("compare a.json e.json -o e.json", "e.json"),
         ("validate arm.urdf e.json --log a.csv --report a.csv", "a.csv"),
         ("view arm.urdf --log a.csv --record a.csv", "a.csv"),
         ("cad arm.urdf --total-mass 3 -o arm.urdf", "arm.urdf"),

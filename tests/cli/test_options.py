@@ -19,6 +19,7 @@ USED = {
     "identify": ROBOT | DRAWN,
     "diagnose": ROBOT | DRAWN,
     "predict": ROBOT | DRAWN,
+    "compare": set(),
     "validate": ROBOT | DRAWN | {"--quick", "--plant-friction"},
     "payload": ROBOT | DRAWN,
     "reproduce": {"--seed", "--quick", "--plugin"},

@@ -7,8 +7,9 @@ import pytest
 from robotid_sim.report.figures.torques import prediction
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.tables import check_table, limits_table, relative_text
-from robotid_sim.report.trust_section import intervals_of, trust_section
+from robotid_sim.report.trust_section import trust_section
 from robotid_sim.study.result import CheckResult
+from robotid_sim.study.stages import intervals_of
 from robotid_sim.validation.prediction import predictions
 
 

@@ -1,0 +1,194 @@
+"""``robotid compare``: whether estimates are of one robot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.predict import ResultFile
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.estimation.estimate import load_chosen
+from robotid_sim.files import require_distinct, require_writable, write_json
+from robotid_sim.report.agreement_table import difference_table, pair_table
+from robotid_sim.validation.agreement import (
+    ASSUMED_DOF,
+    Agreement,
+    ComparedEstimate,
+    compare_estimates,
+)
+
+EstimateFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ESTIMATE ESTIMATE…", help="Estimate files of `robotid identify`, two or more."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EstimateSource:
+    """An estimate and what its file says beside it."""
+
+    compared: ComparedEstimate
+    context: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        return self.compared.label
+
+
+def compare(
+    estimates: EstimateFiles,
+    out: ResultFile = None,
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> int:
+    """Say whether estimates of independent logs are of one robot, and what differs.
+
+    The chosen estimates are compared pair by pair, by their covariances; of 100 sets of estimates
+    of one robot 1 at most is called different. Exit 1 if they differ.
+    """
+    del verbose, debug
+    outputs = [] if out is None else [out]
+    require_distinct(outputs, estimates)
+    for path in outputs:
+        require_writable(path)
+    _require_several(estimates)
+    sources = [_load(path) for path in estimates]
+    _require_one_kind(sources)
+    agreement = compare_estimates([source.compared for source in sources])
+    notes = _notes(sources, agreement)
+    content = {
+        "estimates": [_described(source) for source in sources],
+        **agreement.content(),
+        "notes": notes,
+    }
+    if out is not None:
+        write_json(out, "agreement", 1, content)
+    if json:
+        output.print_json(content)
+    else:
+        _print(agreement, sources, notes)
+        output.print_written([out])
+    return 0 if agreement.agrees else 1
+
+
+def _require_several(paths: Sequence[Path]) -> None:
+    if len(paths) < 2:
+        raise OptionError(f"a comparison needs at least 2 estimates, got {len(paths)}")
+    for one, two in combinations(paths, 2):
+        if one.resolve() == two.resolve():
+            raise OptionError(f"{one} is given twice; give estimates of independent logs")
+
+
+def _load(path: Path) -> _EstimateSource:
+    """Return the chosen estimate of a file with the degrees of freedom that the file holds."""
+    _, chosen, context = load_chosen(path)
+    groupings = context.get("groupings") or chosen.names
+    dof, blocks = context.get("cov_dof"), context.get("cov_blocks")
+    if not isinstance(groupings, list | tuple) or len(groupings) != len(chosen.names):
+        raise FileFormatError(f"{path} needs one of its 'groupings' for every base parameter")
+    try:
+        freedom = None if dof is None else np.array(dof, dtype=float)
+        count = None if blocks is None else int(blocks)
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(f"{path}: 'cov_dof' and 'cov_blocks' are numbers") from error
+    if context.get("torque_gain_std"):
+        # Errors of torque constants are held to first order: in some directions their squares are
+        # larger than the noise, and a test of all directions would find them.
+        count = None
+    compared = ComparedEstimate(str(path), chosen, tuple(groupings), dof=freedom, blocks=count)
+    return _EstimateSource(compared, context)
+
+
+def _require_one_kind(sources: Sequence[_EstimateSource]) -> None:
+    """Raise unless all estimates are of the same joints and base parameters, and of several fits.
+
+    Estimates of one robot with other lengths have the same names in other sums.
+    """
+    first = sources[0].compared
+    for other in (source.compared for source in sources[1:]):
+        if other.estimate.joint_names != first.estimate.joint_names:
+            raise FileFormatError(
+                f"{other.label} is of another robot than {first.label}: its joints are "
+                f"{', '.join(other.estimate.joint_names)}"
+            )
+        same = other.estimate.names == first.estimate.names
+        if not same or other.groupings != first.groupings:
+            raise FileFormatError(
+                f"{other.label} has other base parameters than {first.label} "
+                f"({len(other.groupings)} against {len(first.groupings)}); is it of another robot, "
+                "or of other joint parameters?"
+            )
+    for one, two in combinations((source.compared for source in sources), 2):
+        if np.array_equal(one.estimate.beta, two.estimate.beta):
+            raise FileFormatError(
+                f"{one.label} and {two.label} hold the same estimate; give those of independent "
+                "logs"
+            )
+
+
+def _described(source: _EstimateSource) -> dict[str, Any]:
+    """Return what the result says of one file."""
+    compared = source.compared
+    return {
+        "file": source.label,
+        "estimator": compared.estimate.estimator,
+        "unbiased": compared.estimate.unbiased,
+        "cov_blocks": compared.blocks,
+        "doubt": source.context.get("doubt", ""),
+    }
+
+
+def _notes(sources: Sequence[_EstimateSource], agreement: Agreement) -> list[str]:
+    """Return what a reader must know of the comparison, one sentence each."""
+    notes = [
+        f"{source.label} does not say how certain its covariance is: {ASSUMED_DOF:g} degrees of "
+        "freedom are assumed, and all parameters at once are not tested. `robotid identify` writes "
+        "them."
+        for source in sources
+        if source.compared.dof is None or source.context.get("cov_blocks") is None
+    ]
+    velocities = [source.context.get("friction_velocity") for source in sources]
+    if any(velocity != velocities[0] for velocity in velocities[1:]):
+        notes.append(
+            "The estimates have other friction velocities: their Coulomb and viscous friction "
+            "need not be the same for one robot."
+        )
+    if any(source.context.get("torque_gain_std") for source in sources):
+        notes.append(
+            "The covariances hold errors of the torque constants, taken as independent: in one "
+            "cell they are the same, and smaller differences than the intervals are real. All "
+            "parameters at once are not tested then."
+        )
+    elif not agreement.agrees:
+        notes.append(
+            "Torque constants are taken as exact: if the drives changed between the logs, that is "
+            "a difference too. State the size of their errors by `identify --torque-gain-std`."
+        )
+    return notes
+
+
+def _print(agreement: Agreement, sources: Sequence[_EstimateSource], notes: Sequence[str]) -> None:
+    pairs = agreement.pairs
+    count = len(pairs[0].names)
+    output.print_line(f"{len(sources)} estimates of {count} base parameters")
+    output.print_line()
+    output.print_table(pair_table(agreement))
+    shown = pairs if len(pairs) == 1 else [pair for pair in pairs if not pair.agrees]
+    for pair in shown:
+        output.print_line()
+        output.print_table(difference_table(pair))
+    output.print_line()
+    output.print_line(f"{agreement.finding} (false alarms: {agreement.false_alarm:.0%})")
+    for note in notes:
+        output.print_line(note)
+    for source in sources:
+        if source.context.get("doubt"):
+            output.print_line(f"WARNING: of {source.label}: {source.context['doubt']}")

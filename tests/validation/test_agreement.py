@@ -1,0 +1,170 @@
+"""Estimates of one robot are rarely called different, and what differs is named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.diagnostics.intervals import confidence_intervals
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, row_blocks_of
+from robotid_sim.validation.agreement import TOLERATED, ComparedEstimate, compare_estimates, holm
+
+B = 4
+
+
+def compared(beta, cov=None, label="a", **known) -> ComparedEstimate:
+    cov = np.eye(B) if cov is None else cov
+    names = tuple(f"p{k}" for k in range(B))
+    estimate = Estimate("wls", beta, names, ("kg",) * B, ("j",), np.ones(1), np.ones(1), cov=cov)
+    return ComparedEstimate(label, estimate, names, **known)
+
+
+def certain(beta, cov=None, label="a") -> ComparedEstimate:
+    return compared(beta, cov, label, dof=np.full(B, 1e9), blocks=10**9)
+
+
+def fitted(problem, label) -> ComparedEstimate:
+    estimate = WeightedLeastSquares().fit(problem)
+    return ComparedEstimate(
+        label,
+        estimate,
+        problem.basis.groupings,
+        dof=confidence_intervals(problem, estimate).dof,
+        blocks=row_blocks_of(problem, 0.2) * problem.dof,
+    )
+
+
+@pytest.fixture(scope="module")
+def fits(arm, exact):
+    """Return estimates of one motion with new white noise."""
+    case, rng = exact(arm), np.random.default_rng(0)
+    return [fitted(case.problem(case.white(rng)), f"fit {k}") for k in range(60)]
+
+
+def test_statistics_are_those_of_the_textbook() -> None:
+    rng = np.random.default_rng(1)
+    half = rng.standard_normal((2, B, B))
+    first, second = (h @ h.T + np.eye(B) for h in half)
+    beta = rng.standard_normal((2, B))
+    (pair,) = compare_estimates([certain(beta[0], first), certain(beta[1], second)]).pairs
+    delta, cov = beta[1] - beta[0], first + second
+    assert pair.values == pytest.approx(delta)
+    assert pair.std == pytest.approx(np.sqrt(np.diag(cov)))
+    assert pair.chi_squared == pytest.approx(delta @ np.linalg.solve(cov, delta))
+    assert pair.half_width == pytest.approx(1.959964 * pair.std, rel=1e-5)
+    assert pair.rank == B
+
+
+def test_exact_covariances_make_the_test_chi_squared() -> None:
+    # chi-squared of 4 exceeds 9.4877 with probability 0.05
+    delta = np.array([np.sqrt(2.0 * 9.4877 * TOLERATED), 0.0, 0.0, 0.0])
+    (pair,) = compare_estimates([certain(np.zeros(B)), certain(delta)]).pairs
+    assert pair.p_value == pytest.approx(0.05, rel=1e-3)
+
+
+def test_degrees_of_freedom_of_equal_covariances_add_up() -> None:
+    dof, blocks = np.full(B, 12.0), 30
+    one, two = (compared(np.zeros(B), dof=dof, blocks=blocks) for _ in range(2))
+    (pair,) = compare_estimates([one, two]).pairs
+    assert pair.dof == pytest.approx(24.0)  # Welch
+    assert pair.f_dof == pytest.approx(2 * 29 - B + 1)  # Hotelling's of two samples
+
+
+def test_the_statistic_does_not_depend_on_units() -> None:
+    rng = np.random.default_rng(2)
+    half, scale = rng.standard_normal((B, B)), np.array([1e-6, 1.0, 1e3, 1e-2])
+    cov, beta = half @ half.T, rng.standard_normal(B)
+    scaled = cov * np.outer(scale, scale)
+    known = {"dof": np.full(B, 20.0), "blocks": 40}
+    pairs = [
+        compare_estimates([compared(0.0 * x, c, **known), compared(x, 2.0 * c, **known)]).pairs[0]
+        for x, c in ((beta, cov), (beta * scale, scaled))
+    ]
+    assert pairs[0].chi_squared == pytest.approx(pairs[1].chi_squared)
+    assert pairs[0].f_dof == pytest.approx(pairs[1].f_dof)
+
+
+def test_directions_without_variance_are_left_out() -> None:
+    cov = np.diag([1.0, 1.0, 1.0, 1.0])
+    cov[0, 1] = cov[1, 0] = 1.0
+    beta = np.array([0.1, -0.1, 0.0, 0.0])
+    (pair,) = compare_estimates([certain(np.zeros(B), cov), certain(beta, cov)]).pairs
+    assert pair.rank == B - 1
+    assert pair.agrees
+
+
+def test_too_few_blocks_leave_the_single_parameters() -> None:
+    few = [compared(np.full(B, x), dof=np.full(B, 5.0), blocks=4) for x in (0.0, 1e6)]
+    unknown = [compared(np.full(B, x)) for x in (0.0, 1e6)]
+    for pair_of in (few, unknown):
+        (pair,) = compare_estimates(pair_of).pairs
+        assert pair.p_value is None
+        assert not pair.differs_as_whole
+        assert pair.differs.all()
+
+
+def test_a_small_difference_of_all_is_no_difference_of_one() -> None:
+    agreement = compare_estimates([certain(np.zeros(B)), certain(np.full(B, 4.5))])
+    (pair,) = agreement.pairs
+    assert pair.differs_as_whole
+    assert not pair.differs.any()
+    assert "all parameters at once, none by itself" in agreement.finding
+
+
+def test_holm_rejects_step_by_step() -> None:
+    # 0.05 / 4, 0.05 / 3, 0.05 / 2: the third fails, and all after it
+    p = np.array([[0.04, 0.012], [0.016, 0.03]])
+    assert holm(p, 0.05).tolist() == [[False, True], [True, False]]
+
+
+def test_fits_of_one_robot_agree_and_their_intervals_hold(fits) -> None:
+    agreements = [compare_estimates(list(two)) for two in zip(fits[::2], fits[1::2], strict=True)]
+    assert all(agreement.agrees for agreement in agreements)
+    assert compare_estimates(fits[:5]).agrees
+    assert len(compare_estimates(fits[:5]).pairs) == 10
+    within = np.mean([agreement.pairs[0].share_within for agreement in agreements])
+    assert 0.92 < within <= 1.0  # 30 pairs: 95 % to within two standard deviations and more
+    chi = [agreement.pairs[0].chi_squared / agreement.pairs[0].rank for agreement in agreements]
+    assert 0.7 < np.mean(chi) < 1.3
+
+
+def test_what_differs_is_named_first_and_alone(fits) -> None:
+    estimate = fits[1].estimate
+    k = estimate.names.index("Fc2")
+    moved = estimate.beta.copy()
+    moved[k] += 12.0 * estimate.std[k]
+    other = replace(fits[1], estimate=replace(estimate, beta=moved))
+    agreement = compare_estimates([fits[0], other])
+    (pair,) = agreement.pairs
+    assert not agreement.agrees
+    assert [pair.names[i] for i in np.flatnonzero(pair.differs)] == ["Fc2"]
+    assert pair.strongest_first[0] == k
+    assert agreement.finding.startswith("they differ: Fc2 by ")
+
+
+def test_the_pairs_of_the_odd_one_out_are_named(fits) -> None:
+    estimate = fits[2].estimate
+    odd = replace(fits[2], estimate=replace(estimate, beta=estimate.beta + 20.0 * estimate.std))
+    agreement = compare_estimates([fits[0], fits[1], odd])
+    assert [pair.agrees for pair in agreement.pairs] == [True, False, False]
+    assert agreement.finding.startswith("they differ in 2 of 3 pairs. fit 0 and fit 2: ")
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    one = compared(np.zeros(B))
+    with pytest.raises(OptionError, match="at least 2 estimates, got 1"):
+        compare_estimates([one])
+    with pytest.raises(OptionError, match="between 0 and 1, got 2"):
+        compare_estimates([one, one], false_alarm=2.0)
+    failed = replace(one.estimate, success=False, message="not excited")
+    with pytest.raises(OptionError, match=r"x: the fit failed \(not excited\)"):
+        ComparedEstimate("x", failed, one.groupings)
+    with pytest.raises(OptionError, match="need a covariance"):
+        ComparedEstimate("x", replace(one.estimate, cov=None), one.groupings)
+    with pytest.raises(OptionError, match="4 positive degrees of freedom"):
+        ComparedEstimate("x", one.estimate, one.groupings, dof=np.zeros(B))
+    other = replace(one.estimate, names=("q0", "q1", "q2", "q3"))
+    with pytest.raises(OptionError, match="y has other base parameters than a"):
+        compare_estimates([one, ComparedEstimate("y", other, one.groupings)])
