@@ -28,6 +28,9 @@ LARGEST_SHARE = 0.9
 
 MOST_BLOCKS = 20
 
+SHORTEST = 2.5
+"""Shortest part of a log of which a prediction leaves rows [s]."""
+
 
 @documented
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ def identify_and_predict(
     Parameters as of `robotid_sim.study.stages.identify`; the prediction is of all that is held out,
     None if nothing is or the fit failed.
     """
+    if held is not None:
+        _require_lengths(logs, held)
     if held is None:
         return identify(logs, nominal, basis, plan, rng, progress=progress), None
     if held.blocks:
@@ -94,6 +99,17 @@ def identify_and_predict(
     if not fit.chosen.success:
         return fit, None
     return fit, pooled([predicted(fit, log, plan) for log in test])
+
+
+def _require_lengths(logs: Sequence[Log], held: HoldOut) -> None:
+    """Raise `OptionError` if what is held out of a log is too short for a prediction."""
+    share = held.share or (1.0 / held.blocks if held.blocks else 1.0)
+    shortest = min(float(log.t[-1] - log.t[0]) for log in held.logs or logs)
+    if share * shortest < SHORTEST:
+        raise OptionError(
+            f"held out are {share * shortest:.3g} s of a log of {shortest:.4g} s; a prediction "
+            f"needs {SHORTEST:g} s: hold out more, or fewer blocks"
+        )
 
 
 def training_logs(logs: Sequence[Log], held: HoldOut | None) -> list[Log]:

@@ -139,3 +139,10 @@ def test_logs_that_do_not_fit_together_are_one_line(robotid, folder, tmp_path):
         assert done.err.count("\n") == 1
         assert said in done.err
     assert not (tmp_path / "e.json").exists()
+
+
+def test_blocks_too_short_to_predict_are_refused_before_any_work(robotid, folder, tmp_path):
+    words = ("-o", tmp_path / "e.json", "--hold-out", "blocks:20")
+    done = robotid("identify", ARM, folder / "log1.h5", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "held out are 1.1 s of a log of 22 s; a prediction needs 2.5 s" in done.err
