@@ -3,8 +3,9 @@ r"""The greedy search for causes: the best one is accepted, then all are tried a
 Every candidate is fitted as further columns of the linear problem or as a correction of the log,
 and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
 if its gain, without that of the block that speaks most for it, exceeds a margin for the number of
-candidates that were tried, and if the residual of a joint falls enough. Columns with a wrong sign,
-unit or joint are judged by robots that can exist.
+candidates that were tried, and if the residual of a joint falls enough. Gross errors are looked for before,
+given a nominal model that is roughly right; columns with a wrong sign, unit or joint that it leaves
+undecided are judged by robots that can exist.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from robotid_sim.diagnostics.constrained import Constrained
 from robotid_sim.diagnostics.delay_causes import delay_causes
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
+from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.held_out import Fit
 from robotid_sim.diagnostics.screening import Remainder
 from robotid_sim.diagnostics.structure_causes import structure_causes
@@ -49,6 +51,9 @@ STEPS = 2
 ROUNDS = 15
 """Most rounds of the search."""
 
+GROSS_ROUNDS = 3
+"""Most gross errors."""
+
 GENERAL = {"torque-offset": ("asymmetric-friction", "torque-drift")}
 """By kind: kinds that it is a case of, and so does not compete with."""
 
@@ -74,6 +79,8 @@ class Accepted:
     """Noise of every joint's rows over its RMS torque, without and with it, both shape (n,)."""
     rivals: tuple[str, ...] = ()
     """Other kinds that explain the log as well."""
+    informed: bool = False
+    """Whether the gain is that of a likelihood that takes the nominal model for roughly right."""
 
     @property
     def kind(self) -> str:
@@ -103,7 +110,9 @@ class Accepted:
 
     @property
     def std(self) -> float:
-        """Standard error of the gain over the blocks."""
+        """Standard error of the gain over the blocks; NaN for one that is not of blocks."""
+        if self.informed:
+            return float("nan")
         return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
 
     @property
@@ -160,7 +169,7 @@ class _Round:
 
 def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
     """Return the causes in the order of their acceptance, and the evidence with all of them."""
-    accepted: list[Accepted] = []
+    accepted, evidence = _gross(evidence)
     for _ in range(ROUNDS):
         taken = {
             (a.kind, a.candidate.joint) for a in accepted if isinstance(a.candidate, Extension)
@@ -175,6 +184,28 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         accepted += new
     evidence = _polished(accepted, evidence)
     return _lasting(accepted, evidence), evidence
+
+
+def _gross(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
+    """Return the gross errors, and the evidence without them."""
+    accepted: list[Accepted] = []
+    for _ in range(GROSS_ROUNDS):
+        gross = gross_cause(evidence, MARGIN)
+        if gross is None:
+            break
+        candidate, gain = gross
+        after = evidence.corrected(candidate.correction)
+        residual = (_residual(evidence), _residual(after))
+        accepted.append(
+            Accepted(candidate, np.zeros(0), np.array([gain]), residual, informed=True)
+        )
+        evidence = after
+    return accepted, evidence
+
+
+def _residual(evidence: Evidence) -> Float1D:
+    """Return the noise of every joint's rows over its RMS torque, shape (n,)."""
+    return evidence.held_out().fit(np.arange(evidence.plain)).sigma / evidence.size
 
 
 def _converged(one: Accepted, evidence: Evidence) -> Evidence:
