@@ -22,7 +22,7 @@ from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.stages import Identification, with_gross_doubt
 from robotid_sim.study.stages import identify as identify_stage
 from robotid_sim.study.study import estimate_context, write_identified
 
@@ -94,6 +94,7 @@ def identify(
     basis, rng = build_basis(nominal, study), Streams(study.seed)("identify")
     with progress_line(enabled=not json) as progress:
         fit = identify_stage(data, nominal, basis, plan, rng, progress=progress)
+        fit = with_gross_doubt(data, fit)
     if urdf is not None and fit.lift is None:  # before anything is written
         raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
     context = estimate_context(fit)

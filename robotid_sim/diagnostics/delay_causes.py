@@ -34,7 +34,7 @@ def delay_causes(evidence: Evidence, projection: Remainder, least: float) -> lis
 
 
 def delay_words(offset: float, joints: tuple[int, ...], correction: Correction) -> Wording:
-    """Return the delay of a correction in words; the log says that torques act `offset` [s] late."""
+    """Return the delay in words; the log says that torques act `offset` [s] late."""
     delay = float(correction.delay[list(joints)].mean() if joints else correction.delay.mean())
     side = "late" if delay > 0.0 else "early"
     remedy = "correct the time stamps of its torque"

@@ -120,9 +120,7 @@ def _spread(nominal: Robot) -> Float1D:
 
 def _joint_spread(evidence: Evidence, basis: BaseParameters) -> Float1D:
     """Return by how much each joint parameter makes a torque of the measured size."""
-    speed, acceleration = (
-        np.sqrt((x**2).mean(axis=0)) + 1e-6 for x in (evidence.dq, evidence.ddq)
-    )
+    speed, acceleration = (np.sqrt((x**2).mean(axis=0)) + 1e-6 for x in (evidence.dq, evidence.ddq))
     per_unit = {"Fv": speed, "Ia": acceleration}
     one = np.ones(evidence.dof)
     joint = [(name[:2], int(name[2:]) - 1) for name in basis.names[basis.inertial_rank :]]

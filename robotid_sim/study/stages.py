@@ -12,7 +12,8 @@ import numpy as np
 
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.diagnosis import diagnose
-from robotid_sim.diagnostics.residuals import doubt
+from robotid_sim.diagnostics.gross_doubt import gross_doubt
+from robotid_sim.diagnostics.residuals import ADVICE, doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, LogError
 from robotid_sim.estimation.consistent import Lift, lift
@@ -28,6 +29,7 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive, smoother_of
+from robotid_sim.preprocess.faults import find_faults, repaired
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
@@ -160,8 +162,8 @@ def identify(
     chosen = estimates[plan.chosen]
     lifted = lift_estimate(chosen, nominal, basis)
     why = doubt(chosen, problem, plain) if chosen.success else ""
-    if why and lifted is not None:
-        lifted = replace(lifted, message=f"{lifted.message}, but does not explain the log")
+    if why:
+        lifted = _doubted(lifted)
     progress("identify", 1.0)
     return Identification(
         preprocessor=preprocessor,
@@ -201,12 +203,41 @@ def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
         return None
 
 
+@one_blas_thread()
+def with_gross_doubt(log: Log, fit: Identification) -> Identification:
+    """Return an identification that is in doubt if its log has a gross error, by its name.
+
+    A wrong zero, a unit of all torques or a delay leave a fit that looks sound.
+    """
+    if not fit.chosen.success:
+        return fit
+    # A motion that follows from the model too hides what is wrong with either.
+    smoother = smoother_of(fit.preprocessor)
+    motion = fit.motion
+    if smoother is not None:
+        motion = smoother(repaired(log, find_faults(log)), fit.nominal)
+    why = gross_doubt(motion, fit.nominal, fit.basis)
+    if not why:
+        return fit
+    first = fit.doubt.removesuffix(ADVICE) or "the fit is sound, but not the log; "
+    return replace(fit, doubt=f"{first}{why}", lift=_doubted(fit.lift))
+
+
+def _doubted(lifted: Lift | None) -> Lift | None:
+    """Return a consistent robot that is said not to explain the log."""
+    text = "but does not explain the log"
+    if lifted is None or text in lifted.message:
+        return lifted
+    return replace(lifted, message=f"{lifted.message}, {text}")
+
+
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
     """Return the consistent robot of an estimate; None if the fit or the search for one failed."""
     if not estimate.success or estimate.cov is None:
         return None
     if estimate.phi is not None:
-        robot = nominal.with_parameters(estimate.phi)
+        # The solver of the cone program may stop a little outside of its cones.
+        robot = nominal.with_parameters(estimate.phi, formal=True).repaired()
         return Lift(robot, exact=True, distance=0.0, message="the estimate is a consistent robot")
     try:
         return lift(estimate.beta, estimate.cov, nominal, basis)
