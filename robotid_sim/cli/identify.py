@@ -27,7 +27,7 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.stages import Identification, with_gross_doubt
 from robotid_sim.study.study import estimate_context, write_identified
 from robotid_sim.validation.log_prediction import LogPrediction
 
@@ -105,6 +105,8 @@ def identify(
     with progress_line(enabled=not json) as progress:
         data = [read.log for read in given]
         fit, predicted = identify_and_predict(data, held, nominal, basis, plan, rng, progress)
+        fitted = training_logs(data, held)
+        fit = with_gross_doubt(fitted, fit)
     if urdf is not None and fit.lift is None:  # before anything is written
         raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
     context = estimate_context(fit) | _of_logs(given, fit, hold_out, predicted)
@@ -114,7 +116,6 @@ def identify(
         write_identified(fit, urdf, meshes)
     if report is not None:
         recipe = options.recipe(study)
-        fitted = training_logs(data, held)
         write_page(identification_report(nominal, fitted, fit, recipe, predicted), report)
     if json:
         estimates = [estimate.content() for estimate in fit.estimates]

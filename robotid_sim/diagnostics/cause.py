@@ -89,6 +89,13 @@ class Extension:
     """From the fitted parameters to a correction that takes the place of the columns."""
     total: Callable[[Correction], Float1D] | None = None
     """From all corrections of the search to the parameters that they make together."""
+    partner: int | None = None
+    """Another joint that it concerns."""
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Joints that it concerns, in their order; empty for all."""
+        return tuple(sorted(j for j in (self.joint, self.partner) if j is not None))
 
     def allows(self, value: Float1D) -> bool:
         """Return whether fitted parameters, shape (k,), make sense and are worth a word."""

@@ -28,12 +28,13 @@ def delay_causes(evidence: Evidence, projection: Remainder, least: float) -> lis
         if delay is None:
             continue
         joints = () if which.all() else (int(which.argmax()),)
-        words = partial(_words, evidence.offset, joints)
+        words = partial(delay_words, evidence.offset, joints)
         candidates.append(Amendment("torque-delay", joints, delayed(delay * which), words))
     return candidates
 
 
-def _words(offset: float, joints: tuple[int, ...], correction: Correction) -> Wording:
+def delay_words(offset: float, joints: tuple[int, ...], correction: Correction) -> Wording:
+    """Return the delay in words; the log says that torques act `offset` [s] late."""
     delay = float(correction.delay[list(joints)].mean() if joints else correction.delay.mean())
     side = "late" if delay > 0.0 else "early"
     remedy = "correct the time stamps of its torque"

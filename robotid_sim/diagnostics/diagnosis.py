@@ -39,6 +39,7 @@ RELATED = {
     **dict.fromkeys(("position-noise", "encoder-frozen"), POSITION),
     **dict.fromkeys(("position-columns", "position-sign", "position-units"), POSITION),
     "torque-scale": ("torque-scale",),
+    "torque-delay": ("torque-delay",),
 }
 """By kind of a cause: kinds that make up, on the same joint, for what its form leaves."""
 
@@ -100,6 +101,13 @@ def _cause(one: Accepted, evidence: Evidence) -> Cause:
     names = evidence.nominal.joint_names
     before, after = one.residual
     worst = int(np.argmax(np.log(before / after)))
+    if one.informed:
+        text = (
+            f"the likelihood of the log under the nominal model, taken for roughly right, rises by "
+            f"{one.gain:.0f} (logarithm)"
+        )
+        words, joints = one.words(evidence.correction), tuple(names[j] for j in one.joints)
+        return Cause(one.kind, joints, words.finding, text, words.remedy, one.gain)
     text = (
         f"the likelihood of rows left out of the fit rises by {one.gain:.0f} +- {one.std:.0f} "
         f"(logarithm); the residual of {names[worst]} falls from {percent(before[worst], 2)} to "

@@ -3,8 +3,9 @@ r"""The greedy search for causes: the best one is accepted, then all are tried a
 Every candidate is fitted as further columns of the linear problem or as a correction of the log,
 and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
 if its gain, without that of the block that speaks most for it, exceeds a margin for the number of
-candidates that were tried, and if the residual of a joint falls enough. Columns with a wrong sign,
-unit or joint are judged by robots that can exist.
+candidates that were tried, and if the residual of a joint falls enough. Gross errors come first,
+given a nominal model that is roughly right; columns with a wrong sign, unit or joint that it leaves
+undecided are judged by robots that can exist.
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,11 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
 from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
 from robotid_sim.diagnostics.constrained import Constrained
+from robotid_sim.diagnostics.coupling_causes import coupling_causes
 from robotid_sim.diagnostics.delay_causes import delay_causes
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
+from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.held_out import Fit
 from robotid_sim.diagnostics.screening import Remainder
 from robotid_sim.diagnostics.structure_causes import structure_causes
@@ -49,6 +52,9 @@ STEPS = 2
 ROUNDS = 15
 """Most rounds of the search."""
 
+GROSS_ROUNDS = 3
+"""Most gross errors."""
+
 GENERAL = {"torque-offset": ("asymmetric-friction", "torque-drift")}
 """By kind: kinds that it is a case of, and so does not compete with."""
 
@@ -74,6 +80,8 @@ class Accepted:
     """Noise of every joint's rows over its RMS torque, without and with it, both shape (n,)."""
     rivals: tuple[str, ...] = ()
     """Other kinds that explain the log as well."""
+    informed: bool = False
+    """Whether the gain is that of a likelihood that takes the nominal model for roughly right."""
 
     @property
     def kind(self) -> str:
@@ -83,9 +91,7 @@ class Accepted:
     @property
     def joints(self) -> tuple[int, ...]:
         """Joints that it concerns; empty for all."""
-        if isinstance(self.candidate, Amendment):
-            return self.candidate.joints
-        return () if self.candidate.joint is None else (self.candidate.joint,)
+        return self.candidate.joints
 
     def words(self, correction: Correction) -> Wording:
         """Return the cause in words, once all corrections of the search are known."""
@@ -103,7 +109,9 @@ class Accepted:
 
     @property
     def std(self) -> float:
-        """Standard error of the gain over the blocks."""
+        """Standard error of the gain over the blocks; NaN for one that is not of blocks."""
+        if self.informed:
+            return float("nan")
         return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
 
     @property
@@ -136,12 +144,12 @@ class _Round:
     """Delays, and scales of torques as the nominal model suggests them."""
 
     @classmethod
-    def of(cls, evidence: Evidence, taken: set[tuple[str, int | None]]) -> "_Round":
+    def of(cls, evidence: Evidence, taken: set[tuple[str, tuple[int, ...]]]) -> "_Round":
         fit = evidence.held_out().fit(np.arange(evidence.plain))
         projection = Remainder.of(evidence, fit)
-        families = (torque_causes, friction_causes, structure_causes)
+        families = (torque_causes, friction_causes, structure_causes, coupling_causes)
         candidates = [c for family in families for c in family(evidence, fit)]
-        extensions = [c for c in candidates if c.corrected or (c.kind, c.joint) not in taken]
+        extensions = [c for c in candidates if c.corrected or (c.kind, c.joints) not in taken]
         gains = projection.gains(evidence.y, [c.columns for c in extensions])
         amendments = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
         return cls(evidence, fit, projection, extensions, gains, amendments)
@@ -160,11 +168,9 @@ class _Round:
 
 def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
     """Return the causes in the order of their acceptance, and the evidence with all of them."""
-    accepted: list[Accepted] = []
+    accepted, evidence = _gross(evidence)
     for _ in range(ROUNDS):
-        taken = {
-            (a.kind, a.candidate.joint) for a in accepted if isinstance(a.candidate, Extension)
-        }
+        taken = {(a.kind, a.joints) for a in accepted if isinstance(a.candidate, Extension)}
         state = _Round.of(evidence, taken)
         column = _doubted_column(state)
         new = [column] if column is not None else _best(state)
@@ -175,6 +181,26 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         accepted += new
     evidence = _polished(accepted, evidence)
     return _lasting(accepted, evidence), evidence
+
+
+def _gross(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
+    """Return the gross errors, and the evidence without them."""
+    accepted: list[Accepted] = []
+    for _ in range(GROSS_ROUNDS):
+        gross = gross_cause(evidence, MARGIN)
+        if gross is None:
+            break
+        candidate, gain = gross
+        after = evidence.corrected(candidate.correction)
+        residual = (_residual(evidence), _residual(after))
+        accepted.append(Accepted(candidate, np.zeros(0), np.array([gain]), residual, informed=True))
+        evidence = after
+    return accepted, evidence
+
+
+def _residual(evidence: Evidence) -> Float1D:
+    """Return the noise of every joint's rows over its RMS torque, shape (n,)."""
+    return evidence.held_out().fit(np.arange(evidence.plain)).sigma / evidence.size
 
 
 def _converged(one: Accepted, evidence: Evidence) -> Evidence:
@@ -241,7 +267,7 @@ def _best(state: _Round) -> list[Accepted]:
     equal = [s for s in passed if _no_worse(s, top)]
     best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
     corrected = isinstance(best.candidate, Amendment) or best.candidate.corrected is not None
-    if corrected or not best.joints:  # joints vie for the same deviation
+    if corrected or len(best.joints) != 1:  # joints vie for the same deviation
         return [replace(best, rivals=_rivals(state, best, equal))]
     alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
     others = {s.joints: s for s in sorted(alike, key=lambda s: s.gain)}

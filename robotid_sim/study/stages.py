@@ -13,8 +13,9 @@ import numpy as np
 from robotid_sim.arrays import Float2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.diagnosis import diagnose
+from robotid_sim.diagnostics.gross_doubt import gross_doubt
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
-from robotid_sim.diagnostics.residuals import doubt
+from robotid_sim.diagnostics.residuals import ADVICE, doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, LogError, RobotIdError
 from robotid_sim.estimation.consistent import Lift, lift
@@ -32,6 +33,7 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive, smoother_of
+from robotid_sim.preprocess.faults import find_faults, repaired
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
@@ -171,8 +173,8 @@ def identify(
     chosen = estimates[plan.chosen]
     lifted = lift_estimate(chosen, nominal, basis)
     why = doubt(chosen, problem, plain) if chosen.success else ""
-    if why and lifted is not None:
-        lifted = replace(lifted, message=f"{lifted.message}, but does not explain the log")
+    if why:
+        lifted = _doubted(lifted)
     progress("identify", 1.0)
     return Identification(
         preprocessors=tuned,
@@ -248,12 +250,50 @@ def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
         return None
 
 
+@one_blas_thread()
+def with_gross_doubt(logs: Sequence[Log], fit: Identification) -> Identification:
+    """Return an identification that is in doubt if a log has a gross error, by its name.
+
+    A wrong zero, a unit of all torques or a delay leave a fit that looks sound.
+    """
+    if not fit.chosen.success:
+        return fit
+    pairs = zip(logs, fit.preprocessors, strict=True)
+    motions = [_informed_by_sensors(log, use, fit.nominal) for log, use in pairs]
+    found = (gross_doubt(motion, fit.nominal, fit.basis) for motion in motions)
+    why = "; ".join(dict.fromkeys(text for text in found if text))
+    if not why:
+        return fit
+    first = fit.doubt.removesuffix(ADVICE) or "the fit is sound, but not the log; "
+    return replace(fit, doubt=f"{first}{why}", lift=_doubted(fit.lift))
+
+
+def _informed_by_sensors(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
+    """Return the motion of a log from its positions alone, where the preprocessor has a smoother.
+
+    A motion that follows from the model too hides what is wrong with either.
+    """
+    smoother = smoother_of(preprocessor)
+    if smoother is None:
+        return preprocessor(log, nominal)
+    return smoother(repaired(log, find_faults(log)), nominal)
+
+
+def _doubted(lifted: Lift | None) -> Lift | None:
+    """Return a consistent robot that is said not to explain the log."""
+    text = "but does not explain the log"
+    if lifted is None or text in lifted.message:
+        return lifted
+    return replace(lifted, message=f"{lifted.message}, {text}")
+
+
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
     """Return the consistent robot of an estimate; None if the fit or the search for one failed."""
     if not estimate.success or estimate.cov is None:
         return None
     if estimate.phi is not None:
-        robot = nominal.with_parameters(estimate.phi)
+        # The solver of the cone program may stop a little outside of its cones.
+        robot = nominal.with_parameters(estimate.phi, formal=True).repaired()
         return Lift(robot, exact=True, distance=0.0, message="the estimate is a consistent robot")
     try:
         return lift(estimate.beta, estimate.cov, nominal, basis)

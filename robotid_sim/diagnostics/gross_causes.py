@@ -1,0 +1,118 @@
+"""Gross errors of a log: signs, units, zeros, columns, gear ratios and delays, before all others.
+
+They are compared by the likelihood of the log under a nominal model that is roughly right, and the
+best is accepted if it is likelier by far. The fine search has free parameters, and would explain
+what a gross error leaves by several smaller causes.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from robotid_sim.diagnostics.cause import Amendment, Wording
+from robotid_sim.diagnostics.column_causes import WRONG_SCALE, column_causes
+from robotid_sim.diagnostics.delay_causes import delay_words, delayed
+from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
+from robotid_sim.diagnostics.informed import plausibility
+
+DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1e1, 1e2, 1e3, 1e4)
+"""Factors of torques at which a scale is looked for first."""
+
+MILLI, NEAR = 1000.0, 1.6
+"""Ratio of N mm to N m, and how near a scale lies that is taken for it."""
+
+ALIKE = 0.9
+"""Correlation of the torque of the fitted bodies with that of the nominal ones that shows a scale.
+"""
+
+DELAY_STEP = 0.02
+"""Step of the delays that are tried, and the smallest one that is gross [s]."""
+
+
+def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | None:
+    """Return the likeliest gross error and the logarithm of its likelihood ratio.
+
+    None if the gain does not exceed a margin plus the logarithm of the number of candidates.
+    """
+    rough = evidence.rough()
+    before = plausibility(rough)
+    if not np.isfinite(before):
+        return None
+
+    def gain(candidate: Amendment) -> float:
+        return plausibility(rough.corrected(candidate.correction)) - before
+
+    candidates = [*column_causes(rough), *_scales(rough.dof), *_delays(rough)]
+    gains = np.nan_to_num([gain(c) for c in candidates], nan=-np.inf)
+    best = candidates[int(gains.argmax())]
+    if gains.max() < margin + np.log(len(candidates)):
+        return None
+    if best.kind == "torque-scale":
+        decade = float(best.correction.torque.diagonal()[list(best.joints) or [0]][0])
+        factor = _factor(rough, best.joints, decade)
+        if max(factor, 1.0 / factor) < WRONG_SCALE:
+            return None
+        best = _scale(rough.dof, best.joints, factor)
+    return best, float(gains.max())
+
+
+def _factor(evidence: Evidence, joints: tuple[int, ...], decade: float) -> float:
+    """Return the factor that makes the torque of the fitted bodies that of the nominal ones.
+
+    It is the decade that is given where these are not alike, and exact if the unit is N mm.
+    """
+    fit, rank = evidence.held_out().fit(np.arange(evidence.plain)), evidence.basis.inertial_rank
+    given = evidence.basis.of(evidence.nominal.parameters())[:rank]
+    W = evidence.W[:, :, :rank]
+    fitted, nominal = W @ fit.beta[:rank], W @ given
+    product, square = (fitted * nominal).sum(axis=0), (nominal**2).sum(axis=0)
+    alike = product > ALIKE * np.sqrt((fitted**2).sum(axis=0) * square)
+    if joints:
+        alike &= np.isin(np.arange(evidence.dof), joints)
+    factor = float(np.median(square[alike] / product[alike])) if alike.any() else decade
+    return 1.0 / MILLI if abs(np.log(factor * MILLI)) < np.log(NEAR) else factor
+
+
+def _scales(dof: int) -> list[Amendment]:
+    where = [(), *((j,) for j in range(dof))] if dof > 1 else [()]
+    return [_scale(dof, joints, factor) for joints in where for factor in DECADES]
+
+
+def _scale(dof: int, joints: tuple[int, ...], factor: float) -> Amendment:
+    """Return the multiplication of one torque, or of all, by a factor."""
+    which = np.isin(np.arange(dof), joints) | (not joints)
+    matrix = np.diag(np.where(which, factor, 1.0))
+    correction = replace(Correction.none(dof), torque=matrix)
+    return Amendment("torque-scale", joints, correction, _scale_words(joints, factor))
+
+
+def _scale_words(joints: tuple[int, ...], factor: float) -> Wording:
+    what, are = ("the measured torque", "is") if joints else ("all measured torques", "are")
+    them = "its column" if joints else "their columns"
+    finding = f"{what} {are} some {1.0 / factor:.2g} times what the nominal model says"
+    if factor == 1.0 / MILLI:
+        return Wording(f"{what} {are} in N mm", f"multiply {them} by 0.001")
+    if factor > 1.0:
+        return Wording(
+            f"{finding}: {are} of the motor's side of the gear, or of another unit",
+            f"multiply {them} by the gear ratio, about {factor:.2g}, or correct the unit",
+        )
+    return Wording(
+        f"{finding}: unit, torque constant or gear ratio are wrong",
+        f"multiply {them} by about {factor:.2g}, or correct unit, constant and gear ratio",
+    )
+
+
+def _delays(evidence: Evidence) -> list[Amendment]:
+    count = round(LONGEST_DELAY / DELAY_STEP)
+    return [
+        Amendment(
+            kind="torque-delay",
+            joints=(),
+            correction=delayed(np.full(evidence.dof, DELAY_STEP * k)),
+            words=partial(delay_words, evidence.offset, ()),
+        )
+        for k in range(-count, count + 1)
+        if abs(k) > 1
+    ]

@@ -1,0 +1,127 @@
+r"""Likelihood of a log under a nominal model that is roughly right.
+
+A fit that knows nothing of the robot explains a wrong sign, unit, zero or column of a short log by
+bodies of another size. Here the base parameters have a wide Gaussian prior about the nominal ones,
+:math:`\beta = \beta_0 + L z` with :math:`z \sim N(0, 1)`, and the logarithm of the marginal
+likelihood [1]_, eq. (2.30), at the noise :math:`\sigma_j` that makes the mode likeliest, is
+
+.. math:: F = \frac{1}{T} \Big( -\sum_j m_j \log \sigma_j - \frac12 \sum_j
+    \frac{|y_j - A_j z|^2}{\sigma_j^2} \Big) - \frac12 |z|^2 - \frac12 \log\det H
+
+with the matrix H of the normal equations. T, the variance of an estimate over that for white
+residuals, takes account of neighbors that repeat each other. Friction and rotors, which a nominal
+model often lacks, have a prior of mean zero and of the size of the measured torque.
+
+References
+----------
+.. [1] Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", MIT Press, ch. 2.
+"""
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.diagnostics.evidence import Evidence, joint_only
+from robotid_sim.diagnostics.torque_causes import COLORED
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.robot import Robot
+
+UNCERTAIN = 1.0
+"""Standard deviation of a nominal inertial parameter over the size of its kind for its body."""
+
+OFFSET = 0.3
+"""Standard deviation of a torque offset over the RMS torque of the joint."""
+
+NOISE = 0.02
+"""Least noise of a joint over its RMS torque: no model of a real robot is better."""
+
+ROUNDS = 8
+"""How often the noise of the joints is estimated anew."""
+
+LEAST_MASS, LEAST_RADIUS = 1e-3, 1e-2
+"""Mass [kg] and radius of gyration [m] below which a body is uncertain by these."""
+
+BEYOND = 0.1
+"""Distance beyond a position limit from which on a position cannot be right [rad or m]."""
+
+EXCEEDED = 2.0
+"""Torque over the effort limit from which on it cannot be right; drives exceed theirs for short."""
+
+LIMITED = 13.0
+"""Logarithm of the likelihood that positions, or torques, beyond limits cost: too little to decide
+alone, for limits in a URDF are often made up."""
+
+
+def plausibility(evidence: Evidence) -> float:
+    """Return the logarithm of the likelihood of a log under a nominal model that is rough."""
+    center, L = _prior(evidence)
+    rank, size, use = evidence.basis.rank, evidence.size, evidence.use
+    size = np.maximum(size, np.finfo(float).tiny)
+    ones = np.ones((len(evidence.y), 1))
+    offsets = [joint_only(OFFSET * size[j] * ones, j, evidence.dof) for j in range(evidence.dof)]
+    W = evidence.W[:, :, :rank]
+    A = np.concatenate([W @ L, *offsets], axis=2) * use[:, :, None]
+    y = (evidence.y - W @ center) * use
+    by_joint = A.transpose(1, 2, 0)
+    products = by_joint @ by_joint.transpose(0, 2, 1)
+    moments = (by_joint @ y.T[:, :, None])[:, :, 0]
+    count, p = use.sum(axis=0), A.shape[2]
+    sigma = OFFSET * size
+    for _ in range(ROUNDS):
+        H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
+        z = np.linalg.solve(H, (1.0 / (COLORED * sigma**2)) @ moments)
+        squares = ((y - A @ z) ** 2).sum(axis=0)
+        sigma = np.sqrt(squares / np.maximum(count, 1) + (NOISE * size) ** 2)
+    H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
+    likelihood = float(-(count * np.log(sigma)).sum() - 0.5 * (squares / sigma**2).sum())
+    likelihood += evidence.volume * float(count.mean())
+    prior = -0.5 * float(z @ z) - 0.5 * float(np.linalg.slogdet(H)[1])
+    return likelihood / COLORED + prior - LIMITED * _exceeded_limits(evidence)
+
+
+def _exceeded_limits(evidence: Evidence) -> int:
+    """Return how many kinds of limits of the nominal model, position and effort, are exceeded."""
+    limits, q = evidence.nominal.limits, evidence.q
+    peak = np.abs(evidence.y).max(axis=0)
+    beyond = (q.min(axis=0) < limits.lower - BEYOND) | (q.max(axis=0) > limits.upper + BEYOND)
+    return int(beyond.any()) + int((peak > EXCEEDED * limits.effort).any())
+
+
+def _prior(evidence: Evidence) -> tuple[Float1D, Float2D]:
+    """Return the mean of the base parameters, shape (b,), and the factor L of their covariance."""
+    nominal, basis = evidence.nominal, evidence.basis
+    bodies = slice(0, basis.inertial_rank)
+    center = np.zeros(basis.rank)
+    center[bodies] = basis.of(nominal.parameters())[bodies]
+    L = np.zeros((basis.rank, basis.rank))
+    B = basis.B[bodies] * _spread(nominal)
+    std = np.linalg.norm(B, axis=1)
+    B = B / np.where(std > 0.0, std, 1.0)[:, None]
+    correlation = B @ B.T + 1e-9 * np.eye(len(B))
+    L[bodies, bodies] = std[:, None] * np.linalg.cholesky(correlation)
+    L[basis.inertial_rank :, basis.inertial_rank :] = np.diag(_joint_spread(evidence, basis))
+    return center, L
+
+
+def _spread(nominal: Robot) -> Float1D:
+    """Return the standard deviation of every inertial parameter, zero for the others."""
+    phi = nominal.parameters()
+    spread = np.zeros(phi.size)
+    for k in range(nominal.dof):
+        body = parameters.inertial_slice(k)
+        mass, com, _ = inertia.unpack(phi[body])
+        moment = 0.5 * float(np.trace(inertia.inertia_matrix(phi[body])))
+        mass = max(mass, LEAST_MASS)
+        moment += mass * LEAST_RADIUS**2
+        radius = max(float(np.linalg.norm(com)), float(np.sqrt(max(moment, 0.0) / mass)))
+        spread[body] = UNCERTAIN * np.array([mass, *3 * [mass * radius], *6 * [moment]])
+    return spread
+
+
+def _joint_spread(evidence: Evidence, basis: BaseParameters) -> Float1D:
+    """Return by how much each joint parameter makes a torque of the measured size."""
+    speed, acceleration = (np.sqrt((x**2).mean(axis=0)) + 1e-6 for x in (evidence.dq, evidence.ddq))
+    per_unit = {"Fv": speed, "Ia": acceleration}
+    one = np.ones(evidence.dof)
+    joint = [(name[:2], int(name[2:]) - 1) for name in basis.names[basis.inertial_rank :]]
+    return np.array([evidence.size[j] / per_unit.get(kind, one)[j] for kind, j in joint])

@@ -1,0 +1,33 @@
+"""Damages of a log that are common in practice: each is named with its joint."""
+
+import pytest
+from damages import damages
+
+from robotid_sim.diagnostics.diagnosis import diagnose
+
+DAMAGES = damages(6, 2, (1, 2))
+NAMES = [damage.name for damage in DAMAGES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damage_is_named_with_its_joint(cell, name):
+    damage = DAMAGES[NAMES.index(name)]
+    result = diagnose(damage.change(cell.log), cell.nominal, cell.basis)
+    joints = tuple(cell.log.joint_names[j] for j in damage.joints)
+    # Those without a gain are of single samples: steps of friction where they do not belong.
+    modeled = {(cause.kind, cause.joints) for cause in result.causes if cause.gain is not None}
+    assert modeled == {(damage.kind, joints)}
+
+
+def test_a_sound_log_has_no_gross_error(cell):
+    assert diagnose(cell.log, cell.nominal, cell.basis).healthy
+
+
+def test_torques_in_newton_millimeters_are_said_to_be(cell):
+    (cause,) = diagnose(
+        DAMAGES[NAMES.index("N mm")].change(cell.log), cell.nominal, cell.basis
+    ).causes
+    assert (cause.sentence, cause.remedy) == (
+        "All measured torques are in N mm.",
+        "multiply their columns by 0.001",
+    )
