@@ -1,6 +1,5 @@
 """Damages of a log that are common in practice: each is named with its joint."""
 
-
 import pytest
 from damages import damages
 
