@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robotid_sim.diagnostics.accepted import Accepted
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.excitation_causes import excitation_causes
 from robotid_sim.diagnostics.nominal_causes import nominal_causes
 from robotid_sim.diagnostics.recording_causes import recording_causes
-from robotid_sim.diagnostics.search import Accepted, search
+from robotid_sim.diagnostics.search import search
 from robotid_sim.diagnostics.torque_causes import unseen_scales
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
+from robotid_sim.diagnostics.accepted import Accepted
+from robotid_sim.diagnostics.cause import Amendment, Extension
 from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
 from robotid_sim.diagnostics.constrained import Constrained
 from robotid_sim.diagnostics.coupling_causes import coupling_causes
 from robotid_sim.diagnostics.delay_causes import delay_causes
-from robotid_sim.diagnostics.evidence import Correction, Evidence
+from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.held_out import Fit
@@ -66,68 +67,6 @@ FORCED = 1.5
 
 UNEXPLAINED = 0.1
 """Residual over the RMS torque from which columns are doubted."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Accepted:
-    """A candidate with what it gains, by block."""
-
-    candidate: Extension | Amendment
-    value: Float1D
-    """Fitted parameters; empty for a correction that has none."""
-    gains: Float1D
-    residual: tuple[Float1D, Float1D]
-    """Noise of every joint's rows over its RMS torque, without and with it, both shape (n,)."""
-    rivals: tuple[str, ...] = ()
-    """Other kinds that explain the log as well."""
-    informed: bool = False
-    """Whether the gain is that of a likelihood that takes the nominal model for roughly right."""
-
-    @property
-    def kind(self) -> str:
-        """Name of the cause."""
-        return self.candidate.kind
-
-    @property
-    def joints(self) -> tuple[int, ...]:
-        """Joints that it concerns; empty for all."""
-        return self.candidate.joints
-
-    def words(self, correction: Correction) -> Wording:
-        """Return the cause in words, once all corrections of the search are known."""
-        candidate = self.candidate
-        if isinstance(candidate, Extension):
-            total = candidate.total
-            return candidate.words(self.value if total is None else total(correction))
-        words = candidate.words
-        return words if isinstance(words, Wording) else words(correction)
-
-    @property
-    def gain(self) -> float:
-        """Gain of the log-likelihood over all blocks."""
-        return float(self.gains.sum())
-
-    @property
-    def std(self) -> float:
-        """Standard error of the gain over the blocks; NaN for one that is not of blocks."""
-        if self.informed:
-            return float("nan")
-        return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
-
-    @property
-    def fall(self) -> float:
-        """Largest factor by which the noise of a joint's rows falls."""
-        before, after = self.residual
-        return float((before / after).max())
-
-    def after(self, evidence: Evidence) -> Evidence:
-        """Return the evidence with this cause accounted for."""
-        candidate = self.candidate
-        if isinstance(candidate, Amendment):
-            return evidence.corrected(candidate.correction)
-        if candidate.corrected is not None:
-            return evidence.corrected(candidate.corrected(self.value))
-        return evidence.with_columns(candidate.columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ def test_the_fit_of_a_sound_log_is_not_in_doubt(identify, log):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("all torque signs", "multiply their columns by -1"),
+        ("all torque signs", "no robot that can exist has these torques"),
         ("all motor side", "multiply their columns by the gear ratio"),
         ("zero", "joint_3: the zero of the position is off by 90 deg; add -1.570796 rad"),
         ("late", "correct the time stamps"),
