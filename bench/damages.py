@@ -124,7 +124,7 @@ class Subject:
         """Return whether the command ``identify`` would exit with 1."""
         plan = build_fit(load_config(None))
         fit = identify(log, self.nominal, self.basis, plan, np.random.default_rng(0))
-        fit = with_gross_doubt(log, fit)
+        fit = with_gross_doubt([log], fit)
         return bool(fit.doubt) or not fit.chosen.success
 
 
