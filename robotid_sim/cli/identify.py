@@ -109,7 +109,8 @@ def identify(
         fit = with_gross_doubt(fitted, fit)
     if urdf is not None and fit.lift is None:  # before anything is written
         raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
-    context = estimate_context(fit) | _of_logs(given, fit, hold_out, predicted)
+    context = estimate_context(fit, [read.name for read in given])
+    context |= _told(given, hold_out, predicted)
     save_estimates(list(fit.estimates), out, **context)
     write_parameters(fit, table)
     if urdf is not None:
@@ -148,21 +149,16 @@ def _held_out(text: str, robot: Robot, mapping: Path | None) -> HoldOut:
     return HoldOut.parse(text)
 
 
-def _of_logs(
-    given: Sequence[ReadLog],
-    fit: Identification,
-    hold_out: str | None,
-    predicted: LogPrediction | None,
+def _told(
+    given: Sequence[ReadLog], hold_out: str | None, predicted: LogPrediction | None
 ) -> dict[str, Any]:
-    """Return what an estimate file says of its logs and of data held out."""
-    held = None if predicted is None else {"what": hold_out, **predicted.content()}
-    return {
-        "logs": [read.name for read in given],
-        "imported": logs.notes_of(given),
-        "preprocessing": [preprocessor.message for preprocessor in fit.preprocessors],
-        "weights": fit.weights.tolist(),
-        "held_out": held,
-    }
+    """Return what an estimate file says of imported logs and of data held out, if there are any."""
+    told: dict[str, Any] = {}
+    if notes := logs.notes_of(given):
+        told["imported"] = notes
+    if predicted is not None:
+        told["held_out"] = {"what": hold_out, **predicted.content()}
+    return told
 
 
 def _print_held_out(what: str, predicted: LogPrediction, fit: Identification) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -59,6 +59,9 @@ from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 from robotid_sim.validation.prediction import predict_all
 
 PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
+
+LOG = "log.h5"
+"""File of the measured log in the folder of a study."""
 
 _log = logging.getLogger(__name__)
 
@@ -182,7 +185,7 @@ def run_study(
     with clock.stage("simulate"), saved_if_diverged(folder / "diverged.h5"):
         rng = streams("measure")
         log = simulate(cell, trajectory, rng, seed=streams.seed, progress=progress)
-        save_log(log, folder / "log.h5")
+        save_log(log, folder / LOG)
     with clock.stage("identify"):
         fit = identify(log, nominal, basis, setup.fit, streams("identify"), progress=progress)
         identified = _write_fit(fit, folder, meshes)
@@ -221,7 +224,7 @@ def run_study(
 
 def _write_fit(fit: Identification, folder: Path, meshes: MeshMode) -> Path | None:
     """Write what was identified; return the URDF, or None if there is no such robot."""
-    save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit))
+    save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit, [LOG]))
     write_parameters(fit, folder / PARAMETERS)
     return write_identified(fit, folder / "identified.urdf", meshes)
 
@@ -280,9 +283,12 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}}
 
 
-def estimate_context(fit: Identification) -> dict[str, object]:
-    """Return what an estimate file says beside the estimates."""
+def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, object]:
+    """Return what an estimate file says beside the estimates; logs by name."""
     return {
+        "logs": list(logs),
+        "preprocessing": [preprocessor.message for preprocessor in fit.preprocessors],
+        "weights": fit.weights.tolist(),
         "chosen": fit.chosen.estimator,
         "groupings": list(fit.basis.groupings),
         "lift": None if fit.lift is None else fit.lift.message,
