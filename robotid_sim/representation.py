@@ -26,7 +26,7 @@ def public_value(cls: T) -> T:
     Fields that are None are left out of the ``repr``. To stand above ``@dataclass``, whose own
     ``repr`` writes out every array.
     """
-    cls.__repr__ = _repr  # type: ignore[assignment]  # of any class
+    cls.__repr__ = _repr  # type: ignore[assignment]  # mypy takes it for a method of T
     return documented(cls)
 
 

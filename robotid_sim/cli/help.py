@@ -54,7 +54,7 @@ class Commands(typer.core.TyperGroup):
         """Return the names of the commands."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature is Typer's
         """Return a command by its name, None if there is none."""
         return load_command(cmd_name) if cmd_name in COMMANDS else None
 

@@ -45,7 +45,10 @@ class HoldOut:
     """Logs that are predicted only."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.share <= LARGEST_SHARE or self.blocks not in (0, *range(2, 21)):
+        if not 0.0 <= self.share <= LARGEST_SHARE or self.blocks not in (
+            0,
+            *range(2, MOST_BLOCKS + 1),
+        ):
             raise OptionError(
                 f"held out can be up to {100 * LARGEST_SHARE:g} % of a log or 2 to {MOST_BLOCKS} "
                 f"blocks; got {100 * self.share:g} % and {self.blocks} blocks"
@@ -84,10 +87,9 @@ def identify_and_predict(
     Parameters as of `robotid_sim.study.stages.identify`; the prediction is of all that is held out,
     None if nothing is or the fit failed.
     """
-    if held is not None:
-        _require_lengths(logs, held)
     if held is None:
         return identify(logs, nominal, basis, plan, rng, progress=progress), None
+    _require_lengths(logs, held)
     if held.blocks:
         fit = identify(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
