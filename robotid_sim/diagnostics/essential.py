@@ -15,6 +15,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.intervals import relative_std
 from robotid_sim.diagnostics.residuals import residual_whiteness
 from robotid_sim.errors import OptionError
+from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, restricted, weights_of
@@ -84,7 +85,7 @@ def essential_parameters(
     beta = estimate.beta
     dropped, spread, p_value, reason = _eliminated(problem, estimate, ratio, significance)
     essential = np.setdiff1d(np.arange(len(beta)), dropped)
-    wls = WeightedLeastSquares(block=float(estimate.options.get("block", 0.2)))
+    wls = WeightedLeastSquares(block=block_of(estimate))
     fitted = wls.fit(restricted(problem, essential), np.random.default_rng(0))
     whole = np.zeros_like(beta)
     whole[essential] = fitted.beta

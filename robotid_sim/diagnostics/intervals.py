@@ -24,6 +24,7 @@ from scipy.special import stdtrit
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
+from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import SATURATED, check_block, random_errors, row_blocks
 from robotid_sim.estimation.problem import LinearProblem, weights_of
@@ -103,13 +104,14 @@ def confidence_intervals(
     *,
     level: float = 0.95,
     residuals: Residuals = "blocks",
-    block: float = 0.2,
+    block: float | None = None,
 ) -> Intervals:
     """Return the intervals of an estimate that cover the true values with probability `level`.
 
     It is a least-squares estimate of the problem, weighted or not. Residuals are taken as
-    correlated within ``blocks`` of the length `block` [s], or as ``white`` with N n - b degrees of
-    freedom. Raises `OptionError` if `level` is no probability, or the estimate has failed.
+    correlated within ``blocks`` of the length `block` [s], by default that of the estimate's
+    covariance, or as ``white`` with N n - b degrees of freedom. Raises `OptionError` if `level` is
+    no probability, or the estimate has failed.
     """
     if not 0.0 < level < 1.0:
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")
@@ -119,7 +121,9 @@ def confidence_intervals(
         variance = np.diag(estimate.cov_white)
         dof = np.full(len(variance), float(max(len(problem.y) - len(variance), 1)))
     else:
-        variance, dof = _block_variance(problem, estimate, block)
+        variance, dof = _block_variance(
+            problem, estimate, block_of(estimate) if block is None else block
+        )
     std = np.sqrt(variance)
     half = std * stdtrit(dof, 0.5 + 0.5 * level)
     return Intervals(

@@ -4,16 +4,12 @@ The statistic of a joint's residuals with the autocorrelations :math:`\rho_k` [1
 
 .. math:: Q = N (N + 2) \sum_{k=1}^{h} \frac{\rho_k^2}{N - k},
 
-is chi-squared with h degrees of freedom for white ones. Their mean is as uncertain as that of
-:math:`N / (1 + 2 \sum_k \rho_k)` independent rows, the sum ended where pairs of neighbours turn
-negative [2]_.
+is chi-squared with h degrees of freedom for white ones.
 
 References
 ----------
 .. [1] Ljung, Box (1978), "On a measure of lack of fit in time series models", Biometrika 65,
    doi:10.1093/biomet/65.2.297.
-.. [2] Geyer (1992), "Practical Markov chain Monte Carlo", Statistical Science 7,
-   doi:10.1214/ss/1177011137 (initial positive sequence).
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +19,7 @@ from scipy.special import chdtrc
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.errors import LogError, OptionError
+from robotid_sim.estimation.correlation import autocorrelation, effective_rows
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
@@ -217,23 +214,3 @@ def residual_whiteness(
         rows=N,
         effective_rows=effective_rows(rho),
     )
-
-
-def autocorrelation(x: Float2D) -> Float2D:
-    """Return the autocorrelation of every column of x (N, n) at all lags, shape (N, n)."""
-    centred = x - x.mean(axis=0)
-    power = np.abs(np.fft.rfft(centred, 2 * len(x), axis=0)) ** 2
-    covariance = np.fft.irfft(power, axis=0)[: len(x)]
-    return np.asarray(covariance / np.maximum(covariance[0], np.finfo(float).tiny))
-
-
-def effective_rows(rho: Float2D) -> Float1D:
-    """Return how many independent rows autocorrelated ones are worth, at most all, shape (n,).
-
-    The autocorrelations rho, shape (N, n), begin at lag 0.
-    """
-    N, even = len(rho), len(rho) // 2 * 2
-    pairs = rho[:even].reshape(-1, 2, rho.shape[1]).sum(axis=1)
-    positive = np.minimum.accumulate(pairs > 0.0, axis=0)  # [2]: until the first that is not
-    inflation = 2.0 * (pairs * positive).sum(axis=0) - 1.0
-    return np.asarray(N / np.maximum(inflation, 1.0))

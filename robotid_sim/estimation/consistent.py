@@ -10,6 +10,7 @@ from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, OptionError, require_type
 from robotid_sim.estimation.cone_program import ConsistentProgram
+from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
@@ -50,8 +51,8 @@ class Consistent(Estimator):
     """Weight of the log-det divergence from the nominal bodies; 0 for none."""
     rounds: int = 5
     """Rounds of the weighted least squares."""
-    block: float = 0.2
-    """Length of the blocks of the covariance [s]."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
         if not (self.pull > 0.0 and self.divergence >= 0.0):
@@ -65,7 +66,8 @@ class Consistent(Estimator):
             raise OptionError("a consistent fit needs the problem's nominal robot")
         began = time.perf_counter()
         free = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        free = replace(free, estimator="consistent", options=asdict(self), unbiased=False)
+        options = asdict(self) | {"block": block_of(free)}
+        free = replace(free, estimator="consistent", options=options, unbiased=False)
         if not free.success:
             return free
         reduction = reduce_rows(problem)

@@ -74,7 +74,7 @@ def fit_friction(
     shape: FrictionShape,
     *,
     start: Float2D | Sequence[Sequence[float]] | None = None,
-    block: float = 0.2,
+    block: float | None = None,
 ) -> FrictionFit:
     """Fit base parameters and the shape of friction to a motion.
 
@@ -85,7 +85,7 @@ def fit_friction(
 
     Fc must be among the parameters of the basis. The search begins at the nonlinear parameters
     `start`, shape (k, n), by default those of the shape; `block` is the length of the blocks of the
-    covariance [s].
+    covariance [s], by default as the residuals correlate.
     """
     problem = SeparableProblem(build_problem(motion, nominal, basis), motion, nominal, shape)
     begin = checked_start(shape, nominal, start)

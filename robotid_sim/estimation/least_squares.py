@@ -16,6 +16,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
+from robotid_sim.estimation.correlation import block_length
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem, weights_of
@@ -49,8 +50,8 @@ class OrdinaryLeastSquares(Estimator):
        and links", Int. J. Robotics Research, doi:10.1177/027836498600500306.
     """
 
-    block: float = 0.2
-    """Length of the blocks of the covariance [s]."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
         check_block(self.block)
@@ -78,8 +79,8 @@ class WeightedLeastSquares(Estimator):
 
     rounds: int = 5
     """How often weights are estimated anew; two are too few where torques differ by 1e4."""
-    block: float = 0.2
-    """Length of the blocks of the covariance [s]."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
         if self.rounds < 1:
@@ -93,28 +94,38 @@ class WeightedLeastSquares(Estimator):
         return _fit(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
 
 
-def check_block(block: float) -> None:
+def check_block(block: float | None) -> None:
     """Refuse a length of covariance blocks that is not positive and finite."""
-    if not 0.0 < block < np.inf:
+    if block is not None and not 0.0 < block < np.inf:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
 def _fit(
-    problem: LinearProblem, name: str, rounds: int, block: float, options: dict[str, float]
+    problem: LinearProblem, name: str, rounds: int, block: float | None, options: dict[str, Any]
 ) -> Estimate:
     began = time.perf_counter()
     result = estimate_of(problem, name, len(problem.W), options)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
-        return block_sandwich(problem, beta, weights, inverse, block)
+        length = _length(problem, beta, block)
+        return block_sandwich(problem, beta, weights, inverse, length)
 
     reduction = reduce_rows(problem)
     estimate = fit_reduction(reduction, rounds, result, sandwich)
     if not estimate.success:
         return estimate
+    length = _length(problem, estimate.beta, block)
+    estimate = replace(estimate, options=options | {"block": length})
     if problem.random is not None:
         estimate = _with_random(estimate, problem, reduction)
     return replace(estimate, seconds=time.perf_counter() - began)
+
+
+def _length(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
+    """Return the length of the blocks of a covariance [s], given or by the residuals."""
+    if block is not None:
+        return block
+    return block_length(problem.by_joint(problem.y - problem.W @ beta), problem.dt)
 
 
 def _with_random(estimate: Estimate, problem: LinearProblem, reduction: Reduction) -> Estimate:
@@ -131,8 +142,8 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
     """Return the weighted least-squares estimate of a log that comes in parts, in two passes.
 
     It is that of all rows at once, but for rounding, and but for covariance blocks that the
-    bounds of the parts cut. Of the estimator only the options count; by default those of the
-    class.
+    bounds of the parts cut: their length follows the residuals of the first part unless it is
+    given. Of the estimator only the options count; by default those of the class.
     """
     began, method = time.perf_counter(), estimator or WeightedLeastSquares()
     first = next(iter(parts()), None)
@@ -141,11 +152,18 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
     result = estimate_of(first, "wls", reduction.samples * reduction.dof, asdict(method))
     del first
 
+    def length(beta: Float1D) -> float:
+        return _length(next(iter(parts())), beta, method.block)
+
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
-        blocks = (block_sandwich(p, beta, weights, inverse, method.block) for p in parts())
-        return sum(blocks, np.zeros_like(inverse))
+        block = length(beta)
+        scores = (block_sandwich(p, beta, weights, inverse, block) for p in parts())
+        return sum(scores, np.zeros_like(inverse))
 
     estimate = fit_reduction(reduction, method.rounds, result, sandwich)
+    if estimate.success:
+        options = asdict(method) | {"block": length(estimate.beta)}
+        estimate = replace(estimate, options=options)
     return replace(estimate, seconds=time.perf_counter() - began)
 
 

@@ -77,14 +77,14 @@ def estimate_torque_constants(
     nominal: Robot,
     basis: BaseParameters,
     *,
-    block: float = 0.2,
+    block: float | None = None,
 ) -> TorqueConstants:
     """Estimate the torque constants from motions without and with a known load.
 
     The motions have rows at the same rate; their trajectories need not be the same. The parameters
     of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; the
     nominal model and its base parameters are those of the robot without load. The blocks of the
-    covariance last `block` [s].
+    covariance last `block` [s], by default as the residuals correlate.
     """
     parts = [build_problem(motion, nominal, basis) for motion in (unloaded, loaded)]
     load_torque = np.concatenate(

@@ -14,6 +14,7 @@ import numpy as np
 
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.errors import ControllerError, SimulationDiverged
+from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.estimation.least_squares import row_blocks_of
 from robotid_sim.excitation import CRITERIA, FAMILIES
@@ -306,8 +307,7 @@ def _freedom_of_covariance(fit: Identification) -> dict[str, object]:
     intervals = intervals_of(fit)
     if intervals is None:
         return {"cov_dof": None, "cov_blocks": None}
-    block = float(fit.chosen.options.get("block", 0.2))
-    blocks = row_blocks_of(fit.problem, block) * fit.problem.dof
+    blocks = row_blocks_of(fit.problem, block_of(fit.chosen)) * fit.problem.dof
     return {"cov_dof": intervals.dof.tolist(), "cov_blocks": blocks}
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import f as f_distribution
 
+from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import row_blocks_of
 from robotid_sim.estimation.problem import LinearProblem
@@ -42,7 +43,7 @@ class Range(NamedTuple):
 def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -> Range:
     """Return where the NEES per parameter of a least-squares estimate lies [1]."""
     b = len(estimate.beta)
-    B = row_blocks_of(problem, float(estimate.options.get("block", 0.2))) * problem.dof
+    B = row_blocks_of(problem, block_of(estimate)) * problem.dof
     rest = max(B - b, 3)
     scale = B / rest
     half = 0.5 * false_alarm

@@ -48,8 +48,10 @@ def test_an_item_is_described_with_default_and_meaning_of_every_option(
 def test_options_have_their_defaults_and_units(robotid) -> None:
     (rounds, block) = json.loads(robotid("list", "estimators", "wls", "--json").out)["options"]
     assert (rounds["name"], rounds["default"]) == ("rounds", "5")
-    assert (block["name"], block["default"]) == ("block", "0.2")
-    assert block["meaning"] == "Length of the blocks of the covariance [s]."
+    assert (block["name"], block["default"]) == ("block", "none")
+    assert block["meaning"] == (
+        "Length of the blocks of the covariance [s]; None: by the correlation of the residuals."
+    )
 
 
 def test_a_field_without_text_shares_that_of_the_next(robotid) -> None:

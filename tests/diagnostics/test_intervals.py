@@ -43,11 +43,12 @@ def test_coverage_is_the_level(exact, arm, level):
     assert covered.mean() == pytest.approx(level, abs=0.025)  # 1650 values that correlate
 
 
-def autoregressive(data, seed):
-    """Return noise of the same size whose neighbours correlate by one half."""
-    drive = np.sqrt(0.75) * np.random.default_rng(seed).standard_normal(data.tau.shape)
+def autoregressive(data, seed, correlation=0.5):
+    """Return noise of the same size whose neighbours correlate."""
+    drive = np.random.default_rng(seed).standard_normal(data.tau.shape)
+    drive *= np.sqrt(1.0 - correlation**2)
     for k in range(1, len(drive)):
-        drive[k] += 0.5 * drive[k - 1]
+        drive[k] += correlation * drive[k - 1]
     return data.noise * drive
 
 
@@ -56,6 +57,13 @@ def test_blocks_cover_where_residuals_are_coloured_and_white_does_not(exact, arm
     noises = [autoregressive(data, seed) for seed in range(60)]
     assert 0.91 < hits(data, noises).mean() < 0.97  # blocks of 20 samples see 2.8 of the factor 3
     assert hits(data, noises, residuals="white").mean() < 0.8
+
+
+def test_blocks_are_as_long_as_residuals_correlate(exact, arm):
+    data = exact(arm, 50.0, period=40.0)  # neighbours correlate by 0.95: over 0.8 s
+    noises = [autoregressive(data, seed, 0.95) for seed in range(40)]
+    assert hits(data, noises).mean() < 0.85
+    assert hits(data, noises, block=None).mean() > 0.88
 
 
 @pytest.fixture

@@ -30,8 +30,9 @@ def parts_of(problem, samples):
 
 @pytest.mark.parametrize("samples", [50, 130, 500])
 def test_parts_give_the_estimate_of_the_whole(problem, samples):
-    whole = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    found = fit_stream(lambda: iter(parts_of(problem, samples)))
+    wls = WeightedLeastSquares(block=0.2)
+    whole = wls.fit(problem, np.random.default_rng(0))
+    found = fit_stream(lambda: iter(parts_of(problem, samples)), wls)
     np.testing.assert_allclose(found.beta, whole.beta, rtol=0, atol=1e-9 * whole.std.max())
     np.testing.assert_allclose(found.noise_std, whole.noise_std, rtol=1e-10)
     np.testing.assert_allclose(found.cov_white, whole.cov_white, rtol=1e-6, atol=0)
