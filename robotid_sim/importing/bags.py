@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 JOINT_STATE = "sensor_msgs/msg/JointState"
 DYNAMIC_JOINT_STATE = "control_msgs/msg/DynamicJointState"
 
+STORAGE = (".db3", ".mcap")
+"""Suffixes of the files that a ROS 2 bag is stored in."""
+
 INTERFACE_VALUE = "control_msgs/msg/InterfaceValue"
 _DEFINITIONS = {
     INTERFACE_VALUE: "string[] interface_names\nfloat64[] values\n",
@@ -35,7 +38,7 @@ Sample = dict[str, float]
 
 
 def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
-    """Read the joint states of one topic of a bag, or of a ROS 2 storage file alone.
+    """Read the joint states of one topic of a bag, or of ROS 2 storage files without metadata.
 
     Raises
     ------
@@ -53,13 +56,20 @@ def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     except ImportError as error:
         raise MissingExtraError.of("ROS bags need rosbags", "logs") from error
     try:
-        with AnyReader([path], default_typestore=_definitions()) as reader:
+        with AnyReader(_storage(path), default_typestore=_definitions()) as reader:
             return _read(reader, topic, path)
     except RobotIdError:
         raise
     except Exception as error:  # the readers' storage libraries share no class of errors
         text = " ".join(str(error).split())
         raise FileFormatError(f"cannot read bag {path}: {text}") from error
+
+
+def _storage(path: Path) -> list[Path]:
+    """Return the bag, or the storage files of a ROS 2 bag that has lost its metadata."""
+    if not path.is_dir() or (path / "metadata.yaml").exists():
+        return [path]
+    return sorted(file for file in path.iterdir() if file.suffix in STORAGE) or [path]
 
 
 def _definitions() -> Any:

@@ -195,3 +195,28 @@ def test_printed_page_shows_the_static_figures(browser) -> None:
         )
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         assert (live, still) == ("none", "block")
+
+
+def test_no_table_is_cut_and_no_number_broken_in_print(browser) -> None:
+    with browser(718) as driver:  # A4 without margins, at 96 dpi
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        width, cut, broken = driver.execute_script(
+            """
+            const width = document.documentElement.clientWidth;
+            const tables = [...document.querySelectorAll("table")];
+            const cells = [...document.querySelectorAll("td:not(.text)")];
+            const line = (cell) => 1.5 * parseFloat(getComputedStyle(cell).lineHeight);
+            const height = (cell) => {
+                const range = document.createRange();
+                range.selectNodeContents(cell);
+                return range.getBoundingClientRect().height;
+            };
+            return [
+                width,
+                tables.filter((t) => t.getBoundingClientRect().right > width + 1).length,
+                cells.filter((c) => !c.textContent.includes(" ") && height(c) > line(c)).length,
+            ];
+            """
+        )
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert (cut, broken) == (0, 0), width
