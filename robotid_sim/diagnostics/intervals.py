@@ -156,12 +156,10 @@ def _block_variance(
     b = len(inverse)
     variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
     for Z, r in row_blocks(problem, estimate.beta, weights, inverse, block):
-        root = _root(Z)
-        scores = (root @ (Z.transpose(0, 2, 1) @ r))[:, :, 0]
-        variance += ((scores @ inverse.T) ** 2).sum(axis=0)
-        gram = Z.transpose(0, 2, 1) @ Z
-        U = (root @ gram) @ inverse.T  # (blocks, b, parameters)
-        d = np.einsum("mik,mik->mk", U, root @ inverse.T)
+        leveled = _leveled(Z) @ inverse.T  # (blocks, rows, parameters)
+        variance += ((leveled.transpose(0, 2, 1) @ r)[:, :, 0] ** 2).sum(axis=0)
+        U = Z.transpose(0, 2, 1) @ leveled
+        d = (leveled**2).sum(axis=1)
         length = (U**2).sum(axis=1)
         trace += (d - length).sum(axis=0)
         squares += (d**2 - 2.0 * d * length).sum(axis=0)
@@ -173,8 +171,11 @@ def _block_variance(
     return share * variance + further, np.maximum(trace**2 / squares, 1.0)
 
 
-def _root(Z: Float) -> Float:
-    """Return (1 - Z^T Z)^(-1/2) of every block; Z^T (1 - Z Z^T)^(-1/2) is that times Z^T."""
-    values, vectors = np.linalg.eigh(Z.transpose(0, 2, 1) @ Z)
+def _leveled(Z: Float) -> Float:
+    """Return (1 - Z Z^T)^(-1/2) Z of every block, by the smaller of the two Gram matrices."""
+    transposed = Z.transpose(0, 2, 1)
+    small = Z.shape[1] < Z.shape[2]
+    values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
     factors = 1.0 / np.sqrt(1.0 - np.minimum(values, SATURATED))
-    return np.asarray((vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1))
+    root = (vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return np.asarray(root @ Z if small else Z @ root)

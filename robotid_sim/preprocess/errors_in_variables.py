@@ -29,9 +29,9 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
-from scipy.linalg.lapack import dtbtrs
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
+from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
 from robotid_sim.errors import OptionError
@@ -69,11 +69,26 @@ class WhiteningRowFilter(RowFilter):
     def apply(self, x: Float) -> Float:
         """Return the rows of a signal cut to `used`, whitened; see `RowFilter`."""
         assert self.factors is not None
-        white = np.empty_like(x)
-        for j, factor in enumerate(self.factors):
-            flat = np.asfortranarray(x[:, j].reshape(len(x), -1))
-            white[:, j] = dtbtrs(factor, flat, uplo="L")[0].reshape(x[:, j].shape)
-        return RowFilter.apply(self, white)
+        flat = np.ascontiguousarray(x, dtype=float).reshape(*x.shape[:2], -1)
+        return RowFilter.apply(self, whitened(flat, self.factors).reshape(x.shape))
+
+
+@jit
+def whitened(x: Float, factors: Float) -> Float:
+    """Return signals (N, n, c) with the Cholesky factors of the joints solved for, forward."""
+    result = np.empty_like(x)
+    for t in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            row = result[t, j]
+            row[:] = x[t, j]
+            for d in range(1, min(t + 1, factors.shape[1])):
+                factor = factors[j, d, t - d]
+                for c in range(x.shape[2]):
+                    row[c] -= factor * result[t - d, j, c]
+            scale = 1.0 / factors[j, 0, t]
+            for c in range(x.shape[2]):
+                row[c] *= scale
+    return result
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,12 +165,21 @@ def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:
 
     Row k of the slopes, shape (N, 6), belongs to the samples k - 2 to k + 3.
     """
-    points, bands = NODES.size, np.zeros((NODES.size, len(slopes)))
-    for d in range(points):
-        count = len(slopes) - d
-        bands[d, :count] = np.einsum("ki,ki->k", slopes[d:, : points - d], slopes[:count, d:])
+    bands = _products(np.ascontiguousarray(slopes))
     bands[0] += torque_std**2
-    return np.asarray(cholesky_banded(bands, lower=True))
+    return np.asarray(cholesky_banded(bands, lower=True, overwrite_ab=True, check_finite=False))
+
+
+@jit
+def _products(slopes: Float2D) -> Float2D:
+    """Return the lower bands of ``slopes slopes^T``, shape (6, N)."""
+    samples, points = slopes.shape
+    bands = np.zeros((points, samples))
+    for d in range(points):
+        for k in range(samples - d):
+            for i in range(points - d):
+                bands[d, k] += slopes[k + d, i] * slopes[k, i + d]
+    return bands
 
 
 @documented
