@@ -14,7 +14,7 @@ from robotid_sim.diagnostics.cause import Amendment, Wording
 from robotid_sim.diagnostics.column_causes import WRONG_SCALE, column_causes
 from robotid_sim.diagnostics.delay_causes import delay_words, delayed
 from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
-from robotid_sim.diagnostics.informed import plausibility
+from robotid_sim.diagnostics.informed import Plausibility
 
 DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1e1, 1e2, 1e3, 1e4)
 """Factors of torques at which a scale is looked for first."""
@@ -36,6 +36,7 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
     None if the gain does not exceed a margin plus the logarithm of the number of candidates.
     """
     rough = evidence.rough()
+    plausibility = Plausibility.of(rough)
     before = plausibility(rough)
     if not np.isfinite(before):
         return None

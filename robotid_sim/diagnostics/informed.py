@@ -17,10 +17,13 @@ References
 .. [1] Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", MIT Press, ch. 2.
 """
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.diagnostics.evidence import Evidence, joint_only
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.torque_causes import COLORED
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.model import inertia, parameters
@@ -52,25 +55,55 @@ LIMITED = 13.0
 alone, for limits in a URDF are often made up."""
 
 
-def plausibility(evidence: Evidence) -> float:
-    """Return the logarithm of the likelihood of a log under a nominal model that is rough."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Plausibility:
+    """Logarithm of the likelihood of a log, and of corrections of it, under a rough nominal model.
+
+    Sums of products of the regressor serve all corrections that leave it as it is.
+    """
+
+    evidence: Evidence
+    gram: Float
+    """Products of its columns, see `_gram`."""
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        """Return what scores corrections of a log."""
+        return cls(evidence, _gram(evidence))
+
+    def __call__(self, corrected: Evidence) -> float:
+        """Return the logarithm of the likelihood of the log after a correction."""
+        same = corrected.W is self.evidence.W and corrected.use is self.evidence.use
+        return _plausibility(corrected, self.gram if same else _gram(corrected))
+
+
+def _gram(evidence: Evidence) -> Float:
+    """Return products of a joint's columns and a constant one, shape (n, b + 1, b + 1)."""
+    W = evidence.W[:, :, : evidence.basis.rank]
+    rows = np.concatenate([W, np.ones((*W.shape[:2], 1))], axis=2) * evidence.use[:, :, None]
+    by_joint = rows.transpose(1, 2, 0)
+    return np.asarray(by_joint @ by_joint.transpose(0, 2, 1))
+
+
+def _plausibility(evidence: Evidence, gram: Float) -> float:
     center, L = _prior(evidence)
-    rank, size, use = evidence.basis.rank, evidence.size, evidence.use
-    size = np.maximum(size, np.finfo(float).tiny)
-    ones = np.ones((len(evidence.y), 1))
-    offsets = [joint_only(OFFSET * size[j] * ones, j, evidence.dof) for j in range(evidence.dof)]
-    W = evidence.W[:, :, :rank]
-    A = np.concatenate([W @ L, *offsets], axis=2) * use[:, :, None]
+    n, b, use = evidence.dof, evidence.basis.rank, evidence.use
+    size = np.maximum(evidence.size, np.finfo(float).tiny)
+    # Columns of joint j in units of the prior, and its offset after those of the other joints.
+    to_prior = np.zeros((n, b + 1, b + n))
+    to_prior[:, :b, :b] = L
+    to_prior[np.arange(n), b, b + np.arange(n)] = OFFSET * size
+    W = evidence.W[:, :, :b]
     y = (evidence.y - W @ center) * use
-    by_joint = A.transpose(1, 2, 0)
-    products = by_joint @ by_joint.transpose(0, 2, 1)
-    moments = (by_joint @ y.T[:, :, None])[:, :, 0]
-    count, p = use.sum(axis=0), A.shape[2]
+    products = to_prior.transpose(0, 2, 1) @ gram @ to_prior
+    columns = (W * y[:, :, None]).sum(axis=0)
+    moments = np.einsum("jkp,jk->jp", to_prior, np.column_stack([columns, y.sum(axis=0)]))
+    count, p, yy = use.sum(axis=0), b + n, (y**2).sum(axis=0)
     sigma = OFFSET * size
     for _ in range(ROUNDS):
         H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
         z = np.linalg.solve(H, (1.0 / (COLORED * sigma**2)) @ moments)
-        squares = ((y - A @ z) ** 2).sum(axis=0)
+        squares = np.maximum(yy - 2.0 * moments @ z + (products @ z) @ z, 0.0)
         sigma = np.sqrt(squares / np.maximum(count, 1) + (NOISE * size) ** 2)
     H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
     likelihood = float(-(count * np.log(sigma)).sum() - 0.5 * (squares / sigma**2).sum())

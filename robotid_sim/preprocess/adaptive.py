@@ -12,7 +12,7 @@ from robotid_sim.measurement.motion import Motion, gated
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.delay import estimate_delay, without_delay
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
-from robotid_sim.preprocess.faults import THRESHOLD, find_faults, repaired
+from robotid_sim.preprocess.faults import THRESHOLD, Faults, find_faults, repaired
 from robotid_sim.preprocess.fourier_fit import FourierFit
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
@@ -74,7 +74,7 @@ class Adaptive(RowPreprocessor):
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the motion of the log as decided."""
         tuned = self.tuned(log, robot)
-        log, sound = _prepared(log, tuned.delay or 0.0, self.outliers)
+        log, sound = _prepared(log, tuned.delay or 0.0, _faults(log, self.outliers))
         if tuned.method == "errors-in-variables":
             return tuned.joint.motion(log, robot, sound)
         use: Preprocessor = replace(tuned.smoother, rows=self.rows)
@@ -89,16 +89,16 @@ class Adaptive(RowPreprocessor):
         if self.message:
             return self
         said = []
-        if self.outliers:
-            faults = find_faults(log, self.outliers)
+        faults = _faults(log, self.outliers)
+        if faults is not None:
             said.append(f"{faults.message}: masked" if faults.any else "no faulty samples")
-        whole, _ = _prepared(log, 0.0, self.outliers)
+        whole, _ = _prepared(log, 0.0, faults)
         smoother, noise = self._smoother(whole)
         said.append(_noise_text(log, noise))
         delay, text = self._delay(whole, replace(smoother, rows=self.rows), robot)
         said.append(text)
         decided = replace(self, delay=delay, smoother=smoother)
-        log, sound = _prepared(log, delay, self.outliers)
+        log, sound = _prepared(log, delay, faults)
         said.append(f"method {self.method}")
         if self.method == "fourier-fit":
             decided = replace(
@@ -106,7 +106,7 @@ class Adaptive(RowPreprocessor):
             )
         if self.method == "errors-in-variables":
             joint = replace(self.joint, rows=self.rows, smoother=smoother)
-            decided = replace(decided, joint=joint.tuned(log, robot, sound))
+            decided = replace(decided, joint=joint.tuned(log, robot, sound, noise))
         return replace(decided, message="; ".join(said))
 
     def _smoother(self, log: Log) -> tuple[RtsSmoother, Float1D]:
@@ -127,11 +127,15 @@ class Adaptive(RowPreprocessor):
         return 0.0, f"torque delay of {estimate.message} is not significant"
 
 
-def _prepared(log: Log, delay: float, outliers: float) -> tuple[Log, Bool2D]:
+def _faults(log: Log, outliers: float) -> Faults | None:
+    """Return the faulty samples of a log; None if none are looked for."""
+    return find_faults(log, outliers) if outliers else None
+
+
+def _prepared(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D]:
     """Return the log repaired and without its delay, and which samples were measured."""
-    if not outliers:
+    if faults is None:
         return without_delay(log, delay), np.ones(log.q.shape, dtype=bool)
-    faults = find_faults(log, outliers)
     moved = np.roll(faults.sound, -round(delay / log.dt), axis=0)
     return without_delay(repaired(log, faults), delay), moved
 

@@ -245,8 +245,18 @@ class ErrorsInVariables(RowPreprocessor):
         """Return the smoothed motion."""
         return replace(self.smoother, rows=self.rows)(log, robot)
 
-    def tuned(self, log: Log, robot: Robot, sound: Bool2D | None = None) -> Self:
-        """Return the preprocessor with parameters and noise fixed to those of a log."""
+    def tuned(
+        self,
+        log: Log,
+        robot: Robot,
+        sound: Bool2D | None = None,
+        encoder_noise: Float1D | None = None,
+    ) -> Self:
+        """Return the preprocessor with parameters and noise fixed to those of a log.
+
+        Samples that are not sound have no weight; the noise of the positions, shape (n,), is
+        estimated if it is not given.
+        """
         if self.parameters is not None:
             return self
         if sound is None:
@@ -255,7 +265,9 @@ class ErrorsInVariables(RowPreprocessor):
         motion = start.started(log, robot)
         fit = RowFit.of(motion, robot)
         model = fitted(fit, motion, robot)
-        position = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
+        position = encoder_noise
+        if position is None:
+            position = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
         noise = Noise(position, torque_noise(log, motion, model))
         for _ in range(self.rounds):
             motion = improved(log, motion, model, noise, sound)
