@@ -21,9 +21,10 @@ from robotid_sim.model.diagnosis import (
     summary,
 )
 from robotid_sim.model.export import write_urdf
+from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import Table, number
-from robotid_sim.study.build import build_basis, build_robot, build_setup
+from robotid_sim.study.build import build_basis, build_nominal, build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.validation.prediction import rms
 
@@ -33,7 +34,7 @@ UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is: "
 OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
 
-@options.for_study()
+@options.for_study("nominal")
 def check(
     robot: options.RobotArg,
     json: options.Json = False,
@@ -46,7 +47,8 @@ def check(
 ) -> int:
     """Check a robot: consistency link by link, limits, rank, groupings, whether a study can run.
 
-    Exit 0 if every movable body can exist (or was repaired) and a study is not refused, 1 if not.
+    Masses far from those of a nominal model are told. Exit 0 if every movable body can exist (or
+    was repaired) and a study is not refused, 1 if not.
     """
     repair = study.robot.repair
     if out is not None and not repair:
@@ -58,6 +60,8 @@ def check(
     basis = build_basis(read, study)
     bodies = diagnose(read)
     report = _report(read, basis, bodies)
+    if study.nominal.file is not None:
+        report["unlikely_masses"] = unlikely_masses(read, build_nominal(read, study))
     if repair:
         fixed = read.repaired()
         states = random_states(read)
@@ -168,6 +172,8 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
             output.print_line(f"  {link['name']}: {text}")
     if any(link["com_inside"] is None for link in links):
         output.print_line(f"  {UNKNOWN}")
+    for text in report.get("unlikely_masses", ()):
+        output.print_line(f"  WARNING: {text}")
     if "repair" in report:
         _print_repair(report["repair"])
     output.print_line()

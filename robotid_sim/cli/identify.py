@@ -14,6 +14,7 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.files import require_distinct, require_writable
 from robotid_sim.importing.reading import ReadLog
+from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.identification_report import identification_report
@@ -184,6 +185,8 @@ def _print(name: str, fit: Identification) -> None:
     output.print_table(parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters())))
     if fit.lift is not None:
         output.print_line(f"identified robot: {fit.lift.message}")
+        for text in unlikely_masses(fit.lift.robot, nominal):
+            output.print_line(f"  unlikely: {text}")
     for sentence in lack_of_fit(fit):
         output.print_line(sentence)
     if fit.doubt:

@@ -13,6 +13,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.adaptive import smoother_of
@@ -115,8 +116,18 @@ def parameters_section(
         f"made from the estimate of '{chosen.estimator}'.",
         charts=tuple(charts),
         tables=(*estimators, table, *([link_table(models)] if models else [])),
-        notes=(OPEN,) if models else (),
+        notes=_notes(models or {}),
     )
+
+
+def _notes(models: Mapping[str, Robot]) -> tuple[str, ...]:
+    """Return what a reader of the bodies' table must know."""
+    if not models:
+        return ()
+    if "identified" not in models:
+        return (OPEN,)
+    unlikely = unlikely_masses(models["identified"], models["nominal"])
+    return (OPEN, *(f"Unlikely: {text}." for text in unlikely))
 
 
 def prediction_section(

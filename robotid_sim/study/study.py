@@ -24,6 +24,7 @@ from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import PROVENANCE
 from robotid_sim.model.export import write_urdf
+from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
@@ -293,6 +294,7 @@ def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, obje
         "chosen": fit.chosen.estimator,
         "groupings": list(fit.basis.groupings),
         "lift": None if fit.lift is None else fit.lift.message,
+        "unlikely_masses": [] if fit.lift is None else unlikely_masses(fit.lift.robot, fit.nominal),
         "doubt": fit.doubt,
         "lacks": [asdict(lack) for lack in fit.discrepancy.lacks],
         "torque_gain_std": fit.torque_gain_std,

@@ -143,6 +143,24 @@ def test_check_of_impossible_inertia_exits_1_with_the_reason(robotid, tmp_path) 
     assert [link["consistent"] for link in report["links"]] == [False, True]
 
 
+def test_check_against_a_nominal_model_names_unlikely_masses(robotid, tmp_path) -> None:
+    path = tmp_path / "heavy.urdf"
+    mass = re.search(r'<mass value="([\d.]+)"', ARM.read_text())
+    path.write_text(ARM.read_text().replace(mass[0], f'<mass value="{5.0 * float(mass[1])}"', 1))
+    done = robotid("check", path, "--nominal", ARM)
+    assert done.code == 0
+    assert len(re.findall(r"WARNING: upper: a mass of .* is 5 times the nominal", done.out)) == 1
+    report = json.loads(robotid("check", path, "--nominal", ARM, "--json").out)
+    assert [text.split(":")[0] for text in report["unlikely_masses"]] == [
+        "upper",
+        "all links together",
+    ]
+    other = robotid("check", path, "--nominal", "irb140")
+    assert other.code == 2
+    assert other.err.count("\n") == 1
+    assert "irb140" in other.err
+
+
 def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_control) -> None:
     path, fixed = tmp_path / "bad.urdf", tmp_path / "fixed.urdf"
     path.write_text(IMPOSSIBLE)

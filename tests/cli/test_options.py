@@ -12,7 +12,7 @@ OF_A_STUDY = ROBOT | DRAWN | SENSORS | {"--quick"}
 
 USED = {
     "run": ROBOT | DRAWN | SENSORS | {"--quick"},
-    "check": ROBOT,
+    "check": ROBOT | {"--nominal"},
     "design": ROBOT | DRAWN | {"--quick"},
     "simulate": ROBOT | DRAWN | SENSORS,
     "import": {"--base", "--tip"},
