@@ -40,16 +40,6 @@ Estimators = Annotated[
         autocompletion=names("estimators"),
     ),
 ]
-GainStd = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE",
-        callback=options.finite,
-        min=0.0,
-        max=0.9,
-        help="Relative standard deviation of the torque constants, which no log shows.",
-    ),
-]
 HoldOutText = Annotated[
     str | None,
     typer.Option(
@@ -74,7 +64,7 @@ def identify(
     log: SeveralLogs,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Estimate file (JSON).")],
     estimator: Estimators = None,
-    torque_gain_std: GainStd = None,
+    torque_gain_std: options.GainStd = None,
     mapping: MapFile = None,
     hold_out: HoldOutText = None,
     urdf: UrdfFile = None,

@@ -253,6 +253,18 @@ def positive(value: float | None) -> float | None:
     return value
 
 
+GainStd = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        callback=finite,
+        min=0.0,
+        max=0.9,
+        help="Relative standard deviation of the torque constants, which no log shows.",
+    ),
+]
+
+
 def _given(paths: Iterable[Path | None]) -> list[Path]:
     return [path for path in paths if path is not None]
 

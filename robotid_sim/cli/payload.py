@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.cli import options, output
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.payload import (
@@ -41,9 +41,11 @@ def payload(
         str | None,
         typer.Option(
             metavar=options.LOAD,
-            help="The load, if it is known: then the torque constants are estimated.",
+            help="The load, if it is known: then the torque constants are estimated. Of its mass "
+            "alone, the rest is unknown.",
         ),
     ] = None,
+    torque_gain_std: options.GainStd = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
     ] = None,
@@ -57,11 +59,11 @@ def payload(
     """
     if out is not None:
         require_writable(out)
-    given = None
-    if load is not None:
-        given = PayloadConfig.of(options.parse_payload(load, "--load"), f"--load '{load}'")
-        if not given.mass > 0.0:
-            raise OptionError(f"--load '{load}': a load without mass shows nothing; give its mass")
+    given = None if load is None else _known(load)
+    if given is not None and torque_gain_std is not None:
+        raise OptionError(
+            "with --load the torque constants are estimated; leave --torque-gain-std out"
+        )
     model = build_robot(robot, study.robot)
     first, second = load_log(log), load_log(loaded)
     nominal = build_nominal_of_log(model, first, study)
@@ -69,10 +71,14 @@ def payload(
     with one_blas_thread():
         bare, heavy = (_motion(part, nominal, preprocessor) for part in (first, second))
         estimate: PayloadEstimate | TorqueConstants
+        phi: float | Float1D
         if given is None:
-            estimate = estimate_payload(bare, heavy, nominal, basis)
+            gain_std = torque_gain_std or 0.0
+            estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
         else:
-            phi = payload_parameters(nominal, given.mass, np.array(given.com), _tensor(given))
+            phi = given.mass
+            if "com" in given.model_fields_set:
+                phi = payload_parameters(nominal, given.mass, np.array(given.com), _tensor(given))
             estimate = estimate_torque_constants(bare, heavy, phi, nominal, basis)
     if isinstance(estimate, PayloadEstimate):
         content = _load_content(estimate)
@@ -88,6 +94,14 @@ def payload(
             output.print_line(sentence)
         output.print_written([out])
     return 0 if estimate.success else 1
+
+
+def _known(text: str) -> PayloadConfig:
+    """Return a known load, of its mass alone or with its place."""
+    load = PayloadConfig.of(options.parse_payload(text, "--load"), f"--load '{text}'")
+    if not load.mass > 0.0:
+        raise OptionError(f"--load '{text}': a load without mass shows nothing; give its mass")
+    return load
 
 
 def _motion(log: Log, nominal: Robot, preprocessor: Preprocessor) -> Motion:
@@ -112,6 +126,7 @@ def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:
         "com": numbers(estimate.com),
         "com_std": numbers(estimate.com_std),
         "parameters": dict(zip(SYMBOLS, numbers(estimate.phi), strict=True)),
+        "parameters_std": dict(zip(SYMBOLS, numbers(estimate.phi_std), strict=True)),
     }
 
 

@@ -16,7 +16,7 @@ References
    doi:10.1109/ROBOT.2007.364241.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from robotid_sim.estimation.problem import (
     LinearProblem,
     build_problem,
     extended,
+    joint_columns,
     part_of,
     rows_of,
     stacked,
@@ -116,16 +117,24 @@ def estimate_payload(
     basis: BaseParameters,
     *,
     estimator: Estimator | None = None,
+    gain_std: float = 0.0,
 ) -> PayloadEstimate:
     """Estimate a load from the motions of two logs, without and with it.
 
     The motions have rows at the same rate; their trajectories need not be the same. The nominal
     model and its base parameters are those of the robot without load. The estimator is by default
-    weighted least squares. Raises `RankDeficientError` if no joint torque depends on a load at all.
+    weighted least squares. Errors of the torque constants, independent and of the relative standard
+    deviation `gain_std`, are the same in both logs and show in neither: they widen the standard
+    deviations. Raises `RankDeficientError` if no joint torque depends on a load at all.
     """
     leads, K = _groups(nominal)
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
-    whole = (estimator or WeightedLeastSquares()).fit(problem, np.random.default_rng(0))
+    method = estimator or WeightedLeastSquares()
+    whole = method.fit(problem, np.random.default_rng(0))
+    if gain_std and whole.success:
+        model = problem.by_joint(problem.W @ whole.beta)
+        problem = replace(problem, random=gain_std * joint_columns(model))
+        whole = method.fit(problem, np.random.default_rng(0))
     estimate = part_of(whole, basis.rank)
     if not whole.success or whole.cov is None:
         none = np.full(10, np.nan)
@@ -188,6 +197,23 @@ def _groups(nominal: Robot) -> tuple[Int1D, Float2D]:
     K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
     K[np.abs(K) < RANK_TOLERANCE] = 0.0
     return leads, K
+
+
+def unknown_beside_mass(nominal: Robot) -> Int1D:
+    """Return independent parameters of a load whose mass is known, the others unknown.
+
+    Raises `RankDeficientError` if the torques do not tell the mass from them.
+    """
+    last = parameters.inertial_slice(nominal.dof - 1)
+    Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
+    flat = Y.reshape(-1, 10)
+    leads = np.sort(1 + independent_columns(flat[:, 1:]))
+    own = flat[:, 0] - flat[:, leads] @ np.linalg.lstsq(flat[:, leads], flat[:, 0], rcond=None)[0]
+    if np.linalg.norm(own) <= RANK_TOLERANCE * max(float(np.linalg.norm(flat)), 1e-300):
+        raise RankDeficientError(
+            "no joint torque tells the mass of a load from its place; give mass and COM"
+        )
+    return leads
 
 
 def _to_tip(nominal: Robot) -> Float2D:

@@ -5,15 +5,18 @@ without and with a load of known parameters :math:`\phi_L`,
 
 .. math:: v_j = \frac{1}{g_j} (W_j \beta + L_j \phi_L) + \text{noise},
 
-the gains g follow together with the parameters [1]_: without the known load, scaling all of them
-and :math:`\beta` would change nothing. Where [1]_ solve a total least-squares problem in
-:math:`(g, \beta)`, here the noise is taken to be in the measured torques alone, and the weighted
-squares of v are minimized over :math:`(1/g, \beta)` by Gauss-Newton.
+the gains g follow together with the parameters [1]_; of a load that was only weighed the other nine
+are estimated with them [2]_. Without a known load, scaling all of them and :math:`\beta` would
+change nothing. Where [1]_ solve a total least-squares problem in :math:`(g, \beta)`, here the noise
+is taken to be in the measured torques alone, and the weighted squares of v are minimized over
+:math:`(1/g, \beta)` by Gauss-Newton.
 
 References
 ----------
 .. [1] Gautier, Briot (2014), "Global identification of joint drive gains and dynamic parameters of
    robots", J. Dynamic Systems, Measurement, and Control 136(5), doi:10.1115/1.4027506.
+.. [2] Gautier, Briot (2012), "Global identification of drive gains parameters of robots using a
+   known payload", IEEE Int. Conf. on Robotics and Automation.
 """
 
 from dataclasses import dataclass, replace
@@ -24,15 +27,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.payload import payload_columns
-from robotid_sim.estimation.problem import (
-    LinearProblem,
-    build_problem,
-    extended,
-    joint_columns,
-    part_of,
-    stacked,
-)
+from robotid_sim.estimation.payload import payload_columns, payload_problem, unknown_beside_mass
+from robotid_sim.estimation.problem import LinearProblem, extended, joint_columns, part_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
@@ -73,7 +69,7 @@ class TorqueConstants:
 def estimate_torque_constants(
     unloaded: Motion,
     loaded: Motion,
-    load: Float1D,
+    load: Float1D | float,
     nominal: Robot,
     basis: BaseParameters,
     *,
@@ -82,15 +78,20 @@ def estimate_torque_constants(
     """Estimate the torque constants from motions without and with a known load.
 
     The motions have rows at the same rate; their trajectories need not be the same. The parameters
-    of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; the
-    nominal model and its base parameters are those of the robot without load. The blocks of the
+    of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; of a
+    load that was only weighed its mass [kg] does, and its nine others are estimated. The nominal
+    model and its base parameters are those of the robot without load. The blocks of the
     covariance last `block` [s], by default as the residuals correlate.
     """
-    parts = [build_problem(motion, nominal, basis) for motion in (unloaded, loaded)]
-    load_torque = np.concatenate(
-        [np.zeros(len(parts[0].y)), payload_columns(loaded, nominal) @ np.asarray(load)]
-    )
-    return _gauss_newton(stacked(parts), load_torque, WeightedLeastSquares(block=block))
+    known = np.atleast_1d(np.asarray(load, dtype=float))
+    unknown = np.zeros(0, dtype=np.intp)
+    if known.size == 1:
+        known, unknown = known[0] * np.eye(10)[0], unknown_beside_mass(nominal)
+    problem = payload_problem(unloaded, loaded, nominal, basis, unknown)
+    torque = payload_columns(loaded, nominal) @ known
+    load_torque = np.concatenate([np.zeros(len(problem.y) - len(torque)), torque])
+    found = _gauss_newton(problem, load_torque, WeightedLeastSquares(block=block))
+    return replace(found, estimate=part_of(found.estimate, basis.rank))
 
 
 def _gauss_newton(

@@ -60,6 +60,24 @@ def test_torque_constants_by_a_known_load_are_right(robotid, logs):
     assert "The torque constant of shoulder is" in done.out
 
 
+def test_errors_of_the_torque_constants_widen_the_load(robotid, logs):
+    config, bare, loaded = logs
+    words = ("payload", ARM, bare, loaded, "--config", config, "--json")
+    narrow, wide = (
+        json.loads(robotid(*words, *more).out)["parameters_std"]["mxL"]
+        for more in ((), ("--torque-gain-std", 0.05))
+    )
+    assert wide > 2.0 * narrow
+
+
+def test_known_load_and_errors_of_the_torque_constants_exclude_one_another(robotid, logs):
+    config, bare, loaded = logs
+    words = ("--load", LOAD, "--torque-gain-std", 0.05, "--config", config)
+    done = robotid("payload", ARM, bare, loaded, *words)
+    assert done.code == 2
+    assert "leave --torque-gain-std out" in done.err
+
+
 def test_a_bad_load_is_one_line(robotid, logs):
     config, bare, loaded = logs
     done = robotid("payload", ARM, bare, loaded, "--load", "2,3", "--config", config)

@@ -4,17 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from robots import DATA
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
-from robotid_sim.estimation.payload import estimate_payload, payload_parameters
+from robotid_sim.errors import RankDeficientError
+from robotid_sim.estimation.payload import estimate_payload, payload_parameters, unknown_beside_mass
 from robotid_sim.estimation.torque_constants import estimate_torque_constants
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.presets import preset
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.rts import RtsSmoother
 
 MASS, COM = 2.0, np.array([0.05, 0.03, 0.08])
@@ -71,8 +74,38 @@ class TestPayload:
         assert np.isnan(found.com[2])
         assert np.isnan(found.phi[[4, 5, 6]]).all()  # no rotation about horizontal axes
 
+    def test_errors_of_the_torque_constants_are_in_the_standard_deviations(self, data):
+        scores, alone = [], []
+        for seed in range(30):
+            gains = 1.0 + 0.03 * np.random.default_rng(1000 + seed).standard_normal(data.robot.dof)
+            pair = motions(data, seed, LAB, gains=gains)
+            for std, kept in ((0.03, scores), (0.0, alone)):
+                found = estimate_payload(*pair, data.robot, data.basis, gain_std=std)
+                kept.append(
+                    [(found.mass - MASS) / found.mass_std, *(found.com - COM) / found.com_std]
+                )
+        assert 0.7 < np.sqrt(np.mean(np.square(scores))) < 1.4  # 120 values that correlate
+        assert np.sqrt(np.mean(np.square(alone))) > 2.0
+
 
 class TestTorqueConstants:
+    def test_the_mass_of_the_load_is_enough(self, data):
+        scores = []
+        for seed in range(6):
+            gains = 1.0 + np.random.default_rng(seed).choice([-0.05, 0.05], data.robot.dof)
+            pair = motions(data, seed, LAB, gains=gains)
+            found = estimate_torque_constants(*pair, MASS, data.robot, data.basis)
+            assert found.success
+            assert found.estimate.names == data.basis.names
+            np.testing.assert_allclose(found.gains, gains, rtol=0.03)
+            scores.append((found.gains - gains) / found.std)
+        assert 0.5 < np.sqrt(np.mean(np.square(scores))) < 1.6  # 36 values that correlate
+
+    def test_a_mass_that_no_torque_tells_from_its_place_is_refused(self):
+        pendulum = Robot.from_urdf(DATA / "2r.urdf", tip="upper")
+        with pytest.raises(RankDeficientError, match="give mass and COM"):
+            unknown_beside_mass(pendulum)
+
     @pytest.mark.parametrize("robot_name", ["irb140", "arm"])
     def test_five_percent_are_found_to_one(self, request, exact, robot_name):
         data = exact(request.getfixturevalue(robot_name), 100.0)
