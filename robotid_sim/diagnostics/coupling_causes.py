@@ -13,15 +13,19 @@ References
    doi:10.1109/ROBOT.1997.606894 (coupled wrists).
 """
 
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.cause import Extension, Wording
-from robotid_sim.diagnostics.evidence import Evidence, joint_only
+from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
+from robotid_sim.diagnostics.evidence import Correction, Evidence, joint_only
 from robotid_sim.diagnostics.held_out import Fit
+
+COUPLED = 3.0
+"""Factor by which a coupling lets the residual of a joint fall from which on it is gross."""
 
 SHARED = (0.05,)
 """Share of another joint's torque that is worth a word."""
@@ -31,6 +35,23 @@ def coupling_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     """Return the candidates for pairs of joints; `fit` is not used."""
     del fit
     return [*_shares(evidence), *_drives(evidence)]
+
+
+def coupling_corrections(evidence: Evidence) -> list[Amendment]:
+    """Return the corrections of torques that hold a share of a neighbor's, by the free fit."""
+    corrections = []
+    plain = evidence.held_out().fit(np.arange(evidence.plain))
+    for candidate in _shares(evidence):
+        fit = evidence.held_out(candidate.columns).fit(np.arange(evidence.plain + 1))
+        share = fit.beta[-1:]
+        if not candidate.allows(share) or (plain.sigma / fit.sigma).max() < COUPLED:
+            continue
+        torque = np.eye(evidence.dof)
+        torque[candidate.partner, candidate.joint] = -share[0]
+        correction = replace(Correction.none(evidence.dof), torque=torque)
+        words = candidate.words(share)
+        corrections.append(Amendment(candidate.kind, candidate.joints, correction, words))
+    return corrections
 
 
 def _shares(evidence: Evidence) -> list[Extension]:

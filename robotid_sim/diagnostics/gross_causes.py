@@ -1,4 +1,4 @@
-"""Gross errors of a log: signs, units, zeros, columns, gear ratios and delays, before all others.
+"""Gross errors of a log: signs, units, zeros, columns, couplings, gear ratios, delays, before all.
 
 They are compared by the likelihood of the log under a nominal model that is roughly right, and the
 best is accepted if it is likelier by far. The fine search has free parameters, and would explain
@@ -12,6 +12,7 @@ import numpy as np
 
 from robotid_sim.diagnostics.cause import Amendment, Wording
 from robotid_sim.diagnostics.column_causes import WRONG_SCALE, column_causes
+from robotid_sim.diagnostics.coupling_causes import coupling_corrections
 from robotid_sim.diagnostics.delay_causes import delay_words, delayed
 from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
 from robotid_sim.diagnostics.informed import Plausibility
@@ -45,6 +46,7 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
         return plausibility(rough.corrected(candidate.correction)) - before
 
     candidates = [*column_causes(rough), *_scales(rough.dof), *_delays(rough)]
+    candidates += coupling_corrections(rough)
     gains = np.nan_to_num([gain(c) for c in candidates], nan=-np.inf)
     best = candidates[int(gains.argmax())]
     if gains.max() < margin + np.log(len(candidates)):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from robotid_sim.diagnostics.cause import Amendment, Wording
-from robotid_sim.diagnostics.coupling_causes import coupling_causes
+from robotid_sim.diagnostics.coupling_causes import COUPLED, coupling_causes
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.search import MARGIN
@@ -11,9 +11,6 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-
-COUPLED = 3.0
-"""Factor by which a coupling lets the residual of a joint fall from which on a fit is in doubt."""
 
 
 def gross_doubt(motion: Motion, nominal: Robot, basis: BaseParameters) -> str:

@@ -10,7 +10,6 @@ from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, OptionError, require_type
 from robotid_sim.estimation.cone_program import ConsistentProgram
-from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
@@ -66,8 +65,7 @@ class Consistent(Estimator):
             raise OptionError("a consistent fit needs the problem's nominal robot")
         began = time.perf_counter()
         free = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        options = asdict(self) | {"block": block_of(free)}
-        free = replace(free, estimator="consistent", options=options, unbiased=False)
+        free = replace(free, estimator="consistent", options=asdict(self), unbiased=False)
         if not free.success:
             return free
         reduction = reduce_rows(problem)

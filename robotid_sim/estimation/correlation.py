@@ -62,4 +62,4 @@ def block_length(residual: Float2D, dt: float) -> float:
 
 def block_of(estimate: Estimate) -> float:
     """Return the length of the blocks of an estimate's covariance [s]."""
-    return float(estimate.options.get("block") or SHORTEST_BLOCK)
+    return estimate.block or SHORTEST_BLOCK

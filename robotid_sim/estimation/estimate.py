@@ -37,6 +37,8 @@ class Estimate:
     """Covariance of `beta` for coloured residuals (block sandwich), shape (b, b)."""
     cov_white: Float2D | None = None
     """Covariance of `beta` if residuals were white, shape (b, b)."""
+    block: float | None = None
+    """Length of the blocks of `cov` [s]; None without."""
     cond: float = np.inf
     """Condition number of the weighted regressor with columns of unit length."""
     rows: int = 0

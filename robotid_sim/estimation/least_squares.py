@@ -114,8 +114,7 @@ def _fit(
     estimate = fit_reduction(reduction, rounds, result, sandwich)
     if not estimate.success:
         return estimate
-    length = _length(problem, estimate.beta, block)
-    estimate = replace(estimate, options=options | {"block": length})
+    estimate = replace(estimate, block=_length(problem, estimate.beta, block))
     if problem.random is not None:
         estimate = _with_random(estimate, problem, reduction)
     return replace(estimate, seconds=time.perf_counter() - began)
@@ -162,8 +161,7 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
 
     estimate = fit_reduction(reduction, method.rounds, result, sandwich)
     if estimate.success:
-        options = asdict(method) | {"block": length(estimate.beta)}
-        estimate = replace(estimate, options=options)
+        estimate = replace(estimate, block=length(estimate.beta))
     return replace(estimate, seconds=time.perf_counter() - began)
 
 

@@ -249,8 +249,8 @@ def test_it_is_registered_and_says_what_it_is(trials):
     problem, _ = trials.problem(0)
     estimate = ESTIMATORS.build("consistent", pull=1e-4).fit(problem, np.random.default_rng(0))
     assert estimate.estimator == "consistent"
-    block = WeightedLeastSquares().fit(problem).options["block"]
-    assert estimate.options == {"pull": 1e-4, "divergence": 0.1, "rounds": 5, "block": block}
+    assert estimate.options == {"pull": 1e-4, "divergence": 0.1, "rounds": 5, "block": None}
+    assert estimate.block == WeightedLeastSquares().fit(problem).block
     assert estimate.seconds > 0.0
 
 

@@ -40,5 +40,5 @@ def test_a_short_log_is_cut_into_blocks_all_the_same():
 def test_an_estimate_says_how_long_its_blocks_are(exact, arm):
     data = exact(arm, 50.0)
     problem = data.problem(data.white(np.random.default_rng(0)))
-    assert WeightedLeastSquares().fit(problem).options["block"] == SHORTEST_BLOCK
-    assert WeightedLeastSquares(block=0.7).fit(problem).options["block"] == 0.7
+    assert WeightedLeastSquares().fit(problem).block == SHORTEST_BLOCK
+    assert WeightedLeastSquares(block=0.7).fit(problem).block == 0.7

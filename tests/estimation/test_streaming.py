@@ -37,7 +37,7 @@ def test_parts_give_the_estimate_of_the_whole(problem, samples):
     np.testing.assert_allclose(found.noise_std, whole.noise_std, rtol=1e-10)
     np.testing.assert_allclose(found.cov_white, whole.cov_white, rtol=1e-6, atol=0)
     np.testing.assert_allclose(found.cov, whole.cov, atol=1e-8 * np.abs(whole.cov).max())
-    assert (found.rows, found.names, found.options) == (whole.rows, whole.names, whole.options)
+    assert (found.rows, found.names, found.block) == (whole.rows, whole.names, whole.block)
 
 
 def test_factors_of_parts_say_what_those_of_the_whole_say(problem):
