@@ -53,6 +53,13 @@ PHASES = 20
 ROUNDS = 3
 """How often the noise beside the functions is estimated anew."""
 
+LARGEST = 3.0
+"""Largest torque of a function over what the model alone leaves of the joint's.
+
+A function that the columns of the model nearly explain would else be taken for one of any size,
+and parameters left open that the log shows well.
+"""
+
 EXTREMES = 0.02
 """Share of the rows of a joint that must not be all that shows a function."""
 
@@ -296,6 +303,7 @@ class _Explanations:
         ends = np.cumsum([0, *(block.shape[1] for block in self.blocks)])
         groups = [np.arange(low, high) for low, high in pairwise(ends)]
         last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == REST]
+        largest = np.array([(LARGEST * noise[j]) ** 2 for _, j in self.keys])
         for _ in range(ROUNDS):
             Z = np.zeros((N, n, ends[-1]))
             for (_, j), rows, group in zip(self.keys, self.blocks, groups, strict=True):
@@ -304,7 +312,9 @@ class _Explanations:
             rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
             flat = rows.reshape(N * n, -1)
             columns = flat[:, :b], flat[:, -1], flat[:, b:-1]
-            found = choose_components(*columns, groups, self.significance, last=last)
+            found = choose_components(
+                *columns, groups, self.significance, last=last, largest=largest
+            )
             if not found.variances.any():
                 return None
             function = np.array([Z[..., g] @ found.effects[g] for g in groups])  # (c, N, n)

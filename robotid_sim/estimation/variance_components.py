@@ -17,7 +17,7 @@ References
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -54,6 +54,8 @@ class _Contrasts:
     G: Float2D
     g: Float1D
     groups: tuple[Int1D, ...]
+    largest: Float1D
+    """Logarithm of the largest variance of every component, shape (c,)."""
 
     def given(self, active: Sequence[int], log_variances: Float1D) -> "_Contrasts":
         """Return the same once the components that are active belong to the noise."""
@@ -62,7 +64,7 @@ class _Contrasts:
         columns, root, L, _ = self._factor(active, log_variances)
         half = np.linalg.solve(L, root[:, None] * self.G[columns])
         v = np.linalg.solve(L, root * self.g[columns])
-        return _Contrasts(self.G - half.T @ half, self.g - half.T @ v, self.groups)
+        return replace(self, G=self.G - half.T @ half, g=self.g - half.T @ v)
 
     def cost(self, active: Sequence[int], log_variances: Float1D) -> tuple[float, Float1D]:
         """Return the negative logarithm of the likelihood and its gradient, but for a constant."""
@@ -82,8 +84,9 @@ class _Contrasts:
             u[columns] = root * np.linalg.solve(L.T, np.linalg.solve(L, v))
         return u
 
-    def gain(self, group: Int1D) -> tuple[float, float]:
+    def gain(self, c: int) -> tuple[float, float]:
         """Return the best log-variance of one component and its log-likelihood ratio, doubled."""
+        group, grid = self.groups[c], np.minimum(GRID, self.largest[c])
         size, vectors = np.linalg.eigh(self.G[np.ix_(group, group)])
         size, v = np.maximum(size, 0.0), (vectors.T @ self.g[group]) ** 2
 
@@ -91,8 +94,8 @@ class _Contrasts:
             scaled = np.exp(log_variance)
             return float((np.log1p(scaled * size) - scaled * v / (1.0 + scaled * size)).sum())
 
-        k = int(np.argmin([loss(x) for x in GRID]))
-        bounds = (GRID[max(k - 1, 0)], GRID[min(k + 1, len(GRID) - 1)])
+        k = int(np.argmin([loss(x) for x in grid]))
+        bounds = (grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)])
         best = minimize_scalar(loss, bounds=bounds, method="bounded")
         return float(best.x), -float(best.fun)
 
@@ -116,6 +119,7 @@ def choose_components(
     significance: float,
     *,
     last: Sequence[int] = (),
+    largest: Float1D | None = None,
 ) -> VarianceComponents:
     """Return the variance components that the data ask for.
 
@@ -133,16 +137,22 @@ def choose_components(
         Probability that any component enters although none is there.
     last : sequence of int
         Components that enter only once no other does.
+    largest : ndarray, shape (c,), optional
+        Largest variance of every component. One that fixed effects nearly explain would else have
+        any variance: what is left of it is hardly more than that of noise.
     """
     b, k = X.shape[1], Z.shape[1]
     R = triangular_factor(np.column_stack([X, Z, y]))
     left, z = R[b:, b : b + k], R[b:, -1]
-    contrasts = _Contrasts(left.T @ left, left.T @ z, tuple(groups))
+    bounds: Float1D = np.full(len(groups), LOG_RANGE[1])
+    if largest is not None:
+        bounds = np.clip(np.log(largest), *LOG_RANGE)
+    contrasts = _Contrasts(left.T @ left, left.T @ z, tuple(groups), bounds)
     active: list[int] = []
     logs: Float1D = np.zeros(0)
     while len(active) < len(groups):
         rest = contrasts.given(active, logs)
-        gains = {c: rest.gain(groups[c]) for c in range(len(groups)) if c not in active}
+        gains = {c: rest.gain(c) for c in range(len(groups)) if c not in active}
         improbable = {
             c: gain
             for c, gain in gains.items()
@@ -157,7 +167,7 @@ def choose_components(
     variances[active] = np.exp(logs)
     for position, c in enumerate(active):
         others = [other for other in active if other != c]
-        ratios[c] = contrasts.given(others, np.delete(logs, position)).gain(groups[c])[1]
+        ratios[c] = contrasts.given(others, np.delete(logs, position)).gain(c)[1]
     u = contrasts.effects(active, logs)
     beta = np.linalg.solve(R[:b, :b], R[:b, -1] - R[:b, b : b + k] @ u)
     return VarianceComponents(variances, ratios, u, beta)
@@ -169,6 +179,6 @@ def _optimum(contrasts: _Contrasts, active: Sequence[int], start: Float1D) -> Fl
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=[LOG_RANGE] * len(active),
+        bounds=[(LOG_RANGE[0], contrasts.largest[c]) for c in active],
     )
     return np.asarray(found.x)

@@ -76,3 +76,18 @@ def test_noise_alone_has_no_component_but_rarely(model):
         for seed in range(200)
     )
     assert alarms <= 20  # 10 expected; 20 is improbable to 2 in a thousand
+
+
+def test_what_fixed_effects_nearly_explain_has_no_size_of_its_own():
+    """A function like a column of the model, but for a thousandth of it, is seen in noise alone."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((300, 3))
+    own = np.linalg.qr(np.column_stack([X, rng.standard_normal(300)]))[0][:, -1] * np.sqrt(300.0)
+    Z = (X[:, 0] + 1e-3 * own)[:, None]
+    y = X @ np.ones(3) + 0.5 * own + rng.standard_normal(300)
+    groups = [np.array([0])]
+    free = choose_components(X, y, Z, groups, 0.01)
+    bound = choose_components(X, y, Z, groups, 0.01, largest=np.array([9.0]))
+    assert free.variances[0] > 1e4  # five hundred times the noise, for half of it
+    assert bound.variances[0] == 0.0
+    np.testing.assert_allclose(bound.beta, np.ones(3), atol=0.25)
