@@ -19,7 +19,12 @@ from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
-from robotid_sim.report.prediction_report import COLUMNS, log_prediction_table, poorly_predicted
+from robotid_sim.report.prediction_report import (
+    COLUMNS,
+    added_functions,
+    log_prediction_table,
+    poorly_predicted,
+)
 from robotid_sim.report.tables import parameter_table, residual_table
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
@@ -156,7 +161,8 @@ def _print_held_out(what: str, predicted: LogPrediction, fit: Identification) ->
     output.print_line()
     output.print_line(f"held out ({what}): {predicted.t.size} samples")
     output.print_table(log_prediction_table(predicted))
-    for sentence in (COLUMNS, *poorly_predicted(predicted, fit.discrepancy.lacks)):
+    poor = poorly_predicted(predicted, fit.discrepancy.lacks)
+    for sentence in (COLUMNS, *added_functions(predicted), *poor):
         output.print_line(sentence)
 
 

@@ -1,6 +1,6 @@
 """``robotid predict``: what an estimate predicts of a log."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,14 +9,15 @@ import typer
 from robotid_sim.cli import logs, options, output
 from robotid_sim.cli.logs import LogFile, MapFile
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import FileFormatError
-from robotid_sim.estimation.discrepancy import Lack
+from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
+from robotid_sim.estimation.state_functions import Lack, require_function_of
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
     COLUMNS,
+    added_functions,
     log_prediction_table,
     poorly_predicted,
     prediction_report,
@@ -89,48 +90,54 @@ def predict_file(
     _, chosen, context = estimates_of(estimate, model, basis)
     nominal = with_friction_velocity(nominal, context)
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
+    lacks = lacks_of(context, nominal)
     with one_blas_thread():
-        predicted = predict_log(chosen.beta, data, nominal, basis, preprocessor)
+        predicted = predict_log(chosen.beta, data, nominal, basis, preprocessor, lacks)
     of_robot = {"robot": model.name, "estimator": chosen.estimator}
     content = {**of_robot, "imported": logs.notes_of([read]), **predicted.content()}
     if out is not None:
         write_json(out, "prediction", 1, content)
     if report is not None:
         recipe = options.recipe(study)
-        write_page(
-            prediction_report(nominal, data, chosen, predicted, lacks_of(context), recipe), report
-        )
+        write_page(prediction_report(nominal, data, chosen, predicted, lacks, recipe), report)
     if json:
         output.print_json(content)
         return 0
     logs.print_notes([read])
-    _print(model.name, chosen, predicted, context)
+    _print(model.name, chosen, predicted, lacks, context)
     output.print_written([out, report])
     return 0
 
 
 def _print(
-    name: str, chosen: Estimate, predicted: LogPrediction, context: Mapping[str, Any]
+    name: str,
+    chosen: Estimate,
+    predicted: LogPrediction,
+    lacks: Sequence[Lack],
+    context: Mapping[str, Any],
 ) -> None:
     output.print_line(f"{name}: {predicted.t.size} samples predicted by '{chosen.estimator}'")
     if predicted.message:
         output.print_line(predicted.message)
     output.print_line()
     output.print_table(log_prediction_table(predicted))
-    for sentence in (COLUMNS, *poorly_predicted(predicted, lacks_of(context))):
+    for sentence in (COLUMNS, *added_functions(predicted), *poorly_predicted(predicted, lacks)):
         output.print_line(sentence)
     if context.get("doubt"):
         output.print_line(f"WARNING: of the estimate: {context['doubt']}")
 
 
-def lacks_of(context: Mapping[str, Any]) -> list[Lack]:
+def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
     """Return what the model lacked in the fit, as an estimate file says."""
     try:
-        return [Lack(**lack) for lack in context.get("lacks", ())]
-    except TypeError as error:
+        lacks = [Lack(**lack) for lack in context.get("lacks", ())]
+        for lack in lacks:
+            require_function_of(lack, nominal)
+    except (TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(
             f"the estimate's 'lacks' are not those of `identify`: {error}"
         ) from error
+    return lacks
 
 
 def estimates_of(

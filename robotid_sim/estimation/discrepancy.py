@@ -19,7 +19,6 @@ References
    Society B 63(3), doi:10.1111/1467-9868.00294.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -27,12 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.docstrings import documented
-from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
-from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
-from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
+from robotid_sim.estimation.problem import LinearProblem, joint_columns
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
+from robotid_sim.estimation.state_functions import QUANTITIES, REST, Lack, state_functions
 from robotid_sim.estimation.variance_components import VarianceComponents, choose_components
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -40,15 +37,6 @@ from robotid_sim.representation import public_value
 
 SIGNIFICANCE = 0.01
 """Probability that a model that lacks nothing is said to lack something."""
-
-REST = "phase"
-"""What repeats from period to period and is a function of nothing else."""
-
-FEWEST_PERIODS = 1.9
-"""Periods in the rows that can show that something repeats; filters take some of the two."""
-
-PHASES = 20
-"""Piecewise linear functions a period."""
 
 ROUNDS = 3
 """How often the noise beside the functions is estimated anew."""
@@ -60,101 +48,22 @@ A function that the columns of the model nearly explain would else be taken for 
 and parameters left open that the log shows well.
 """
 
+PARTS = 4
+"""Parts of a log, each foretold by the functions of the others."""
+
 EXTREMES = 0.02
 """Share of the rows of a joint that must not be all that shows a function."""
 
 
-def hats(x: Float1D, knots: Float1D) -> Float2D:
-    """Return the piecewise linear functions of x, one at every knot, shape (N, k)."""
-    return np.stack([np.interp(x, knots, unit) for unit in np.eye(len(knots))], axis=1)
+class RandomFunction(NamedTuple):
+    """A piecewise linear function of random values with zero mean."""
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Quantities:
-    """What the functions of one joint depend on, arrays of shape (N,)."""
-
-    q: Float1D
-    dq: Float1D
-    sign: Float1D
-    """Smooth sign of the velocity, as in the model's friction."""
-    load: Float1D
-    """Torque of the rigid bodies [N m]."""
-    torque: Float1D
-    """Torque of the whole model [N m]."""
-    time: Float1D
-    """From 0 to 1."""
-    phase: Float1D
-    """Time in periods; all zero where the rows have less than two."""
-    eps: float
-    """Velocity of the smooth sign."""
-    dt: float
-
-
-def _speeds(state: Quantities) -> Float2D:
-    """Return functions of the speed, constant below that at which the smooth sign is a sign."""
-    speed = np.abs(state.dq)
-    return hats(speed, np.geomspace(state.eps, max(float(speed.max()), 4.0 * state.eps), 7))
-
-
-def _centred(x: Float2D) -> Float2D:
-    """Return functions without their mean, for a constant is one of the direction."""
-    return np.asarray(x - x.mean(axis=0))
-
-
-def _span(x: Float1D, count: int) -> Float1D:
-    return np.linspace(float(x.min()), float(x.max()), count)
-
-
-def _phases(state: Quantities) -> Float2D:
-    """Return functions of the phase; of one phase alone they are nothing."""
-    knots = np.linspace(0.0, 1.0, PHASES, endpoint=False)
-    units = np.eye(PHASES)
-    return _centred(np.stack([np.interp(state.phase, knots, u, period=1.0) for u in units], axis=1))
-
-
-FUNCTIONS: Mapping[str, Callable[[Quantities], Float2D]] = {
-    "speed": lambda s: _speeds(s) * s.sign[:, None],
-    "direction": _speeds,
-    "load": lambda s: hats(np.abs(s.load), _span(np.abs(s.load), 4)) * s.sign[:, None],
-    "position": lambda s: _centred(hats(s.q, _span(s.q, 8))),
-    "time": lambda s: _centred(hats(s.time, np.linspace(0.0, 1.0, 6))),
-    "lag": lambda s: np.gradient(s.torque, s.dt)[:, None],
-    REST: _phases,
-}
-"""Functions of every quantity, torque per unit of each, shape (N, k)."""
-
-CAUSES: Mapping[str, str] = {
-    "speed": "friction that depends on the speed otherwise than in the model (Stribeck, eps)",
-    "direction": "an offset, or friction that differs between the directions",
-    "load": "friction that grows with the load",
-    "position": "a torque that depends on the position (cogging, spring, cable, tilted base)",
-    "time": "drift (warming up, a sensor that creeps)",
-    "lag": "a torque that comes late or early",
-    REST: "periods repeat it, so that it is no noise; a torque of another shape than those above",
-}
-"""The likely cause of a discrepancy that is a function of a quantity."""
-
-
-@documented
-@dataclass(frozen=True, slots=True)
-class Lack:
-    """One joint's torque that the model lacks, as a function of one quantity."""
-
-    joint: str
-    quantity: str
-    torque: float
-    """RMS of the function along the motion [N m]."""
-    over_noise: float
-    """That over the noise of the joint's rows."""
-    ratio: float
-    """Twice the logarithm of the likelihood ratio with and without it."""
-
-    def sentence(self) -> str:
-        """Return the lack in words."""
-        return (
-            f"{self.joint}: the residual is a function of {self.quantity}, {self.torque:.3g} N m "
-            f"RMS or {self.over_noise:.3g} times the noise of its rows: {CAUSES[self.quantity]}."
-        )
+    knots: Float1D
+    """In the unit of its quantity, shape (k,)."""
+    mean: Float1D
+    """What was taken off the functions of the knots, shape (k,)."""
+    std: float
+    """Standard deviation of the values [N m], of a lag [s]."""
 
 
 @public_value
@@ -167,51 +76,12 @@ class Discrepancy:
     """Torque of one standard deviation of every random effect in its joint's rows, (N n, k)."""
     noise_std: Float1D
     """Noise of the rows beside the functions [N m], shape (n,)."""
+    functions: tuple[RandomFunction, ...] = ()
+    """The function of every one of the `lacks`; their columns are the last ones."""
 
     def sentences(self) -> list[str]:
         """Return what the model lacks in words, the most obvious first."""
         return [lack.sentence() for lack in self.lacks]
-
-
-def state_functions(
-    motion: Motion, nominal: Robot, problem: LinearProblem, estimate: Estimate
-) -> dict[tuple[str, int], Float2D]:
-    """Return the functions of every quantity and joint as rows of the fit, each of shape (N, k)."""
-    phi = problem.basis.completed(estimate.beta, nominal.parameters())
-    robot = nominal.with_parameters(phi, formal=True)
-    states = (motion.q, motion.dq, motion.ddq)
-    load, torque = rigid_body_torque(robot, *states), joint_torque(robot, *states)
-    time, phase = np.linspace(0.0, 1.0, motion.t.size), _phase(motion)
-    joints = []
-    for j in range(nominal.dof):
-        dq, eps = motion.dq[:, j], float(nominal.eps[j])
-        state = Quantities(
-            q=motion.q[:, j],
-            dq=dq,
-            sign=np.tanh(dq / eps),
-            load=load[:, j],
-            torque=torque[:, j],
-            time=time,
-            phase=phase,
-            eps=eps,
-            dt=motion.dt,
-        )
-        joints.append({name: function(state) for name, function in FUNCTIONS.items()})
-    return {
-        (name, j): rows
-        for name in FUNCTIONS
-        for j, rows in enumerate(
-            np.moveaxis(rows_of(motion, np.stack([joint[name] for joint in joints], 1)), 1, 0)
-        )
-    }
-
-
-def _phase(motion: Motion) -> Float1D:
-    """Return the time in periods, or zeros if the rows have less than two of them."""
-    used = slice(None) if motion.row_filter is None else motion.row_filter.used
-    if motion.period is None or np.ptp(motion.t[used]) < FEWEST_PERIODS * motion.period:
-        return np.zeros(motion.t.size)
-    return np.asarray(motion.t / motion.period)
 
 
 def find_discrepancy(
@@ -242,37 +112,81 @@ def find_discrepancy(
     if not estimate.success:
         return nothing
     noise = estimate.noise_std
-    keys, blocks = [], []
-    for (quantity, j), rows in state_functions(motion, nominal, problem, estimate).items():
-        rows = rows[:, np.abs(rows).max(axis=0) > 0.0]
+    phi = problem.basis.completed(estimate.beta, nominal.parameters())
+    keys, blocks, shapes = [], [], []
+    functions = state_functions(motion, nominal.with_parameters(phi, formal=True))
+    for key, (rows, knots, mean) in functions.items():
+        shown = np.abs(rows).max(axis=0) > 0.0
         size = float(np.sqrt((rows**2).sum() / problem.samples))
         if size > 0.0:
-            keys.append((quantity, j))
-            blocks.append(rows / size)
+            keys.append(key)
+            blocks.append(rows[:, shown] / size)
+            shapes.append(RandomFunction(knots[shown], mean[shown], 1.0 / size))
     search = _Explanations(problem, keys, blocks, gains, significance)
     y = problem.by_joint(problem.y)
     chosen = search.components(y, noise)
     if chosen is None or search.components(_without_extremes(y, model), noise) is None:
         return nothing
     found, Z, function, before, noise = chosen
-    lacks = []
-    for c, (quantity, j) in enumerate(keys):
-        if found.variances[c]:
-            size = float(np.sqrt((function[c, :, j] ** 2).mean()))
-            lacks.append(
-                Lack(
-                    problem.joint_names[j],
-                    quantity,
-                    size * float(before[j]),
-                    size * float(before[j] / noise[j]),
-                    float(found.ratios[c]),
-                )
-            )
-    scale = np.repeat(np.sqrt(found.variances), [block.shape[1] for block in blocks])
-    used = np.flatnonzero(scale)
-    columns = (Z[..., used] * scale[used] * before[:, None]).reshape(len(problem.y), -1)
-    worst_first = sorted(lacks, key=lambda lack: -lack.ratio)
-    return Discrepancy(tuple(worst_first), np.hstack([gains, columns]), noise)
+    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
+    lacks, used, columns = [], [], [gains]
+    for c in sorted(np.flatnonzero(found.variances), key=lambda c: -found.ratios[c]):
+        quantity, j = keys[c]
+        size = float(np.sqrt((function[c, :, j] ** 2).mean()))
+        ratio, std = float(found.ratios[c]), float(np.sqrt(found.variances[c]))
+        of_noise = size * float(before[j] / noise[j])
+        name = problem.joint_names[j]
+        lacks.append(Lack(name, quantity, size * float(before[j]), of_noise, ratio))
+        used.append(shapes[c]._replace(std=std * shapes[c].std))
+        scaled = Z[..., ends[c] : ends[c + 1]] * (std * before[j])
+        columns.append(scaled.reshape(len(problem.y), -1))
+    return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(used))
+
+
+def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D) -> Discrepancy:
+    r"""Return a discrepancy whose lacks hold the values of their functions, given parameters.
+
+    With the columns :math:`C = \Phi D^{1/2} / \sigma` of a joint and its residuals :math:`r` over
+    the noise, :math:`\hat u = D^{1/2} (1 + C^T C)^{-1} C^T r` [1]_, of the functions that another
+    motion has too: two that cancel along this one would not along another. Functions of a joint
+    that do not foretell parts of the log from the others have no values. The `problem` is the plain
+    one.
+    """
+    ends = len(discrepancy.columns.T) - np.cumsum(
+        [0, *(len(function.knots) for function in discrepancy.functions[::-1])]
+    )
+    left = problem.by_joint(problem.y - problem.W @ beta) / discrepancy.noise_std
+    pairs = zip(discrepancy.lacks, discrepancy.functions, pairwise(ends[::-1]), strict=True)
+    kept = [pair for pair in pairs if QUANTITIES[pair[0].quantity].stays]
+    valued = {}
+    for j, joint in enumerate(problem.joint_names):
+        own = [pair for pair in kept if pair[0].joint == joint]
+        if not own:
+            continue
+        which = np.concatenate([np.arange(*columns) for _, _, columns in own])
+        C = problem.by_joint(discrepancy.columns[:, which])[:, j] / discrepancy.noise_std[j]
+        if not _foretells(C, left[:, j]):
+            continue
+        u = _effects(C, left[:, j])
+        for lack, (knots, mean, std), _ in own:
+            part, u = std * u[: len(knots)], u[len(knots) :]
+            values = part - mean @ part  # the functions of the knots add up to one
+            valued[lack] = replace(lack, knots=tuple(knots), values=tuple(values))
+    return replace(discrepancy, lacks=tuple(valued.get(k, k) for k in discrepancy.lacks))
+
+
+def _effects(C: Float2D, left: Float1D) -> Float1D:
+    """Return the best linear unbiased prediction of effects of unit variance in unit noise."""
+    return np.asarray(np.linalg.solve(np.eye(C.shape[1]) + C.T @ C, C.T @ left))
+
+
+def _foretells(C: Float2D, left: Float1D) -> bool:
+    """Return whether effects by the other parts of the rows foretell each part on the whole."""
+    parts = np.array_split(np.arange(len(left)), PARTS)
+    rest = [np.setdiff1d(np.arange(len(left)), part) for part in parts]
+    pairs = zip(parts, rest, strict=True)
+    missed = sum(((left[a] - C[a] @ _effects(C[b], left[b])) ** 2).sum() for a, b in pairs)
+    return bool(missed < (left**2).sum())
 
 
 class _Explained(NamedTuple):

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.estimation.discrepancy import CAUSES, Lack
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.state_functions import CAUSES, Lack
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
@@ -66,7 +66,7 @@ def log_prediction_sections(
         title=f"Prediction{of}",
         text=f"{COLUMNS} Preprocessing: {predicted.message or 'as given'}.",
         tables=(log_prediction_table(predicted),),
-        notes=tuple(poorly_predicted(predicted, lacks)),
+        notes=(*added_functions(predicted), *poorly_predicted(predicted, lacks)),
     )
     return scores, replace(section, title=f"Predicted torques{of}", tables=())
 
@@ -94,6 +94,23 @@ def log_prediction_table(predicted: LogPrediction) -> Table:
             "nominal": map(percent, predicted.nominal.torque_rms_relative),
         }
     )
+
+
+def added_functions(predicted: LogPrediction) -> list[str]:
+    """Return a sentence on every joint whose prediction is more than that of its parameters."""
+    names, sentences = predicted.identified.joint_names, []
+    with_them, without = (
+        part.torque_rms_relative for part in (predicted.identified, predicted.parameters)
+    )
+    for j, name in enumerate(names):
+        quantities = [lack.quantity for lack in predicted.added if lack.joint == name]
+        if quantities:
+            sentences.append(
+                f"{name}: predicted with what the model lacks, by {', '.join(quantities)}; "
+                f"parameters alone leave {percent(without[j])} of filtered rows, not "
+                f"{percent(with_them[j])}."
+            )
+    return sentences
 
 
 def poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:

@@ -130,7 +130,8 @@ def predicted(fit: Identification, log: Log, plan: FitPlan) -> LogPrediction:
     if not fit.chosen.success:
         raise LogError(f"nothing to predict with: the fit failed: {fit.chosen.message}")
     preprocessor = by_positions(plan.preprocessor, fit.preprocessor.delay)
-    return predict_log(fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor)
+    lacks = fit.discrepancy.lacks
+    return predict_log(fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, lacks)
 
 
 def _of_block(

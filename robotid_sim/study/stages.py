@@ -19,7 +19,12 @@ from robotid_sim.diagnostics.residuals import ADVICE, doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, LogError, RobotIdError
 from robotid_sim.estimation.consistent import Lift, lift
-from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, find_discrepancy
+from robotid_sim.estimation.discrepancy import (
+    Discrepancy,
+    allowing_for,
+    find_discrepancy,
+    with_values,
+)
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
@@ -171,6 +176,8 @@ def identify(
         for name, estimator in plan.estimators.items()
     }
     chosen = estimates[plan.chosen]
+    if chosen.success:
+        discrepancy = with_values(discrepancy, plain, chosen.beta)
     lifted = lift_estimate(chosen, nominal, basis)
     why = doubt(chosen, problem, plain) if chosen.success else ""
     if why:

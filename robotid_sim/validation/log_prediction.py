@@ -12,11 +12,19 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.friction_fit import with_eps
+from robotid_sim.estimation.problem import rows_of
+from robotid_sim.estimation.state_functions import QUANTITIES, Lack, lacking_torque
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
-from robotid_sim.validation.prediction import Prediction, predict_all, rms, stacked_predictions
+from robotid_sim.validation.prediction import (
+    Prediction,
+    predict_all,
+    rms,
+    stacked_predictions,
+    with_torque,
+)
 
 
 @documented
@@ -25,7 +33,9 @@ class LogPrediction:
     """Torques of a log beside those of a model along its motion; scores have the shape (n,)."""
 
     identified: Prediction
-    """Filtered like the rows of a fit, by the estimate."""
+    """Filtered like the rows of a fit, by the estimate and the functions of `added`."""
+    parameters: Prediction
+    """The same by its parameters alone."""
     nominal: Prediction
     """The same by the nominal model."""
     t: Float1D
@@ -38,6 +48,8 @@ class LogPrediction:
     """Samples at which a joint is faster than its friction velocity, shape (N, n)."""
     message: str
     """What preprocessing decided and did."""
+    added: tuple[Lack, ...] = ()
+    """What the model lacked in the fit and is predicted beside the parameters."""
 
     @property
     def torque_rms(self) -> Float1D:
@@ -76,12 +88,18 @@ class LogPrediction:
             "share_moving": self.share_moving.tolist(),
             "explained": self.explained.tolist(),
             "error_filtered": self.identified.torque_rms_relative.tolist(),
+            "error_filtered_parameters": self.parameters.torque_rms_relative.tolist(),
             "error_filtered_nominal": self.nominal.torque_rms_relative.tolist(),
         }
 
 
 def predict_log(
-    beta: Float1D, log: Log, nominal: Robot, basis: BaseParameters, preprocessor: Preprocessor
+    beta: Float1D,
+    log: Log,
+    nominal: Robot,
+    basis: BaseParameters,
+    preprocessor: Preprocessor,
+    lacks: Sequence[Lack] = (),
 ) -> LogPrediction:
     """Compare the torque that an estimate predicts along a log's motion with that of the log.
 
@@ -97,25 +115,31 @@ def predict_log(
         What the estimate is of.
     preprocessor : Preprocessor
         Makes the motion from positions alone; see `by_positions`.
+    lacks : sequence of Lack
+        What the model lacked in the fit. Functions of the state are predicted, those of time not.
     """
     log.require_robot(nominal).require_torques()
     blind = replace(log, truth=None)
     tuned = preprocessor.tuned(blind, nominal)
     motion = tuned(blind, nominal)
     both = [beta, basis.of(nominal.parameters())]
-    identified, before = predict_all(both, blind, motion, nominal, basis)
+    parameters, before = predict_all(both, blind, motion, nominal, basis)
     model = nominal.with_parameters(basis.completed(beta, nominal.parameters()), formal=True)
+    added = tuple(lack for lack in lacks if lack.knots and QUANTITIES[lack.quantity].stays)
+    extra = lacking_torque(added, motion, model)
     used = slice(None) if motion.row_filter is None else motion.row_filter.used
     q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]
     slow = np.array([joint.friction.eps for joint in nominal.joints])
     return LogPrediction(
-        identified=identified,
+        identified=with_torque(parameters, rows_of(motion, extra)),
+        parameters=parameters,
         nominal=before,
         t=motion.t[used],
         measured=motion.tau[used],
-        predicted=joint_torque(model, q, dq, ddq),
+        predicted=joint_torque(model, q, dq, ddq) + extra[used],
         moving=np.abs(dq) > slow,
         message=tuned.message,
+        added=added,
     )
 
 
@@ -128,7 +152,9 @@ def pooled(parts: Sequence[LogPrediction]) -> LogPrediction:
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in stacks}
     return LogPrediction(
         identified=stacked_predictions([part.identified for part in parts]),
+        parameters=stacked_predictions([part.parameters for part in parts]),
         nominal=stacked_predictions([part.nominal for part in parts]),
+        added=first.added,
         message="; ".join(dict.fromkeys(part.message for part in parts)),
         **arrays,
     )

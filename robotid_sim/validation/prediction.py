@@ -102,6 +102,19 @@ def stacked_predictions(parts: Sequence[Prediction]) -> Prediction:
     return Prediction(first.joint_names, first.torque_units, t, measured, predicted, *scores)
 
 
+def with_torque(prediction: Prediction, torque: Float2D) -> Prediction:
+    """Return a prediction with a torque added, rows as of the prediction, shape (N, n)."""
+    predicted = prediction.predicted + torque
+    residual = rms(prediction.measured - predicted)
+    return replace(
+        prediction,
+        predicted=predicted,
+        torque_rms=residual,
+        torque_rms_relative=residual / rms(prediction.measured),
+        model_error_relative=None,
+    )
+
+
 def clean_log(log: Log) -> Log:
     """Return the log as ideal sensors would have recorded it."""
     if log.truth is None:

@@ -22,7 +22,8 @@ KEYS = {
         "error",
         "error_moving",
     ),
-    *("share_moving", "explained", "error_filtered", "error_filtered_nominal"),
+    *("share_moving", "explained"),
+    *("error_filtered", "error_filtered_parameters", "error_filtered_nominal"),
 }
 
 
@@ -97,6 +98,50 @@ def test_the_estimates_friction_velocities_and_delay_are_used(robotid, study, tm
     assert min(slow["error"]) > max(fast["error"])
     path.write_text(json.dumps(content | {"torque_delay": 0.02}))
     assert "given as 0.02 s" in content_of(robotid, study, study[2], path)["preprocessing"]
+
+
+def offset(values):
+    """Return what an estimate file says of a constant torque that the model lacks."""
+    sizes = {"torque": 1.0, "over_noise": 9.0, "ratio": 99.0}
+    return {"joint": "elbow", "quantity": "direction", **sizes, **values}
+
+
+def test_what_the_model_lacked_in_the_fit_is_predicted(robotid, study, tmp_path):
+    before = content_of(robotid, study, study[2])
+    path, log = tmp_path / "lacking.json", load_log(study[2])
+    lack = offset({"knots": [0.1, 2.0], "values": [0.5, 0.5]})
+    path.write_text(json.dumps(json.loads(study[1].read_text()) | {"lacks": [lack]}))
+    shifted = replace(log, tau_meas=log.tau_meas + np.array([0.0, 0.5]), truth=None)
+    save_log(shifted, tmp_path / "shifted.h5")
+    after = content_of(robotid, study, tmp_path / "shifted.h5", path)
+    np.testing.assert_allclose(after["torque_rms"], before["torque_rms"], rtol=1e-3)
+    alone, both = after["error_filtered_parameters"], after["error_filtered"]
+    assert alone[1] > 2.0 * both[1]
+    assert alone[0] == both[0]
+    done = robotid("predict", ARM, path, tmp_path / "shifted.h5", "--config", study[0])
+    told = "elbow: predicted with what the model lacks, by direction; parameters alone leave"
+    assert told in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"joint": "knee"},
+        {"quantity": "mood"},
+        {"knots": [0.1], "values": []},
+        {"knots": [2.0, 1.0], "values": [0.1, 0.1]},
+        {"knots": [1.0, 2.0], "values": [0.1, "much"]},
+        {"knot": 1.0},
+    ],
+)
+def test_lacks_that_identify_does_not_write_are_one_line(robotid, study, tmp_path, changed):
+    path = tmp_path / "changed.json"
+    lacks = {"lacks": [offset(changed)]}
+    path.write_text(json.dumps(json.loads(study[1].read_text()) | lacks))
+    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    assert (done.code, done.out) == (2, "")
+    assert "the estimate's 'lacks' are not those of `identify`" in done.err
+    assert len(done.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("eps", [[0.03], [0.03, 0.0], [0.03, -1.0]])

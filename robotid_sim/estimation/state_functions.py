@@ -1,0 +1,238 @@
+"""Torque as a function of the state of a joint, for what the parameters of a model lack.
+
+Piecewise linear functions of speed, direction of motion, load, position and time; what they depend
+on, and what a torque that depends on it is likely to be.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
+from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation.problem import rows_of
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+
+REST = "phase"
+"""What repeats from period to period and is a function of nothing else."""
+
+FEWEST_PERIODS = 1.9
+"""Periods in the rows that can show that something repeats; filters take some of the two."""
+
+PHASES = 20
+"""Piecewise linear functions a period."""
+
+
+def hats(x: Float1D, knots: Float1D, period: float | None = None) -> Float2D:
+    """Return the piecewise linear functions of x, one at every knot, shape (N, k)."""
+    units = np.eye(len(knots))
+    return np.stack([np.interp(x, knots, unit, period=period) for unit in units], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointStates:
+    """What the functions of one joint depend on, arrays of shape (N,)."""
+
+    q: Float1D
+    dq: Float1D
+    sign: Float1D
+    """Smooth sign of the velocity, as in the model's friction."""
+    load: Float1D
+    """Torque of the rigid bodies [N m]."""
+    torque: Float1D
+    """Torque of the whole model [N m]."""
+    time: Float1D
+    """From 0 to 1."""
+    phase: Float1D
+    """Time in periods; all zero where the rows have less than two."""
+    eps: float
+    """Velocity of the smooth sign."""
+    dt: float
+
+
+class Dependence(NamedTuple):
+    """What a torque may be a function of."""
+
+    of: Callable[[JointStates], Float1D]
+    """The quantity, shape (N,)."""
+    knots: Callable[[JointStates], Float1D]
+    """Where the functions have their knots, shape (k,)."""
+    factor: Callable[[JointStates], Float1D] | None = None
+    """What they are multiplied by, shape (N,)."""
+    centred: bool = False
+    """Whether they have no mean, for a constant is a function of the direction."""
+    stays: bool = True
+    """Whether another motion has the same function."""
+    period: float | None = None
+
+    def functions(self, states: JointStates, knots: Float1D) -> Float2D:
+        """Return the functions of the states, one a knot, shape (N, k)."""
+        values = hats(self.of(states), knots, self.period)
+        return values if self.factor is None else values * self.factor(states)[:, None]
+
+
+def _speed_knots(states: JointStates) -> Float1D:
+    """Return knots of the speed from that on at which the smooth sign is a sign."""
+    top = float(np.abs(states.dq).max())
+    return np.geomspace(states.eps, max(top, 4.0 * states.eps), 7)
+
+
+def _span(x: Float1D, count: int) -> Float1D:
+    return np.linspace(float(x.min()), float(x.max()), count)
+
+
+QUANTITIES: Mapping[str, Dependence] = {
+    "speed": Dependence(lambda s: np.abs(s.dq), _speed_knots, lambda s: s.sign),
+    "direction": Dependence(lambda s: np.abs(s.dq), _speed_knots),
+    "load": Dependence(
+        lambda s: np.abs(s.load), lambda s: _span(np.abs(s.load), 4), lambda s: s.sign
+    ),
+    "position": Dependence(lambda s: s.q, lambda s: _span(s.q, 8), centred=True),
+    "time": Dependence(
+        lambda s: s.time, lambda _: np.linspace(0.0, 1.0, 6), centred=True, stays=False
+    ),
+    "lag": Dependence(
+        lambda s: s.time, lambda _: np.zeros(1), lambda s: np.gradient(s.torque, s.dt)
+    ),
+    REST: Dependence(
+        lambda s: s.phase,
+        lambda _: np.linspace(0.0, 1.0, PHASES, endpoint=False),
+        centred=True,
+        stays=False,
+        period=1.0,
+    ),
+}
+"""What the torque of a joint may depend on beside its parameters."""
+
+CAUSES: Mapping[str, str] = {
+    "speed": "friction that depends on the speed otherwise than in the model (Stribeck, eps)",
+    "direction": "an offset, or friction that differs between the directions",
+    "load": "friction that grows with the load",
+    "position": "a torque that depends on the position (cogging, spring, cable, tilted base)",
+    "time": "drift (warming up, a sensor that creeps)",
+    "lag": "a torque that comes late or early",
+    REST: "periods repeat it, so that it is no noise; a torque of another shape than those above",
+}
+"""The likely cause of a discrepancy that is a function of a quantity."""
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """One joint's torque that the model lacks, as a function of one quantity."""
+
+    joint: str
+    quantity: str
+    torque: float
+    """RMS of the function along the motion [N m]."""
+    over_noise: float
+    """That over the noise of the joint's rows."""
+    ratio: float
+    """Twice the logarithm of the likelihood ratio with and without it."""
+    knots: tuple[float, ...] = ()
+    """Where the piecewise linear function has its knots, in the unit of its quantity."""
+    values: tuple[float, ...] = ()
+    """Its values there [N m], that of a lag [s], as far as the log shows them."""
+
+    def sentence(self) -> str:
+        """Return the lack in words."""
+        return (
+            f"{self.joint}: the residual is a function of {self.quantity}, {self.torque:.3g} N m "
+            f"RMS or {self.over_noise:.3g} times the noise of its rows: {CAUSES[self.quantity]}."
+        )
+
+
+def require_function_of(lack: Lack, robot: Robot) -> None:
+    """Raise `OptionError` unless a lack is a function of a quantity of a joint of the robot."""
+    if lack.joint not in robot.joint_names or lack.quantity not in QUANTITIES:
+        raise OptionError(f"{robot.name} has no joint '{lack.joint}' with a '{lack.quantity}'")
+    knots, values = np.array(lack.knots, dtype=float), np.array(lack.values, dtype=float)
+    alike = knots.shape == values.shape and knots.ndim == 1
+    if not (alike and np.isfinite([knots, values]).all() and (np.diff(knots) > 0.0).all()):
+        raise OptionError(
+            f"{lack.joint}, {lack.quantity}: knots need to ascend and a value each; got "
+            f"{lack.knots} and {lack.values}"
+        )
+
+
+class StateFunctions(NamedTuple):
+    """Functions of one quantity as rows of a fit, shape (N, k), and their knots."""
+
+    rows: Float2D
+    knots: Float1D
+    mean: Float1D
+    """What was taken off every function, shape (k,)."""
+
+
+def state_functions(motion: Motion, robot: Robot) -> dict[tuple[str, int], StateFunctions]:
+    """Return the functions of every quantity and joint, by the torques of a model of the robot."""
+    states = joint_states(motion, robot)
+    return {
+        (name, j): functions
+        for name, quantity in QUANTITIES.items()
+        for j, functions in enumerate(_of_joints(motion, quantity, states))
+    }
+
+
+def _of_joints(
+    motion: Motion, quantity: Dependence, states: Sequence[JointStates]
+) -> list[StateFunctions]:
+    """Return the functions of one quantity, joint by joint."""
+    knots = [quantity.knots(joint) for joint in states]
+    values = np.stack(
+        [quantity.functions(joint, k) for joint, k in zip(states, knots, strict=True)], axis=1
+    )
+    mean = values.mean(axis=0) if quantity.centred else np.zeros(values.shape[1:])
+    rows = rows_of(motion, values - mean)
+    return [StateFunctions(rows[:, j], knots[j], mean[j]) for j in range(len(states))]
+
+
+def joint_states(motion: Motion, robot: Robot) -> list[JointStates]:
+    """Return what the functions of every joint depend on, by the torques of a model."""
+    q, dq, ddq = motion.q, motion.dq, motion.ddq
+    load, torque = rigid_body_torque(robot, q, dq, ddq), joint_torque(robot, q, dq, ddq)
+    time, phase = np.linspace(0.0, 1.0, motion.t.size), _phase(motion)
+    return [
+        JointStates(
+            q=q[:, j],
+            dq=dq[:, j],
+            sign=np.tanh(dq[:, j] / joint.friction.eps),
+            load=load[:, j],
+            torque=torque[:, j],
+            time=time,
+            phase=phase,
+            eps=float(joint.friction.eps),
+            dt=motion.dt,
+        )
+        for j, joint in enumerate(robot.joints)
+    ]
+
+
+def _phase(motion: Motion) -> Float1D:
+    """Return the time in periods, or zeros if the rows have less than two periods."""
+    used = slice(None) if motion.row_filter is None else motion.row_filter.used
+    if motion.period is None or np.ptp(motion.t[used]) < FEWEST_PERIODS * motion.period:
+        return np.zeros(motion.t.size)
+    return np.asarray(motion.t / motion.period)
+
+
+def lacking_torque(lacks: Sequence[Lack], motion: Motion, robot: Robot) -> Float2D:
+    """Return the torque of functions that a fit found, along another motion, shape (N, n) [N m].
+
+    Functions of time and of the period are of the motion that showed them, and left out. Beyond
+    what that motion had of a quantity, a function is constant.
+    """
+    torque = np.zeros(motion.q.shape)
+    states = joint_states(motion, robot)
+    for lack in lacks:
+        quantity = QUANTITIES[lack.quantity]
+        if quantity.stays and lack.knots:
+            j = robot.joint_names.index(lack.joint)
+            functions = quantity.functions(states[j], np.array(lack.knots))
+            torque[:, j] += functions @ np.array(lack.values)
+    return torque
