@@ -22,7 +22,7 @@ def diagnose(
     For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
     """
     model = build_robot(robot, study.robot)
-    (read,) = logs.read([log], model, mapping)
+    read = logs.read_one(log, model, mapping)
     nominal = build_nominal_of_log(model, read.log, study)
     result = diagnosis.diagnose(read.log, nominal, build_basis(nominal, study))
     if json:

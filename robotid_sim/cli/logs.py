@@ -8,7 +8,7 @@ import typer
 
 from robotid_sim.cli import output
 from robotid_sim.importing.import_map import load_map
-from robotid_sim.importing.reading import ReadLog, read_logs
+from robotid_sim.importing.reading import ReadLog, read_log, read_logs
 from robotid_sim.model.robot import Robot
 
 KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
@@ -22,8 +22,13 @@ MapFile = Annotated[
 
 
 def read(paths: Sequence[Path], robot: Robot, mapping: Path | None) -> list[ReadLog]:
-    """Return the logs of some files for a robot."""
+    """Return the logs of some files for a robot, each part of one with gaps by itself."""
     return read_logs(paths, robot, None if mapping is None else load_map(mapping))
+
+
+def read_one(path: Path, robot: Robot, mapping: Path | None) -> ReadLog:
+    """Return the log of a file for a robot, the longest part of one with gaps."""
+    return read_log(path, robot, None if mapping is None else load_map(mapping))
 
 
 def print_notes(logs: Sequence[ReadLog]) -> None:

@@ -83,7 +83,7 @@ def predict_file(
     for path in outputs:
         require_writable(path)
     model = build_robot(robot, study.robot)
-    (read,) = logs.read([log], model, mapping)
+    read = logs.read_one(log, model, mapping)
     data = read.log
     nominal = build_nominal_of_log(model, data, study)
     basis = build_basis(nominal, study)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,13 +12,19 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.channels import Channels, channels
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.match import match
+from robotid_sim.importing.match import Match, match
 from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.importing.resample import linear_at, smooth_at, uniform_grid
 from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
+
+SHORTEST_SEGMENT = 2.5
+"""Least duration of a part between gaps that is a log of its own [s]: filters take their tails."""
+
+CLOSE = 1e-6
+"""Rounding of a count of steps."""
 
 REPEATED = 0.2
 """Share of samples that repeat the position before them from which this is told."""
@@ -82,25 +88,96 @@ def import_log(
     OptionError
         If the map, the topic or the segment does not fit.
     """
-    files = [Path(path) for path in paths]
-    recording = read_foreign_log(files, topic)
-    matched = match(recording, robot, mapping)
-    notes = [*recording.notes, *matched.notes]
-    t, samples, more = _complete(recording, matched.mapping, robot)
-    notes += more
-    parts = segments(t, matched.mapping.windows)
-    part = _part(parts, t, segment)
-    notes += _said_of_parts(parts, part, t)
-    log, more = _log(t, samples, part, matched.mapping, recording, robot)
-    told = (*notes, *more)
-    provenance = {"imported": [file.name for file in files], "notes": list(told)}
-    return ImportedLog(
-        log=replace(log, provenance=provenance).require_plausible_times(),
-        mapping=matched.mapping,
-        reasons=matched.reasons,
-        notes=told,
-        unused=_unused(recording, matched.mapping),
-    )
+    source = _Source.read(paths, robot, mapping, topic)
+    return source.imported([source.part(segment)])[0]
+
+
+def import_segments(
+    paths: Sequence[str | Path],
+    robot: Robot,
+    mapping: ImportMap | None = None,
+    *,
+    topic: str | None = None,
+) -> list[ImportedLog]:
+    """Read files of a machine as logs of a robot, one for each part between gaps.
+
+    Parts of less than `SHORTEST_SEGMENT` are dropped, but for the longest. All have the same step.
+    Parameters and errors as of `import_log`.
+    """
+    source = _Source.read(paths, robot, mapping, topic)
+    return source.imported(source.long_parts())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Source:
+    """Samples of some files, whole, in order and matched to joints."""
+
+    files: tuple[Path, ...]
+    robot: Robot
+    recording: ForeignLog
+    matched: Match
+    t: Float1D
+    samples: Channels
+    notes: tuple[str, ...]
+    parts: tuple[Segment, ...]
+
+    @classmethod
+    def read(
+        cls, paths: Sequence[str | Path], robot: Robot, mapping: ImportMap | None, topic: str | None
+    ) -> Self:
+        files = tuple(Path(path) for path in paths)
+        recording = read_foreign_log(list(files), topic)
+        matched = match(recording, robot, mapping)
+        t, samples, more = _complete(recording, matched.mapping, robot)
+        notes = (*recording.notes, *matched.notes, *more)
+        parts = tuple(segments(t, matched.mapping.windows))
+        return cls(files, robot, recording, matched, t, samples, notes, parts)
+
+    def seconds(self, part: Segment) -> float:
+        return float(self.t[part.stop - 1] - self.t[part.start])
+
+    def part(self, segment: int | None) -> Segment:
+        """Return the segment of a number, or the longest."""
+        parts, t = self.parts, self.t
+        if segment is None:
+            part = max(parts, key=self.seconds)
+        elif 1 <= segment <= len(parts):
+            part = parts[segment - 1]
+        else:
+            listed = ", ".join(f"{k}: {p.text(t)}" for k, p in enumerate(parts, start=1))
+            raise OptionError(f"there is no segment {segment}; there are {listed}")
+        if part.stop - part.start < SHORTEST_LOG:
+            raise LogError(
+                f"only {part.stop - part.start} samples without a gap, from {part.text(t)}; an "
+                "identification needs seconds of data"
+            )
+        return part
+
+    def long_parts(self) -> list[Segment]:
+        """Return the longest segment and all that are long enough for rows of a fit."""
+        longest = self.part(None)
+        return [p for p in self.parts if p == longest or self.seconds(p) >= SHORTEST_SEGMENT]
+
+    def imported(self, taken: Sequence[Segment]) -> list[ImportedLog]:
+        """Return segments as logs of one step, each on a uniform grid."""
+        mapping = self.matched.mapping
+        step, logs = _step(self.t, taken), []
+        for part in taken:
+            log, more = _log(self, part, step)
+            if len(taken) > 1:
+                log = replace(log, period=None)  # a part is no whole motion that repeats
+            notes = (*self.notes, *_said_of_parts(self.parts, taken, self.t), *more)
+            provenance = {"imported": [file.name for file in self.files], "notes": list(notes)}
+            logs.append(
+                ImportedLog(
+                    log=replace(log, provenance=provenance).require_plausible_times(),
+                    mapping=mapping,
+                    reasons=self.matched.reasons,
+                    notes=notes,
+                    unused=_unused(self.recording, mapping),
+                )
+            )
+        return logs
 
 
 def _complete(
@@ -127,47 +204,38 @@ def _of_rows(samples: Channels, rows: Any) -> Channels:
     return Channels(*arrays)
 
 
-def _part(parts: Sequence[Segment], t: Float1D, segment: int | None) -> Segment:
-    if segment is None:
-        part = max(parts, key=lambda p: t[p.stop - 1] - t[p.start])
-    elif 1 <= segment <= len(parts):
-        part = parts[segment - 1]
-    else:
-        listed = ", ".join(f"{k}: {p.text(t)}" for k, p in enumerate(parts, start=1))
-        raise OptionError(f"there is no segment {segment}; there are {listed}")
-    if part.stop - part.start < SHORTEST_LOG:
-        raise LogError(
-            f"only {part.stop - part.start} samples without a gap, from {part.text(t)}; an "
-            "identification needs seconds of data"
-        )
-    return part
-
-
-def _said_of_parts(parts: Sequence[Segment], part: Segment, t: Float1D) -> list[str]:
-    others = [f"{k} ({p.text(t)})" for k, p in enumerate(parts, start=1) if p != part]
-    if not others:
+def _said_of_parts(parts: Sequence[Segment], taken: Sequence[Segment], t: Float1D) -> list[str]:
+    if len(parts) == 1:
         return []
-    return [
-        f"gaps or windows leave {len(parts)} segments; {parts.index(part) + 1} ({part.text(t)}) is "
-        f"taken, dropped: {', '.join(others[:5])}{', ...' if len(others) > 5 else ''}"
-    ]
+    texts = {p: f"{k} ({p.text(t)})" for k, p in enumerate(parts, start=1)}
+
+    def listed(some: Sequence[Segment]) -> str:
+        return ", ".join(texts[p] for p in some[:5]) + (", ..." if len(some) > 5 else "")
+
+    others = [p for p in parts if p not in taken]
+    verb = "is" if len(taken) == 1 else "are"
+    dropped = f", dropped: {listed(others)}" if others else ""
+    return [f"gaps or windows leave {len(parts)} segments; {listed(taken)} {verb} taken{dropped}"]
 
 
-def _log(
-    times: Float1D,
-    samples: Channels,
-    part: Segment,
-    mapping: ImportMap,
-    recording: ForeignLog,
-    robot: Robot,
-) -> tuple[Log, list[str]]:
+def _step(t: Float1D, parts: Sequence[Segment]) -> float | None:
+    """Return the step of the grid of some segments, that of the longest; None if all have it."""
+    times = [t[part.start : part.stop] for part in parts]
+    if all(not_uniform_after(each) is None for each in times):
+        return None
+    grid = uniform_grid(max(times, key=np.ptp))
+    return float(grid[-1] - grid[0]) / (grid.size - 1)
+
+
+def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[str]]:
     """Return the log of one segment, on a uniform grid, and what was done for that."""
     rows = slice(part.start, part.stop)
-    t, here = times[rows], _of_rows(samples, rows)
+    t, here = source.t[rows], _of_rows(source.samples, rows)
+    mapping, recording, robot = source.matched.mapping, source.recording, source.robot
     notes = _said_of_repeats(here.q)
-    if not_uniform_after(t) is not None:
+    if step is not None:
         steps = np.diff(t)
-        t, here = _resampled(t, here)
+        t, here = _resampled(t, here, step)
         notes.append(
             f"steps of {steps.min():.4g} to {steps.max():.4g} s: resampled to {t.size} samples, "
             f"{(t.size - 1) / (t[-1] - t[0]):.6g} Hz; positions by cubic splines, torques "
@@ -191,9 +259,12 @@ def _log(
     return log, notes
 
 
-def _resampled(t: Float1D, samples: Channels) -> tuple[Float1D, Channels]:
+def _resampled(t: Float1D, samples: Channels, step: float) -> tuple[Float1D, Channels]:
     """Return samples on a uniform grid: positions by cubic splines, torques linearly."""
-    grid = uniform_grid(t)
+    intervals = (t[-1] - t[0]) / step
+    whole = int(intervals + CLOSE)
+    end = t[-1] if abs(intervals - whole) < CLOSE else t[0] + whole * step
+    grid = np.linspace(t[0], end, whole + 1)
 
     def linear(x: Float2D | None) -> Float2D | None:
         return None if x is None else linear_at(grid, t, x)

@@ -9,7 +9,7 @@ import h5py
 
 from robotid_sim.errors import LogError
 from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.importer import import_log
+from robotid_sim.importing.importer import import_log, import_segments
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
@@ -34,27 +34,42 @@ class ReadLog:
 def read_log(path: str | Path, robot: Robot, mapping: ImportMap | None = None) -> ReadLog:
     """Return a log that `save_log` wrote or that follows its columns, or import a foreign one.
 
-    With a map every file is imported. Raises as `load_log` and `import_log` do, and `LogError` if
-    the log is of another robot or has no torque.
+    With a map every file is imported, the longest part of one with gaps. Raises as `load_log` and
+    `import_log` do, and `LogError` if the log is of another robot or has no torque.
     """
     file = Path(path)
     if mapping is None and (not file.exists() or is_own(file)):
-        read = ReadLog(load_log(file), file.name)
-    else:
-        imported = import_log([file], robot, mapping)
-        read = ReadLog(imported.log, file.name, imported.notes)
-    try:
-        read.log.require_robot(robot).require_torques()
-    except LogError as error:
-        raise LogError(f"{file}: {error}") from error
-    return read
+        return _sound(ReadLog(load_log(file), file.name), file, robot)
+    imported = import_log([file], robot, mapping)
+    return _sound(ReadLog(imported.log, file.name, imported.notes), file, robot)
 
 
 def read_logs(
     paths: Sequence[str | Path], robot: Robot, mapping: ImportMap | None = None
 ) -> list[ReadLog]:
-    """Return several logs, see `read_log`."""
-    return [read_log(path, robot, mapping) for path in paths]
+    """Return all logs of several files, each part of one with gaps by itself; see `read_log`."""
+    return [log for path in paths for log in _read_parts(Path(path), robot, mapping)]
+
+
+def _read_parts(file: Path, robot: Robot, mapping: ImportMap | None) -> list[ReadLog]:
+    if mapping is None and (not file.exists() or is_own(file)):
+        return [read_log(file, robot)]
+    parts = import_segments([file], robot, mapping)
+    first = parts[0].notes
+    logs = [ReadLog(parts[0].log, file.name, first)]
+    for k, part in enumerate(parts[1:], start=2):
+        own = tuple(note for note in part.notes if note not in first)
+        logs.append(ReadLog(part.log, f"{file.name}, part {k}", own))
+    return [_sound(log, file, robot) for log in logs]
+
+
+def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
+    """Return what was read; raise `LogError` if it is of another robot or has no torque."""
+    try:
+        read.log.require_robot(robot).require_torques()
+    except LogError as error:
+        raise LogError(f"{file}: {error}") from error
+    return read
 
 
 def is_own(file: Path) -> bool:

@@ -74,6 +74,25 @@ def test_a_noisy_log_weighs_less(identified, folder):
     assert weights[1, 1] == pytest.approx(weights[0, 1], rel=0.5)
 
 
+def test_all_parts_of_a_log_with_a_gap_are_fitted(identified, folder, robotid, tmp_path):
+    log = load_log(folder / "log1.h5")
+    columns = np.column_stack([log.t, log.q, log.tau_meas])
+    middle = np.abs(log.t - log.t.mean()) < 0.5
+    header = "t_s,position_shoulder,position_elbow,effort_shoulder,effort_elbow"
+    for name, rows in (("gap.csv", columns[~middle]), ("half.csv", columns[: middle.argmax()])):
+        np.savetxt(folder / name, rows, delimiter=",", header=header, comments="", fmt="%.9g")
+    code, both = identified("gap.csv")
+    assert code == 0
+    assert both["logs"] == ["gap.csv", "gap.csv, part 2"]
+    assert chosen(both)["rows"] > 1.5 * chosen(identified("half.csv")[1])["rows"]
+    own = identified("log1.h5")[1]
+    difference = np.array(chosen(both)["beta"]) - chosen(own)["beta"]
+    assert (np.abs(difference) < 4.0 * spread(both)).all()
+    words = ("--config", folder / "short.toml")
+    done = robotid("predict", ARM, tmp_path / "e.json", folder / "gap.csv", *words)
+    assert (done.code, done.err) == (0, "")
+
+
 def test_a_foreign_log_is_imported_and_what_was_concluded_is_told(identified, folder, robotid):
     log = load_log(folder / "log1.h5")
     columns = np.column_stack([1e3 * log.t, log.q, log.tau_meas])
