@@ -156,5 +156,6 @@ def _joint_spread(evidence: Evidence, basis: BaseParameters) -> Float1D:
     speed, acceleration = (np.sqrt((x**2).mean(axis=0)) + 1e-6 for x in (evidence.dq, evidence.ddq))
     per_unit = {"Fv": speed, "Ia": acceleration}
     one = np.ones(evidence.dof)
-    joint = [(name[:2], int(name[2:]) - 1) for name in basis.names[basis.inertial_rank :]]
+    leads = [basis.symbols[column] for column in basis.columns[basis.inertial_rank :]]
+    joint = [(symbol[:2], int(symbol[2:]) - 1) for symbol in leads]
     return np.array([evidence.size[j] / per_unit.get(kind, one)[j] for kind, j in joint])

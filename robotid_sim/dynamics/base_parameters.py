@@ -229,6 +229,7 @@ def grouped(
     leads = np.sort(np.concatenate([first, n_inertial + extra]))
     faint = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
+    K[first.size :, :n_inertial] = 0.0  # inertial columns depend on one another, not on friction
     B = np.zeros((leads.size, len(symbols)))
     B[:, considered] = _without_rounding(K, leads, FAINT_ROUNDING if faint.size else ROUNDING)
     columns = considered[leads]

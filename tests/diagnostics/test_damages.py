@@ -2,8 +2,11 @@
 
 import pytest
 from damages import damages
+from measured import measured
+from robots import example_path
 
 from robotid_sim.diagnostics.diagnosis import diagnose
+from robotid_sim.model.robot import Robot
 
 DAMAGES = damages(6, 2, (1, 2))
 NAMES = [damage.name for damage in DAMAGES]
@@ -20,6 +23,11 @@ def test_a_damage_is_named_with_its_joint(cell, name):
 
 
 def test_a_sound_log_has_no_gross_error(cell):
+    assert diagnose(cell.log, cell.nominal, cell.basis).healthy
+
+
+def test_a_sound_log_of_an_arm_with_rounded_right_angles_has_no_gross_error():
+    cell = measured(Robot.from_urdf(example_path("so_arm_description/urdf/so100.urdf")))
     assert diagnose(cell.log, cell.nominal, cell.basis).healthy
 
 

@@ -72,6 +72,8 @@ def test_rounded_right_angles_give_no_parameter_that_no_signal_shows(name, tmp_p
     assert (rounded.rank, wanted.rank) == (rank, rank)
     assert rounded.faint
     assert not wanted.faint
+    joint = rounded.B[rounded.inertial_rank :, : 10 * robot.dof]
+    assert not joint.any()  # no friction parameter holds a part of a dropped inertial one
     W = fresh_regressor(robot, rounded.considered)
     left = (
         W
