@@ -134,7 +134,7 @@ def row(name: str, condition: str, seeds: int) -> list[Trial]:
     setup = build_setup(robot_of(name), StudyConfig.model_validate(changes))
     clean = engine_run(setup)
     noise = NOISE * rms(clean.tau_meas[clean.t >= 0.0])
-    exact = exact_problem(clean, setup.nominal, setup.basis, clean.period or 0.0)
+    exact = exact_problem(clean, setup.nominal, setup.basis, 0.0)
     std = np.sqrt(np.diag(cramer_rao(exact, noise)))
     jobs = (delayed(trial)(setup, clean, std, seed) for seed in range(seeds))
     trials: list[Trial] = Parallel(n_jobs=2)(jobs)

@@ -90,7 +90,7 @@ class Entry:
 def bound(setup: Setup, clean: Log) -> Float1D:
     """Return the Cramér-Rao deviations of the base parameters."""
     noise = NOISE * rms(clean.tau_meas[clean.t >= 0.0])
-    exact = exact_problem(clean, setup.nominal, setup.basis, clean.period or 0.0)
+    exact = exact_problem(clean, setup.nominal, setup.basis, 0.0)
     return np.asarray(np.sqrt(np.diag(cramer_rao(exact, noise))))
 
 

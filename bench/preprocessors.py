@@ -112,9 +112,8 @@ def line(case: Case, logs: list[Log], preprocessor: Preprocessor) -> tuple[str, 
     clean = clean_log(case.log).tau_meas[used]
     noise = rms(np.concatenate([log.tau_meas[used] - clean for log in logs]))
     noise = np.maximum(noise, LEAST_NOISE * rms(clean))
-    first = case.log.period or 0.0
     std = np.sqrt(
-        np.diag(cramer_rao(exact_problem(case.log, case.nominal, case.basis, first), noise))
+        np.diag(cramer_rao(exact_problem(case.log, case.nominal, case.basis, 0.0), noise))
     )
     wls = WeightedLeastSquares()
     scores = [score_preprocessor(preprocessor, x, case.nominal, case.basis, wls) for x in logs]

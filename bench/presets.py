@@ -80,7 +80,7 @@ class Measured:
         assert log.truth is not None
         size = rms(log.truth.tau)
         noise = np.maximum(np.std(log.tau_meas - log.truth.tau, axis=0), SMALLEST_NOISE * size)
-        exact = exact_problem(log, nominal, basis, log.period or 0.0)
+        exact = exact_problem(log, nominal, basis, 0.0)
         bound = np.sqrt(np.diag(cramer_rao(exact, noise)))
         return cls(nominal, basis, log, basis.of(robot.parameters()), bound)
 

@@ -142,18 +142,13 @@ def design_noise(nominal: Robot, trajectory: Excitation, floor: float = FLOOR) -
 
 
 def log_samples(family: ExcitationFamily, dt: float) -> float:
-    """Return how many samples of a log are used: all periods but the first, or the only one.
-
-    Preprocessing discards the first period.
-    """
-    return max(family.periods - 1, 1) * family.period / dt
+    """Return how many samples of a log are used: those of all periods."""
+    return family.periods * family.period / dt
 
 
 def samples_of(trajectory: Excitation, dt: float) -> float:
     """Return how many samples of a trajectory's log are used; see `log_samples`."""
-    run = run_time(trajectory)
-    whole = float(getattr(trajectory, "motion", trajectory).duration)
-    return max(whole - run, run) / dt
+    return float(getattr(trajectory, "motion", trajectory).duration) / dt
 
 
 def planned_information(

@@ -145,7 +145,7 @@ class Log:
     def cut(self, rows: slice) -> Self:
         """Return the samples of a slice; the period stays where they begin with the log.
 
-        A filter may drop the first period of a motion that repeats, and only there.
+        A filter may look for the second period of a motion that repeats from there.
         """
         truth = self.truth
         if truth is not None:

@@ -53,8 +53,7 @@ class RowFilter:
         used, padding = self.stop - self.first, 3 * (2 * self.order + 1)
         if used <= max(padding, 2 * self.edge + FEWEST_ROWS * self.step):
             raise LogError(
-                "the log is too short for the row filter: after dropping the first period fewer "
-                f"than {FEWEST_ROWS} rows are left "
+                f"the log is too short for the row filter: fewer than {FEWEST_ROWS} rows are left "
                 f"({self.stop - self.first} samples, a row every {self.step})"
             )
 

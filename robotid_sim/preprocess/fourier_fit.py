@@ -68,7 +68,9 @@ class FourierFit(RowPreprocessor):
             return replace(self.otherwise, rows=self.rows)(log, robot)
         orders = self.tuned(log, robot).orders
         assert orders is not None
-        return self.motion_of(log, *_series(log, periods, orders))
+        motion = self.motion_of(log, *_series(log, periods, orders))
+        later = self.rows.samples(log, float(log.t[periods.first]))
+        return replace(motion, row_filter=self.rows.filter_for(log, motion.dq, later))
 
     def tuned(self, log: Log, robot: Robot) -> Self:
         """Return the fit with its orders fixed to those it chooses for `log`."""

@@ -32,7 +32,7 @@ class Rows:
     rate: float = 10.0
     """Rows per second after decimation [Hz]; at least twice `cutoff`."""
     tail: float = 0.3
-    """Time dropped at the end of the log, and at its start if it does not repeat [s]."""
+    """Time dropped at the start of the motion and at the end of the log [s]."""
     edge: float = 0.1
     """Time dropped at both ends after filtering [s]."""
     outliers: float = 0.0
@@ -53,22 +53,25 @@ class Rows:
                 f"outliers {self.outliers:g} and low_velocity {self.low_velocity:g}"
             )
 
-    def shortest_period(self, dt: float, periods: int, rows: int) -> float:
+    def shortest_period(self, dt: float, rows: int) -> float:
         """Return the least period of an excitation that leaves enough for a fit [s].
 
-        That is enough of the periods after the first, and of a single period, on which a
-        model is tried. dt is the sample time [s], and `rows` what a fit needs.
+        That is enough of a single period, on which a model is tried. dt is the sample time [s],
+        and `rows` what a fit needs.
         """
         step = max(1, round(1.0 / (self.rate * dt)))
         samples = 2 * round(self.edge / dt) + max(FEWEST_ROWS, rows) * step + 1
-        used = max(samples, FEWEST_SAMPLES) * dt
-        single = used + 2.0 * self.tail
-        return max(single, (used + self.tail) / (periods - 1)) if periods > 1 else single
+        return max(samples, FEWEST_SAMPLES) * dt + 2.0 * self.tail
+
+    def samples(self, log: Log, begin: float) -> slice:
+        """Return the samples of a log from the time `begin` [s] on, without its tail."""
+        first = int((log.t < begin - 0.5 * log.dt).sum())
+        return slice(first, log.t.size - round(self.tail / log.dt))
 
     def filter_for(
         self, log: Log, dq: Float2D | None = None, samples: slice | None = None
     ) -> RowFilter:
-        """Return the row filter of a log; the first of several periods is dropped.
+        """Return the row filter of a log; the approach before time zero is dropped.
 
         `low_velocity` needs the velocity dq, shape (N, n); `samples` are used instead of
         those that `tail` leaves.
@@ -80,13 +83,11 @@ class Rows:
         OptionError
             If it is sampled too slowly.
         """
-        repeats = log.period is not None and log.t[-1] > 1.5 * log.period
-        begin = float(log.period) if repeats and log.period else max(0.0, log.t[0]) + self.tail
-        first = int((log.t < begin - 0.5 * log.dt).sum())
-        stop = log.t.size - round(self.tail / log.dt)
+        if samples is None:
+            samples = self.samples(log, max(0.0, log.t[0]) + self.tail)
         row_filter = RowFilter(
-            first=first if samples is None else samples.start,
-            stop=stop if samples is None else samples.stop,
+            first=samples.start,
+            stop=samples.stop,
             step=max(1, round(1.0 / (self.rate * log.dt))),
             edge=round(self.edge / log.dt),
             cutoff=self.cutoff * log.dt,

@@ -209,7 +209,7 @@ def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, r
     dt, family = 1.0 / config.experiment.rate, build_family(config.design)
     most = max(basis.rank, base_parameters(nominal, CONSIDERED).rank)
     needed = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs
-    least = rows.shortest_period(dt, family.periods, needed)
+    least = rows.shortest_period(dt, needed)
     if not least <= family.period < np.inf:
         raise OptionError(
             f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "

@@ -106,8 +106,7 @@ def compare_preprocessing(
     assert log.truth is not None
     noise = np.std(log.tau_meas - log.truth.tau, axis=0)
     noisy = noise > 0.0  # without noise there is no bound to compare with
-    first = log.period if log.period is not None and log.t[-1] > 1.5 * log.period else 0.0
-    exact = exact_problem(log, nominal, basis, first)
+    exact = exact_problem(log, nominal, basis, 0.0)
     scores = compare_torque_filters(
         log,
         nominal,

@@ -47,7 +47,7 @@ def test_torque_rows_are_the_filtered_torque(virtual, exact_motion):
     rows = exact_motion.row_filter
     np.testing.assert_array_equal(problem.y, rows.apply(exact_motion.tau[rows.used]).ravel())
     assert problem.dt == pytest.approx(0.1, rel=1e-9)  # rows at 10 Hz
-    assert problem.samples == 195  # 20 s less 0.3 s of tail and 0.1 s of edge twice
+    assert problem.samples == 292  # 30 s less 0.3 s of tail and 0.1 s of edge, each twice
     assert problem.joint_names == virtual.plant.joint_names
 
 

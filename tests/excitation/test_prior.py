@@ -85,7 +85,7 @@ def test_prior_of_a_linear_problem_is_that_of_its_log(arm):
     """The rows of an estimation problem and the planned trajectory tell the same."""
     basis, trajectory = base_parameters(arm), two_draws(arm)[0]
     noise, dt = np.array([0.1, 0.3]), 4e-3
-    t = trajectory.base_period + np.arange(0.0, 20.0, dt)  # without the first period
+    t = np.arange(0.0, trajectory.duration, dt)
     reference = trajectory(t)
     W = torque_regressor(arm, reference.q, reference.dq, reference.ddq, basis.columns)
     tau = joint_torque(arm, reference.q, reference.dq, reference.ddq)

@@ -45,6 +45,11 @@ def test_a_series_comes_back_with_exact_derivatives_at_the_torque_times(arm):
         np.testing.assert_allclose(found[4500:], true[4500:], atol=within)
 
 
+def test_rows_begin_with_the_second_period(arm):
+    log = series_log()
+    assert log.t[FourierFit()(log, arm).row_filter.first] == pytest.approx(PERIOD, abs=1e-9)
+
+
 def test_the_order_comes_from_the_data(arm):
     for noise in (1e-5, 1e-4, 1e-3):
         assert FourierFit().tuned(series_log(noise), arm).orders == (5, 5)

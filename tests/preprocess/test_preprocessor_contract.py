@@ -149,14 +149,8 @@ class TestExactMotion:
         assert np.abs(case.ratio(tuned(log, case.nominal))).max() < 0.05
 
 
-def test_the_first_of_several_periods_is_dropped(measured):
+def test_a_log_loses_its_tail_at_both_ends(measured):
     rows = Rows(tail=0.5).filter_for(measured)
-    assert measured.t[rows.first] == pytest.approx(measured.period, abs=1e-9)  # rounding of t
-    assert measured.t[rows.stop - 1] == pytest.approx(measured.t[-1] - 0.5, abs=1e-9)
-
-
-def test_a_log_that_does_not_repeat_loses_its_tail_at_both_ends(measured):
-    rows = Rows(tail=0.5).filter_for(replace(measured, period=None))
     assert measured.t[rows.first] == pytest.approx(0.5, abs=1e-9)  # rounding of t
     assert measured.t[rows.stop - 1] == pytest.approx(measured.t[-1] - 0.5, abs=1e-9)
 
