@@ -166,6 +166,8 @@ def test_light_links_without_friction_are_solved_too():
     trials = Trials(Robot.from_urdf(example_path("so_arm_description/urdf/so100.urdf")))
     for seed in range(20):
         assert fit(trials.problem(seed, 1e-3)[0]).success, seed
+    for seed in (31, 58, 86):  # the solver needs shorter steps
+        assert fit(trials.problem(seed, 1e-2)[0]).success, seed
 
 
 def test_noise_free_data_give_the_true_robot(trials):
