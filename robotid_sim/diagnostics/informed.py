@@ -56,6 +56,62 @@ alone, for limits in a URDF are often made up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Moving:
+    """What the motion of a log says by itself."""
+
+    speed: Float1D
+    """RMS velocity [rad/s or m/s], shape (n,)."""
+    acceleration: Float1D
+    """RMS acceleration [rad/s^2 or m/s^2], shape (n,)."""
+    outside: bool
+    """Whether a position is beyond a limit."""
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        """Return the motion of a log."""
+        limits, q = evidence.nominal.limits, evidence.q
+        outside = (q.min(axis=0) < limits.lower - BEYOND) | (q.max(axis=0) > limits.upper + BEYOND)
+        speed, acceleration = (
+            np.sqrt((x**2).mean(axis=0)) + 1e-6 for x in (evidence.dq, evidence.ddq)
+        )
+        return cls(speed, acceleration, bool(outside.any()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """What a rough nominal model says of the base parameters, before a log is seen."""
+
+    basis: BaseParameters
+    center: Float1D
+    """Mean, shape (b,)."""
+    bodies: Float2D
+    """Factor of the covariance of those that are inertial."""
+
+    @classmethod
+    def of(cls, nominal: Robot, basis: BaseParameters) -> Self:
+        """Return the prior of a nominal model."""
+        bodies = slice(0, basis.inertial_rank)
+        center = np.zeros(basis.rank)
+        center[bodies] = basis.of(nominal.parameters())[bodies]
+        B = basis.B[bodies] * _spread(nominal)
+        std = np.linalg.norm(B, axis=1)
+        B = B / np.where(std > 0.0, std, 1.0)[:, None]
+        correlation = B @ B.T + 1e-9 * np.eye(len(B))
+        return cls(basis, center, std[:, None] * np.linalg.cholesky(correlation))
+
+    def factor_for(self, moving: Moving, size: Float1D) -> Float2D:
+        """Return the factor L of the covariance; friction makes torques of the measured size."""
+        L, rank = np.zeros((self.basis.rank, self.basis.rank)), self.basis.inertial_rank
+        L[:rank, :rank] = self.bodies
+        per_unit = {"Fv": moving.speed, "Ia": moving.acceleration}
+        leads = [self.basis.symbols[column] for column in self.basis.columns[rank:]]
+        joint = [(symbol[:2], int(symbol[2:]) - 1) for symbol in leads]
+        one = np.ones(len(size))
+        L[rank:, rank:] = np.diag([size[j] / per_unit.get(kind, one)[j] for kind, j in joint])
+        return L
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Plausibility:
     """Logarithm of the likelihood of a log, and of corrections of it, under a rough nominal model.
 
@@ -65,16 +121,23 @@ class Plausibility:
     evidence: Evidence
     gram: Float
     """Products of its columns, see `_gram`."""
+    prior: Prior
+    moving: Moving
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
         """Return what scores corrections of a log."""
-        return cls(evidence, _gram(evidence))
+        prior = Prior.of(evidence.nominal, evidence.basis)
+        return cls(evidence, _gram(evidence), prior, Moving.of(evidence))
 
     def __call__(self, corrected: Evidence) -> float:
         """Return the logarithm of the likelihood of the log after a correction."""
         same = corrected.W is self.evidence.W and corrected.use is self.evidence.use
-        return _plausibility(corrected, self.gram if same else _gram(corrected))
+        gram = self.gram if same else _gram(corrected)
+        known = corrected.nominal is self.evidence.nominal
+        prior = self.prior if known else Prior.of(corrected.nominal, corrected.basis)
+        moving = self.moving if corrected.q is self.evidence.q else Moving.of(corrected)
+        return _plausibility(corrected, gram, prior, moving)
 
 
 def _gram(evidence: Evidence) -> Float:
@@ -85,10 +148,10 @@ def _gram(evidence: Evidence) -> Float:
     return np.asarray(by_joint @ by_joint.transpose(0, 2, 1))
 
 
-def _plausibility(evidence: Evidence, gram: Float) -> float:
-    center, L = _prior(evidence)
+def _plausibility(evidence: Evidence, gram: Float, prior: Prior, moving: Moving) -> float:
     n, b, use = evidence.dof, evidence.basis.rank, evidence.use
     size = np.maximum(evidence.size, np.finfo(float).tiny)
+    center, L = prior.center, prior.factor_for(moving, size)
     # Columns of joint j in units of the prior, and its offset after those of the other joints.
     to_prior = np.zeros((n, b + 1, b + n))
     to_prior[:, :b, :b] = L
@@ -108,32 +171,15 @@ def _plausibility(evidence: Evidence, gram: Float) -> float:
     H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
     likelihood = float(-(count * np.log(sigma)).sum() - 0.5 * (squares / sigma**2).sum())
     likelihood += evidence.volume * float(count.mean())
-    prior = -0.5 * float(z @ z) - 0.5 * float(np.linalg.slogdet(H)[1])
-    return likelihood / COLORED + prior - LIMITED * _exceeded_limits(evidence)
+    likelihood /= COLORED
+    likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
+    return likelihood - LIMITED * (int(moving.outside) + int(_too_strong(evidence)))
 
 
-def _exceeded_limits(evidence: Evidence) -> int:
-    """Return how many kinds of limits of the nominal model, position and effort, are exceeded."""
-    limits, q = evidence.nominal.limits, evidence.q
+def _too_strong(evidence: Evidence) -> bool:
+    """Return whether a torque is beyond what the drives of the nominal model can give."""
     peak = np.abs(evidence.y).max(axis=0)
-    beyond = (q.min(axis=0) < limits.lower - BEYOND) | (q.max(axis=0) > limits.upper + BEYOND)
-    return int(beyond.any()) + int((peak > EXCEEDED * limits.effort).any())
-
-
-def _prior(evidence: Evidence) -> tuple[Float1D, Float2D]:
-    """Return the mean of the base parameters, shape (b,), and the factor L of their covariance."""
-    nominal, basis = evidence.nominal, evidence.basis
-    bodies = slice(0, basis.inertial_rank)
-    center = np.zeros(basis.rank)
-    center[bodies] = basis.of(nominal.parameters())[bodies]
-    L = np.zeros((basis.rank, basis.rank))
-    B = basis.B[bodies] * _spread(nominal)
-    std = np.linalg.norm(B, axis=1)
-    B = B / np.where(std > 0.0, std, 1.0)[:, None]
-    correlation = B @ B.T + 1e-9 * np.eye(len(B))
-    L[bodies, bodies] = std[:, None] * np.linalg.cholesky(correlation)
-    L[basis.inertial_rank :, basis.inertial_rank :] = np.diag(_joint_spread(evidence, basis))
-    return center, L
+    return bool((peak > EXCEEDED * evidence.nominal.limits.effort).any())
 
 
 def _spread(nominal: Robot) -> Float1D:
@@ -149,13 +195,3 @@ def _spread(nominal: Robot) -> Float1D:
         radius = max(float(np.linalg.norm(com)), float(np.sqrt(max(moment, 0.0) / mass)))
         spread[body] = UNCERTAIN * np.array([mass, *3 * [mass * radius], *6 * [moment]])
     return spread
-
-
-def _joint_spread(evidence: Evidence, basis: BaseParameters) -> Float1D:
-    """Return by how much each joint parameter makes a torque of the measured size."""
-    speed, acceleration = (np.sqrt((x**2).mean(axis=0)) + 1e-6 for x in (evidence.dq, evidence.ddq))
-    per_unit = {"Fv": speed, "Ia": acceleration}
-    one = np.ones(evidence.dof)
-    leads = [basis.symbols[column] for column in basis.columns[basis.inertial_rank :]]
-    joint = [(symbol[:2], int(symbol[2:]) - 1) for symbol in leads]
-    return np.array([evidence.size[j] / per_unit.get(kind, one)[j] for kind, j in joint])

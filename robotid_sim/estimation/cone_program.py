@@ -50,8 +50,8 @@ REGULARIZATIONS = (1e-8, 1e-10)
 """Shifts of its linear systems, tried in turn: that which saves most programs costs some digits."""
 
 STEPS = (0.99, 0.9, 0.7)
-"""Shares of the way to the boundary of the cones that a step takes, tried in turn: shorter ones need
-more iterations, and get on where bodies are close to impossible."""
+"""Shares of the way to the boundary of the cones that a step takes, tried in turn: shorter steps
+need more iterations, and get on where bodies are close to impossible."""
 
 _SOLVED = ("Solved", "AlmostSolved")
 _INFEASIBLE = ("PrimalInfeasible", "DualInfeasible")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.signal import lfilter
+import scipy
 
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
@@ -67,7 +67,9 @@ class EncoderColoredNoise(Sensor):
         memory = np.exp(-log.dt / self.correlation_time)
         drive = rng.standard_normal(log.q.shape)
         drive[1:] *= np.sqrt(1.0 - memory**2)
-        noise = sensors.by_kind(self, log) * lfilter([1.0], [1.0, -memory], drive, axis=0)
+        noise = sensors.by_kind(self, log) * scipy.signal.lfilter(
+            [1.0], [1.0, -memory], drive, axis=0
+        )
         return sensors.applied(self, log, q=log.q + noise)
 
 

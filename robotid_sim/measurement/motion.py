@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
-from scipy.signal import butter, lfilter, oaconvolve, sosfiltfilt
+import scipy
 
 from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D, freeze
 from robotid_sim.docstrings import documented
@@ -81,15 +81,15 @@ class RowFilter:
 
 @cache
 def low_pass(order: int, cutoff: float) -> Float1D:
-    """Return the impulse response of a Butterworth filter forward and backward, of odd length.
+    r"""Return the impulse response of a Butterworth filter forward and backward, of odd length.
 
-    The cut-off is in cycles a sample. It ends where it has decayed to some 1e-9.
+    Its spectrum is :math:`1 / (1 + (\tan \pi f / \tan \pi f_c)^{2 m})`. The cut-off is in cycles a
+    sample. It ends where it has decayed to some 1e-9.
     """
     reach = round(RINGING / cutoff)
-    impulse = np.zeros(4 * reach + 1)
-    impulse[2 * reach] = 1.0
-    sos = butter(order, 2.0 * cutoff, output="sos")
-    return np.asarray(sosfiltfilt(sos, impulse, padtype=None)[reach : 3 * reach + 1])
+    warped = np.tan(np.pi * np.fft.rfftfreq(8 * reach)) / np.tan(np.pi * cutoff)
+    response = np.fft.irfft(1.0 / (1.0 + warped ** (2 * order)))[: reach + 1]
+    return np.concatenate([response[:0:-1], response])
 
 
 def filtered_rows(x: Float, kernel: Float1D, samples: Int1D) -> Float:
@@ -101,8 +101,7 @@ def filtered_rows(x: Float, kernel: Float1D, samples: Int1D) -> Float:
     """
     step = int(samples[1] - samples[0]) if len(samples) > 1 else 1
     if step < DENSE:
-        taps = kernel.reshape(-1, *(1,) * (x.ndim - 1))
-        return np.ascontiguousarray(oaconvolve(x, taps, mode="same", axes=0)[samples])
+        return np.ascontiguousarray(_convolved(x, kernel)[samples])
     together = max(1, len(kernel) // (2 * step))
     matrix = np.zeros((together, len(kernel) + (together - 1) * step))
     for k in range(together):
@@ -117,13 +116,21 @@ def filtered_rows(x: Float, kernel: Float1D, samples: Int1D) -> Float:
     return found
 
 
+def _convolved(x: Float, kernel: Float1D) -> Float:
+    """Return the convolution of a signal (N, ...) with a kernel of odd length, N samples of it."""
+    length = scipy.fft.next_fast_len(len(x) + len(kernel) - 1, real=True)
+    gain = np.fft.rfft(kernel, length).reshape(-1, *(1,) * (x.ndim - 1))
+    whole = np.fft.irfft(np.fft.rfft(x, length, axis=0) * gain, length, axis=0)
+    return np.asarray(whole[len(kernel) // 2 :][: len(x)])
+
+
 def first_order(x: Float, gains: Sequence[float]) -> Float:
     """Return a signal (N, n, ...) after ``y += gain (x - y)`` from rest, one gain a joint."""
     if len(gains) != x.shape[1]:
         raise OptionError(f"{len(gains)} filter gains for {x.shape[1]} joints")
     filtered = np.empty_like(x)
     for j, gain in enumerate(gains):
-        filtered[:, j] = lfilter([gain], [1.0, gain - 1.0], x[:, j], axis=0)
+        filtered[:, j] = scipy.signal.lfilter([gain], [1.0, gain - 1.0], x[:, j], axis=0)
     return filtered
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.errors import OptionError
@@ -103,7 +103,7 @@ def likely_orders(z: Float2D, most: int) -> Int1D:
     bic = samples * np.log(rss / samples) + (2.0 * orders[:, None] + 1.0) * np.log(samples)
     order = orders[np.argmin(bic, axis=0)]
     # The power of white noise is its variance times chi-squared of 2 degrees of freedom.
-    variance = np.median(power[most + 1 :], axis=0) / chi2.median(2)
+    variance = np.median(power[most + 1 :], axis=0) / chdtri(2, 0.5)
     variance = np.maximum(variance, rounding)
     return np.array(
         [_doubled(int(h), power[:, j] / variance[j], most) for j, h in enumerate(order)]
@@ -115,7 +115,7 @@ def _doubled(order: int, power: Float1D, most: int) -> int:
     while order < most:
         wider = min(2 * order, most)
         added = power[order + 1 : wider + 1]
-        if added.sum() <= chi2.ppf(CONFIDENCE, 2 * added.size):
+        if added.sum() <= chdtri(2 * added.size, 1.0 - CONFIDENCE):
             break
         order = wider
     return order

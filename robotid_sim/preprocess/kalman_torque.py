@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import numpy as np
+import scipy
 from scipy.optimize import minimize_scalar
-from scipy.signal import lfilter
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
@@ -148,14 +148,16 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
     predicted one have shape (N,); the gain K lies in (0, 1], and a small one trusts the prediction.
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
-    return np.asarray(u + lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])
+    return np.asarray(u + scipy.signal.lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])
 
 
 def rts_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
     """Return the Rauch-Tung-Striebel estimate for the same model: forward, then backward."""
     forward = kalman_torque(z, u, gain) - u
     # x_s(k) = x(k) + (1 - K) (x_s(k+1) - x^-(k+1)), and x^-(k+1) = x(k) once u is taken out
-    backward = lfilter([gain], [1.0, gain - 1.0], forward[::-1], zi=[(1.0 - gain) * forward[-1]])[0]
+    backward = scipy.signal.lfilter(
+        [gain], [1.0, gain - 1.0], forward[::-1], zi=[(1.0 - gain) * forward[-1]]
+    )[0]
     return np.asarray(u + backward[::-1])
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from scipy.ndimage import convolve1d
-from scipy.signal import butter, sosfiltfilt
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
@@ -53,8 +53,8 @@ class Butterworth(RowPreprocessor):
                 f"a cut-off of {self.cutoff:g} Hz needs a log above {2 * self.cutoff:g} Hz; this "
                 f"one has {1.0 / log.dt:g} Hz"
             )
-        sos = butter(self.order, 2.0 * self.cutoff * log.dt, output="sos")
-        q = sosfiltfilt(sos, log.q, axis=0)
+        sos = scipy.signal.butter(self.order, 2.0 * self.cutoff * log.dt, output="sos")
+        q = scipy.signal.sosfiltfilt(sos, log.q, axis=0)
         dq = np.gradient(q, log.dt, axis=0)
         ddq = np.gradient(dq, log.dt, axis=0)
         offset = log.torque_time_offset

@@ -18,7 +18,7 @@ References
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import f as f_distribution
+from scipy.special import fdtri
 
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
@@ -48,8 +48,8 @@ def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -
     scale = B / rest
     half = 0.5 * false_alarm
     return Range(
-        float(f_distribution.ppf(half, b, rest)) * scale / TOLERATED,
-        float(f_distribution.isf(half, b, rest)) * scale * TOLERATED,
+        float(fdtri(b, rest, half)) * scale / TOLERATED,
+        float(fdtri(b, rest, 1.0 - half)) * scale * TOLERATED,
     )
 
 
@@ -65,7 +65,7 @@ def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estima
 def constrained_limit(problem: LinearProblem, false_alarm: float) -> float:
     """Return what `constrained_cost` exceeds in so many sound runs at most [2]."""
     b = problem.basis.rank
-    return float(f_distribution.isf(false_alarm, b, max(len(problem.y) - b, 1)))
+    return float(fdtri(b, max(len(problem.y) - b, 1), 1.0 - false_alarm))
 
 
 def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: float) -> float:
@@ -75,4 +75,4 @@ def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: fl
     """
     rows, R = problem.samples - problem.basis.rank / problem.dof, noise.replicates
     freedom = max(rows, 1.0) * R, max(rows, 1.0) * (R - 1)
-    return float(NEGLIGIBLE * np.sqrt(f_distribution.isf(false_alarm / problem.dof, *freedom)))
+    return float(NEGLIGIBLE * np.sqrt(fdtri(*freedom, 1.0 - false_alarm / problem.dof)))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from robotid_sim.validation.control_run import ControlRun
 from robotid_sim.validation.prediction import rms
@@ -27,7 +27,7 @@ class Interval:
         count, mean = len(values), float(np.mean(values))
         if count < 2:
             return cls(mean, 0.0, count)
-        quantile = float(student.ppf(0.5 + 0.5 * CONFIDENCE, count - 1))
+        quantile = float(stdtrit(count - 1, 0.5 + 0.5 * CONFIDENCE))
         return cls(mean, quantile * float(np.std(values, ddof=1)) / count**0.5, count)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-from scipy.signal import welch
+import scipy
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.chart import Band, Chart, Curve, Panel, Points, thinned
@@ -118,7 +118,7 @@ def residuals(identified: Prediction) -> Chart:
         zip(identified.joint_names, identified.torque_units, strict=True)
     ):
         left = identified.measured[:, j] - identified.predicted[:, j]
-        f, power = welch(left, rate, nperseg=min(left.size, SEGMENT))
+        f, power = scipy.signal.welch(left, rate, nperseg=min(left.size, SEGMENT))
         std = max(float(np.sqrt((left**2).mean())), np.finfo(float).tiny)
         density, edges = np.histogram(left / std, 24, (-WIDEST, WIDEST), density=True)
         steps = Curve(np.repeat(edges, 2)[1:-1], np.repeat(density, 2), "residual", "identified")
