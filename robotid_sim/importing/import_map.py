@@ -17,6 +17,9 @@ VERSION = 1
 
 MatrixRows = tuple[tuple[float, ...], ...]
 
+Spring = str | tuple[tuple[float, float], ...]
+"""An expression, or rows of position and torque."""
+
 
 def _unit(quantity: str) -> AfterValidator:
     def check(unit: str) -> str:
@@ -25,6 +28,12 @@ def _unit(quantity: str) -> AfterValidator:
         return unit
 
     return AfterValidator(check)
+
+
+def _rows(spring: Spring) -> Spring:
+    if not isinstance(spring, str) and len(spring) < 2:
+        raise ValueError("a table needs two rows of position and torque or more")
+    return spring
 
 
 def _nonzero(value: float) -> float:
@@ -70,6 +79,10 @@ class JointMap(_MapSection):
     """Turns of the motor per turn of the joint, where the columns are of the motor."""
     torque_constant: float | None = Field(default=None, gt=0.0)
     """Torque per current, on the side of the gear where the columns are [N m/A]."""
+    spring: Annotated[Spring, AfterValidator(_rows)] | None = None
+    """Torque of a known spring or counterbalance on the joint [N m or N]: an expression of q, the
+    position of the joint, and q1, q2, ... of all, or a table of positions and torques. It is added
+    to the measured torque."""
 
 
 class Coupling(_MapSection):

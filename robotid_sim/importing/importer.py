@@ -15,6 +15,7 @@ from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.match import Match, match
 from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.importing.resample import linear_at, smooth_at, uniform_grid
+from robotid_sim.importing.springs import with_springs
 from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
@@ -184,11 +185,12 @@ def _complete(
     recording: ForeignLog, mapping: ImportMap, robot: Robot
 ) -> tuple[Float1D, Channels, list[str]]:
     """Return times and channels of the samples that have all numbers and a time of their own."""
-    t, samples = seconds(recording, mapping), channels(recording, mapping, robot)
+    t = seconds(recording, mapping)
+    samples, springs = with_springs(channels(recording, mapping, robot), mapping, robot)
     arrays = [array for array in samples if array is not None and array.ndim == 2]
     whole = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
     missing = int(np.count_nonzero(~whole))
-    notes = [f"{missing} samples with missing numbers are dropped"] if missing else []
+    notes = [*springs, *([f"{missing} samples with missing numbers are dropped"] * bool(missing))]
     if np.count_nonzero(whole) < SHORTEST_LOG:
         raise LogError(
             f"only {np.count_nonzero(whole)} of {t.size} samples have all of time, position and "

@@ -26,8 +26,11 @@ sign = -1
 torque_sign = -1
 offset = 0.25
 
+spring = "-120 * sin(q2)"
+
 [joints.elbow]
 torque_unit = "mN m"
+spring = [[-3.2, 5.0], [0.0, 0.0], [3.2, -5.0]]
 """
 
 
@@ -74,6 +77,7 @@ def test_a_map_that_was_inferred_gives_the_same_log_again(tmp_path) -> None:
         ("time_unit = 'min'", "'time_unit': unknown unit; known: s, ms, us, ns, got 'min'"),
         ("[joints.elbow]\nsign = 2", "'joints.elbow.sign'"),
         ("[joints.elbow]\ngear_ratio = 0.0", "must not be zero"),
+        ("[joints.elbow]\nspring = [[0.0, 1.0]]", "a table needs two rows"),
         ("joints = 3", "'joints'"),
         ("rate = ", "cannot read map"),
         ("schema = 'robotid/import-map/2'", "is newer than this robotid_sim reads"),
