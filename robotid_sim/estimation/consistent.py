@@ -13,8 +13,8 @@ from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.estimation.problem import LinearProblem, robot_part
+from robotid_sim.estimation.reduction import reduce_rows, triangular_factor
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
@@ -33,7 +33,8 @@ class Consistent(Estimator):
     [2]_: without it the best robot may have links of hundreds of kilograms beside ones of grams. A
     link without a nominal mass has no divergence, and only a small pull toward the nominal robot.
     Where constraints bind the estimate is biased, so that its covariance is given by the
-    unconstrained fit only as a guide.
+    unconstrained fit only as a guide. Further columns of the problem, see `extended`, are fitted
+    without constraints beside the robot.
 
     References
     ----------
@@ -61,8 +62,7 @@ class Consistent(Estimator):
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the consistent estimate, with full parameters; `rng` is not used."""
         require_type(problem, LinearProblem, "problem", PROBLEM)
-        if problem.nominal is None:
-            raise OptionError("a consistent fit needs the problem's nominal robot")
+        basis = robot_part(problem)
         began = time.perf_counter()
         free = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
         free = replace(free, estimator="consistent", options=asdict(self), unbiased=False)
@@ -70,12 +70,17 @@ class Consistent(Estimator):
             return free
         reduction = reduce_rows(problem)
         beta, R = reduction.solve(1.0 / free.noise_std)
-        program = ConsistentProgram(problem.nominal, problem.basis)
-        phi = program.nearest(beta, R, pull=self.pull, divergence=self.divergence)
+        assert problem.nominal is not None
+        b = basis.rank
+        program = ConsistentProgram(problem.nominal, basis)
+        rows = _projected(R, b)
+        phi = program.nearest(beta[:b], rows, pull=self.pull, divergence=self.divergence)
         if phi is None:
             message = "the cone program found no consistent robot; check log and friction model"
             return replace(free, success=False, message=message)
-        beta = problem.basis.of(phi)
+        change = R[:, :b] @ (basis.of(phi) - beta[:b])
+        further = beta[b:] - np.linalg.lstsq(R[:, b:], change, rcond=None)[0]
+        beta = np.concatenate([basis.of(phi), further])
         return replace(
             free,
             beta=beta,
@@ -83,6 +88,14 @@ class Consistent(Estimator):
             torque_rms=np.sqrt(reduction.squared_residuals(beta) / problem.samples),
             seconds=time.perf_counter() - began,
         )
+
+
+def _projected(R: Float2D, count: int) -> Float2D:
+    """Return the factor for the first parameters alone, whatever the others are."""
+    others = R.shape[1] - count
+    if not others:
+        return R
+    return triangular_factor(np.hstack([R[:, count:], R[:, :count]]))[others:, others:]
 
 
 @public_value

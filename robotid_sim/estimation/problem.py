@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.errors import LogError, ShapeError, require_type
+from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -97,9 +97,9 @@ def extended(
 ) -> LinearProblem:
     """Return the problem with further columns, whose parameters stand for themselves.
 
-    The result has no nominal robot: no robot has these parameters, so that estimators of full
-    parameters refuse it. The columns, shape (N n, e), are torque per unit parameter, rows as of
-    the problem.
+    No robot has these parameters: of the estimators of full parameters the consistent one fits them
+    beside its robot, others refuse. The columns, shape (N n, e), are torque per unit parameter,
+    rows as of the problem.
     """
     if columns.shape != (len(problem.W), len(symbols)):
         raise ShapeError(
@@ -116,7 +116,28 @@ def extended(
         units=(*basis.units, *units),
         considered=np.concatenate([basis.considered, further]),
     )
-    return replace(problem, W=np.hstack([problem.W, columns]), basis=larger, nominal=None)
+    return replace(problem, W=np.hstack([problem.W, columns]), basis=larger)
+
+
+def robot_part(problem: LinearProblem) -> BaseParameters:
+    """Return the base parameters of a problem without those that `extended` added, which are last.
+
+    Raises `OptionError` if the problem has no nominal robot.
+    """
+    if problem.nominal is None:
+        raise OptionError("full parameters need the problem's nominal robot")
+    basis, full = problem.basis, len(problem.nominal.parameter_names)
+    count = int((basis.columns < full).sum())
+    if count == basis.rank:
+        return basis
+    return replace(
+        basis,
+        columns=basis.columns[:count],
+        B=basis.B[:count, :full],
+        symbols=basis.symbols[:full],
+        units=basis.units[:count],
+        considered=basis.considered[basis.considered < full],
+    )
 
 
 def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:

@@ -15,7 +15,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.fitness import Loss, make_fitness
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, robot_part
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import unpack
@@ -112,8 +112,9 @@ class SwarmEstimator(Estimator):
         if self.bounds == "fit":
             half = np.maximum(self.fraction * np.abs(start.beta), self.spread * start.std)
             return start.beta - half, start.beta + half
-        if problem.nominal is None:
-            raise OptionError("bounds from physics need the nominal model in the problem")
+        if robot_part(problem).rank < problem.basis.rank:
+            raise OptionError("bounds from physics need a problem of the robot's parameters alone")
+        assert problem.nominal is not None
         return physical_box(problem.nominal, problem.basis)
 
 

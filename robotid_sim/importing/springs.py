@@ -59,7 +59,7 @@ def _torque(spring: Spring, q: Float2D, joint: int, name: str) -> Float1D:
             f"map: the spring of {name} is given from {at[0]:g} to {at[-1]:g}, and the log goes "
             f"from {inside.min():.4g} to {inside.max():.4g}; add rows"
         )
-    return np.interp(q[:, joint], at, torque)
+    return np.asarray(np.interp(q[:, joint], at, torque))
 
 
 def _evaluated(expression: str, q: Float2D, joint: int, name: str) -> Float1D:

@@ -14,7 +14,7 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import CONE_MARGIN, ConsistentProgram
 from robotid_sim.estimation.consistent import Consistent, lift
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, extended
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.perturb import perturb
@@ -168,6 +168,39 @@ def test_light_links_without_friction_are_solved_too():
         assert fit(trials.problem(seed, 1e-3)[0]).success, seed
     for seed in (31, 58, 86):  # the solver needs shorter steps
         assert fit(trials.problem(seed, 1e-2)[0]).success, seed
+
+
+def with_spring(trials, seed, noise, stiffness=40.0):
+    """Return a problem whose first joint has a spring of unknown stiffness, and its robot."""
+    problem, plant = trials.problem(seed, noise)
+    column = np.zeros((SAMPLES, trials.robot.dof))
+    column[:, 0] = trials.state[0][:, 0]
+    spring = replace(problem, y=problem.y + stiffness * column.ravel())
+    return extended(spring, column.reshape(-1, 1), ["k1"], ["N m/rad"]), plant
+
+
+def test_a_spring_is_fitted_beside_a_robot_that_can_exist(trials):
+    for seed in range(5):
+        problem, plant = with_spring(trials, seed, 1e-3)
+        estimate, free = fit(problem), least_squares(problem)
+        assert estimate.success
+        assert trials.robot.with_parameters(estimate.phi) is not None  # raises if impossible
+        assert estimate.names[-1] == "k1"
+        assert abs(estimate.beta[-1] - 40.0) < 4.0 * free.std[-1]
+        true = problem.basis.B[:-1, : estimate.phi.size] @ plant.parameters()
+        assert np.abs((estimate.beta[:-1] - true) / free.std[:-1]).max() < 6.0
+
+
+def test_a_spring_of_unknown_stiffness_leaves_no_more_than_a_known_one(trials):
+    for seed in range(10):
+        problem, _ = with_spring(trials, seed, 1e-3)
+        known, scale = trials.problem(seed, 1e-3)[0], least_squares(problem).noise_std
+        costs = []
+        for each in (problem, known):
+            left = each.by_joint(each.y - each.W @ fit(each, divergence=0.0).beta)
+            costs.append(((left / scale) ** 2).sum())
+        # The fits weigh joints by their own residuals, which differ a little.
+        assert costs[0] < 1.001 * costs[1]
 
 
 def test_noise_free_data_give_the_true_robot(trials):

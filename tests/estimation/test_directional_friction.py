@@ -5,7 +5,7 @@ import pytest
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.directional_friction import directional_friction, directional_problem
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
@@ -63,9 +63,13 @@ def test_symmetric_friction_shows_no_difference(data):
     assert "No joint" in found.sentences()[0]
 
 
-def test_estimators_of_full_parameters_refuse_it(data):
-    with pytest.raises(OptionError, match="nominal"):
-        fitted(data, data.tau, ESTIMATORS.build("consistent"))
+def test_a_consistent_robot_is_fitted_beside_it(data):
+    tau, rows = asymmetric(data, Asymmetric(coulomb=0.2, viscous=-0.1))
+    estimate = fitted(data, tau + data.white(np.random.default_rng(0)), Consistent())
+    data.robot.with_parameters(estimate.phi)  # raises if it cannot exist
+    found = directional_friction(estimate)
+    wanted = np.array([column(rows, f"Fc_{side}") for side in ("forward", "backward")])
+    assert (np.abs(found.Fc - wanted) < 4.0 * found.Fc_std).all()
 
 
 def test_it_needs_friction_among_the_parameters(data):

@@ -100,7 +100,7 @@ def test_options_are_checked_when_the_estimator_is_made() -> None:
 def test_bounds_from_physics_need_the_nominal(exact, arm) -> None:
     data = exact(arm)
     problem = replace(data.problem(), nominal=None)
-    with pytest.raises(OptionError, match="nominal model"):
+    with pytest.raises(OptionError, match="full parameters need"):
         fit(problem, "pso")
 
 
