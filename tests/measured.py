@@ -13,6 +13,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
+from robotid_sim.trajectory.reference import Excitation
 
 RATE = 250.0
 PERIOD, PERIODS = 8.0, 3
@@ -25,6 +26,7 @@ class Measured:
     plant: Robot
     nominal: Robot
     basis: BaseParameters
+    path: Excitation
     state: tuple[np.ndarray, np.ndarray, np.ndarray]
     log: Log
 
@@ -59,4 +61,4 @@ def measured(plant: Robot) -> Measured:
         period=PERIOD,
     )
     log = measure(clean, sensors(), np.random.default_rng(0))
-    return Measured(plant, nominal, basis, state, log)
+    return Measured(plant, nominal, basis, path, state, log)

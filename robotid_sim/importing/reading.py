@@ -1,8 +1,8 @@
 """A log in our own form, or in any foreign one."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import h5py
@@ -10,13 +10,10 @@ import h5py
 from robotid_sim.errors import LogError
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log, import_segments
-from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.files import CSV_KEYS, load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
-
-OWN_CSV = ("q.", "tau.", "current.")
-"""What names of columns begin with in a CSV of ours, beside ``t``."""
 
 
 @public_value
@@ -75,7 +72,7 @@ def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
 def is_own(file: Path) -> bool:
     """Return whether a file is meant to be a log in our form, sound or not."""
     if file.suffix.lower() == ".csv":
-        return _has_own_columns(file)
+        return _has_own_comments(file)
     if file.suffix.lower() not in (".h5", ".hdf5"):
         return False
     if not h5py.is_hdf5(file):
@@ -87,9 +84,7 @@ def is_own(file: Path) -> bool:
         return True
 
 
-def _has_own_columns(file: Path) -> bool:
-    with file.open(encoding="utf-8", errors="replace", newline="") as stream:
-        lines = (line for line in stream if line.strip() and not line.startswith("#"))
-        header = next(csv.reader(lines), [])
-    names = [name.strip() for name in header]
-    return "t" in names and any(name.startswith(OWN_CSV) for name in names)
+def _has_own_comments(file: Path) -> bool:
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        comments = takewhile(lambda line: line.startswith("#"), stream)
+        return any(line.strip("# ").partition(":")[0] in CSV_KEYS for line in comments)

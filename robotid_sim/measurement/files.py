@@ -44,6 +44,8 @@ UNITS = {
 _COLUMNS = {"q": "q", "dq": "dq", "tau_cmd": "tau_cmd", "tau_meas": "tau", "current": "current"}
 """Channels of a CSV and what its column names begin with."""
 _HEADER = ("torque_time_offset", "period", "seed")
+CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER)
+"""What comment lines of a CSV may say."""
 
 
 def save_log(log: Log, path: str | Path) -> None:
