@@ -95,7 +95,7 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
         written = write_identified(fit, Path(folder) / "identified.urdf", MeshMode.KEEP)
         estimates = scored(setup.cell.plant, logs[1], fit)
         causes = diagnosed(log, fit)
-        judged = verdict(setup, *logs, fit, causes, estimates, written, None)
+        judged = verdict(setup, *logs, fit, causes, estimates, written, None, ())
     return outcome(name, "sound", seed, judged.checks)
 
 

@@ -44,6 +44,11 @@ class Accepted:
         return words if isinstance(words, Wording) else words(correction)
 
     @property
+    def is_column(self) -> bool:
+        """Whether it stands beside the parameters as further columns."""
+        return isinstance(self.candidate, Extension) and self.candidate.corrected is None
+
+    @property
     def gain(self) -> float:
         """Gain of the log-likelihood over all blocks."""
         return float(self.gains.sum())

@@ -182,6 +182,11 @@ class Evidence:
         """Return the evidence with further columns accepted."""
         return replace(self, columns=np.concatenate([self.columns, columns], axis=2))
 
+    def with_columns_at(self, first: int, count: int, columns: Float) -> Self:
+        """Return the evidence with columns in place of `count` accepted ones from `first` on."""
+        before, after = self.columns[:, :, :first], self.columns[:, :, first + count :]
+        return replace(self, columns=np.concatenate([before, columns, after], axis=2))
+
     def corrected(self, new: Correction) -> Self:
         """Return the evidence after a further correction; columns that were accepted stay."""
         old = self.correction

@@ -118,7 +118,7 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         for one in new:
             evidence = _converged(one, one.after(evidence))
         accepted += new
-    evidence = _polished(accepted, evidence)
+    accepted, evidence = _simplest(accepted, _polished(accepted, evidence))
     return _lasting(accepted, evidence), evidence
 
 
@@ -176,13 +176,51 @@ def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
     return evidence
 
 
+def _simplest(accepted: list[Accepted], evidence: Evidence) -> tuple[list[Accepted], Evidence]:
+    """Return the causes, special cases in place of general ones that now explain no more.
+
+    An offset beside a wrong torque constant looks like friction that differs between directions,
+    as long as the constant is wrong.
+    """
+    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    special = {(c.kind, c.joints): c for c in torque_causes(evidence, fit)}
+    taken, first, result = {(one.kind, one.joints) for one in accepted}, 0, []
+    for one in accepted:
+        if not one.is_column:
+            result.append(one)
+            continue
+        kinds = [kind for kind, general in GENERAL.items() if one.kind in general]
+        for candidate in (special.get((kind, one.joints)) for kind in kinds):
+            if candidate is not None and (candidate.kind, one.joints) not in taken:
+                changed = evidence.with_columns_at(first, one.value.size, candidate.columns)
+                loss = _score(evidence) - _score(changed)
+                if loss.sum() - loss.max() < MARGIN:
+                    evidence, one = changed, _instead(one, candidate, loss, changed, first)
+        first += one.value.size
+        result.append(one)
+    return result, evidence
+
+
+def _score(evidence: Evidence) -> Float1D:
+    return evidence.held_out().score(np.arange(evidence.plain))
+
+
+def _instead(
+    one: Accepted, candidate: Extension, loss: Float1D, evidence: Evidence, first: int
+) -> Accepted:
+    """Return a special case of a cause, whose columns now stand behind `first` others."""
+    beta = evidence.held_out().fit(np.arange(evidence.plain)).beta[evidence.W.shape[2] + first :]
+    value = beta[: candidate.columns.shape[2]]
+    return replace(one, candidate=candidate, value=value, gains=one.gains - loss)
+
+
 def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
     """Return the causes without those that the ones found later have made needless."""
     held = evidence.held_out()
     columns = np.arange(evidence.plain)
     place, first = {}, evidence.W.shape[2]
     for one in accepted:
-        if isinstance(one.candidate, Extension) and one.candidate.corrected is None:
+        if one.is_column:
             place[id(one)] = np.arange(first, first + one.value.size)
             first += one.value.size
     while place:
