@@ -41,6 +41,10 @@ LEAST = 5e-3
 FALL = 1.3
 """Factor by which the residual of a joint must fall for a cause to be worth a word."""
 
+OBVIOUS = 2.0
+"""Such a factor from which a cause of notable parameters is worth a word, however small its torque:
+friction of another shape shows at low speeds alone."""
+
 TIE = 5.0
 """Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
 
@@ -309,7 +313,8 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         fit = held.fit(columns)
         value = fit.beta[evidence.plain :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
-        if torque.max() < LEAST or not candidate.allows(value):
+        obvious = candidate.least and (state.fit.sigma > OBVIOUS * fit.sigma).any()
+        if not (candidate.allows(value) and (obvious or torque.max() >= LEAST)):
             continue
         gains, residual = (
             held.score(columns) - before,
