@@ -13,6 +13,8 @@ from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.page import Page
 from robotid_sim.report.prediction_report import log_prediction_sections
 from robotid_sim.report.sections import (
+    friction_section,
+    next_motion_section,
     parameters_section,
     prediction_section,
     preprocessing_section,
@@ -93,4 +95,6 @@ def _sections(nominal: Robot, logs: Sequence[Log], fit: Identification) -> list[
         section = prediction_section(*pair, chosen.noise_std, "fitted")
         text = "Measured and fitted torque of the log itself; try the estimate on another log "
         sections.append(replace(section, text=text + "with `robotid predict`."))
+    if chosen.success:
+        sections += [friction_section(fit, logs), next_motion_section(fit)]
     return sections

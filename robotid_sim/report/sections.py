@@ -20,11 +20,13 @@ from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.preprocess.kalman_torque import KalmanTorque
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.figures.excitation import excitation, tool_path
+from robotid_sim.report.figures.friction import friction
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters
 from robotid_sim.report.link_table import OPEN, link_table
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table
 from robotid_sim.section import Picture, Section, Table, number, percent
+from robotid_sim.study.stages import Identification
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction
 
@@ -128,6 +130,34 @@ def _notes(models: Mapping[str, Robot]) -> tuple[str, ...]:
         return (OPEN,)
     unlikely = unlikely_masses(models["identified"], models["nominal"])
     return (OPEN, *(f"Unlikely: {text}." for text in unlikely))
+
+
+def friction_section(fit: Identification, logs: Sequence[Log]) -> Section:
+    """Return the friction of the joints, measured in the logs of a fit and fitted."""
+    return Section(title="Friction", charts=(friction(fit, logs),))
+
+
+LEAST_KNOWN = 5
+"""Parameters that are named for the next motion."""
+
+
+def next_motion_section(fit: Identification) -> Section:
+    """Return which parameters the log shows least, and how to design a motion that shows them."""
+    chosen = fit.chosen
+    assert chosen.cov is not None
+    # What an error of one standard deviation makes of the torque, beside the noise of a row.
+    W = fit.problem.by_joint(fit.problem.W) / chosen.noise_std[:, None]
+    effect = chosen.std * np.sqrt((W**2).sum(axis=1).mean(axis=0))
+    worst = np.argsort(-effect, kind="stable")[:LEAST_KNOWN]
+    named = [f"{chosen.names[k]} ({number(effect[k], 2)})" for k in worst]
+    return Section(
+        title="Next motion",
+        text="The log determines these parameters least: "
+        f"{', '.join(named)}; in brackets, what a standard deviation makes of the torques, over "
+        "their noise. The following designs a motion that complements the log.",
+        code="robotid import LOG -o log.h5 --robot ROBOT\n"
+        "robotid design ROBOT --prior log.h5 -o next.json --csv next.csv --explain",
+    )
 
 
 def prediction_section(

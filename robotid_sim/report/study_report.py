@@ -17,6 +17,7 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import (
     excitation_section,
+    friction_section,
     parameters_section,
     prediction_section,
     preprocessing_section,
@@ -103,6 +104,7 @@ def _study_sections(study: Study) -> list[Section]:
     if fit.chosen.success:
         fitted = predictions(fit.chosen.beta, log, nominal, basis, fit.preprocessor)
         sections.append(prediction_section(*fitted, fit.chosen.noise_std, "fitted"))
+        sections.append(friction_section(fit, [log]))
         pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
         sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
     if study.loop is not None:

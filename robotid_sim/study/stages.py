@@ -266,7 +266,7 @@ def with_gross_doubt(logs: Sequence[Log], fit: Identification) -> Identification
     if not fit.chosen.success:
         return fit
     pairs = zip(logs, fit.preprocessors, strict=True)
-    motions = [_informed_by_sensors(log, use, fit.nominal) for log, use in pairs]
+    motions = [informed_by_sensors(log, use, fit.nominal) for log, use in pairs]
     found = (gross_doubt(motion, fit.nominal, fit.basis) for motion in motions)
     why = "; ".join(dict.fromkeys(text for text in found if text))
     if not why:
@@ -275,7 +275,7 @@ def with_gross_doubt(logs: Sequence[Log], fit: Identification) -> Identification
     return replace(fit, doubt=f"{first}{why}", lift=_doubted(fit.lift))
 
 
-def _informed_by_sensors(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
+def informed_by_sensors(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
     """Return the motion of a log from its positions alone, where the preprocessor has a smoother.
 
     A motion that follows from the model too hides what is wrong with either.

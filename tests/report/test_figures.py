@@ -14,6 +14,7 @@ from robotid_sim.report.figures.closed_loop import (
     torque_differences,
 )
 from robotid_sim.report.figures.excitation import design_convergence, excitation, tool_path
+from robotid_sim.report.figures.friction import friction
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, residuals, torque_filters
 from robotid_sim.trajectory.quintic import PointToPoint
@@ -194,3 +195,17 @@ def test_captions_name_the_task_that_is_drawn(study) -> None:
     for chart in (joint_errors(*arguments), energy_differences(*arguments[:2])):
         assert "joint-step" in chart.caption
         assert "path" not in chart.caption
+
+
+def test_measured_friction_lies_on_the_fitted_curve_away_from_standstill(study) -> None:
+    chart, true = friction(study.fit, [study.log]), study.plant.joints
+    pairs = zip(marks(chart, "measured"), marks(chart, "fitted"), true, strict=True)
+    for measured, fitted, joint in pairs:
+        law = joint.friction
+        wanted = law.Fv * fitted.x + law.Fc * np.tanh(fitted.x / law.eps)
+        size = np.abs(wanted).max()
+        np.testing.assert_allclose(fitted.y, wanted, atol=0.02 * size)
+        fast = np.abs(measured.x) > 5.0 * law.eps
+        expected = np.interp(measured.x, fitted.x, fitted.y)
+        np.testing.assert_allclose(measured.y[fast], expected[fast], atol=0.1 * size)
+    assert not marks(chart, "with what the model lacks")

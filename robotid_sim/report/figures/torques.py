@@ -12,7 +12,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.validation.prediction import Prediction
 
-SAMPLES = 500
+SAMPLES = 300
 """Most samples of a curve over a whole period."""
 
 ZOOM = 0.06
