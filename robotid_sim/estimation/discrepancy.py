@@ -149,15 +149,23 @@ def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D)
     With the columns :math:`C = \Phi D^{1/2} / \sigma` of a joint and its residuals :math:`r` over
     the noise, :math:`\hat u = D^{1/2} (1 + C^T C)^{-1} C^T r` [1]_, of the functions that another
     motion has too: two that cancel along this one would not along another. Functions of a joint
-    that do not foretell parts of the log from the others have no values. The `problem` is the plain
-    one.
+    that do not foretell parts of the log from the others have no values, nor have those that are
+    weaker than what passes with time: drift looks like many things. The `problem` is the plain one.
     """
     ends = len(discrepancy.columns.T) - np.cumsum(
         [0, *(len(function.knots) for function in discrepancy.functions[::-1])]
     )
     left = problem.by_joint(problem.y - problem.W @ beta) / discrepancy.noise_std
     pairs = zip(discrepancy.lacks, discrepancy.functions, pairwise(ends[::-1]), strict=True)
-    kept = [pair for pair in pairs if QUANTITIES[pair[0].quantity].stays]
+    drift = dict.fromkeys(problem.joint_names, 0.0)
+    for lack in discrepancy.lacks:
+        if not QUANTITIES[lack.quantity].stays:
+            drift[lack.joint] = max(drift[lack.joint], lack.torque)
+    kept = [
+        pair
+        for pair in pairs
+        if QUANTITIES[pair[0].quantity].stays and pair[0].torque > drift[pair[0].joint]
+    ]
     valued = {}
     for j, joint in enumerate(problem.joint_names):
         own = [pair for pair in kept if pair[0].joint == joint]

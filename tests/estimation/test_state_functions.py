@@ -111,6 +111,15 @@ def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
     assert not any(lack.values for lack in with_values(bare, plain, case.beta).lacks)
 
 
+def test_functions_weaker_than_the_drift_of_the_joint_have_no_values(case):
+    noise = case.noise[2]
+    for size, valued in ((1.0, True), (40.0, False)):
+        drift = np.sin(np.linspace(0.0, 5.0, len(case.tau))) * size * noise
+        _, _, found = fitted(case, case.tau + own(case, 2, 5.0 * noise + drift))
+        lacks = {lack.quantity: lack for lack in found.lacks if lack.joint.endswith("3")}
+        assert bool(lacks["direction"].values) == valued
+
+
 def test_functions_of_knots_add_up_to_one_also_around_a_period():
     x = np.linspace(-1.0, 3.0, 41)
     knots = np.linspace(0.0, 1.0, 5, endpoint=False)
