@@ -38,6 +38,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.faults import LONGEST_GAP
 from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
@@ -311,35 +312,54 @@ def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
 
 def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
     """Return the motion of largest likelihood about a motion, with the rows that go with it."""
-    stencil = _Stencil.of(log)
-    partial = slopes_of(model, motion.q, motion.dq, motion.ddq, log.dt)
+    stencil, old = _Stencil.of(log), (motion.q, motion.dq, motion.ddq)
+    partial = slopes_of(model, *old, log.dt)
     slopes = np.einsum("aki,an->kin", partial, stencil.weights)
-    rho = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
-    measured = stencil.motion(log.q)
-    for slope, z, hat in zip(partial, measured, (motion.q, motion.dq, motion.ddq), strict=True):
-        rho -= slope * (z - hat)
+    by_model = joint_torque(model, *old)
+
+    def changed(new: tuple[Float2D, Float2D, Float2D]) -> Float2D:
+        return sum((s * (x - y) for s, x, y in zip(partial, new, old, strict=True)), by_model)
+
+    rho = log.tau_meas - changed(stencil.motion(log.q))
     row_filter = motion.row_filter
     assert row_filter is not None
     if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
         sound = sound.copy()
         sound[row_filter.used] &= row_filter.gate
+    bridged = few_missing(sound)
     std = noise.torque * np.where(sound, 1.0, SHUT)
+    row_std = np.where(bridged, noise.torque, std)
     weighted = slopes * noise.position[:, None]
-    found, factors = np.empty_like(rho), []
+    found, factors, used = np.empty_like(rho), [], row_filter.used
     for j in range(log.dof):
         whole = factor_of(weighted[:, j], std[:, j])
         found[:, j] = cho_solve_banded((whole, True), rho[:, j])
-        used = row_filter.used
-        factors.append(factor_of(weighted[used, j], std[used, j]) / noise.torque[j])
+        factors.append(factor_of(weighted[used, j], row_std[used, j]) / noise.torque[j])
     n = -(noise.position**2) * stencil.transposed(slopes, found)
     q, dq, ddq = stencil.motion(log.q - n)
     shown = sum(slope * part for slope, part in zip(partial, stencil.motion(n), strict=True))
+    torque = np.where(bridged, changed((q, dq, ddq)), log.tau_meas)
     options = {name: getattr(row_filter, name) for name in RowFilter.__slots__}
     return replace(
         motion,
         q=q,
         dq=dq,
         ddq=ddq,
-        tau=log.tau_meas - shown,
+        tau=torque - shown,
         row_filter=WhiteningRowFilter(**options, factors=np.array(factors)),
     )
+
+
+def few_missing(sound: Bool2D) -> Bool2D:
+    """Return the samples of short runs that are not sound, shape (N, n); rows have the model there.
+
+    Samples left out one by one would chop the signals, and noise of accelerations at high
+    frequencies, which the low-pass of the rows keeps out, would come in. The likeliest torque says
+    nothing new; what it repeats of the model's errors is the share of these samples.
+    """
+    few = np.zeros(sound.shape, dtype=bool)
+    for j in np.flatnonzero(~sound.all(axis=0)):
+        steps = np.diff(np.concatenate([[False], ~sound[:, j], [False]]).astype(int))
+        for begin, end in zip(np.flatnonzero(steps > 0), np.flatnonzero(steps < 0), strict=True):
+            few[begin:end, j] = end - begin <= LONGEST_GAP
+    return few

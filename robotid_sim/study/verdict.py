@@ -17,6 +17,7 @@ from robotid_sim.excitation.design import default_path
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.faults import lost_samples
 from robotid_sim.study.config import VerdictLimits
 from robotid_sim.study.result import (
     CheckResult,
@@ -38,6 +39,10 @@ from robotid_sim.validation.noise import residual_noise
 
 MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
 """Causes that the adaptive preprocessor leaves out of the rows."""
+
+MOST_LOST = 0.02
+"""Share of lost samples above which leaving them out does not mend a log: positions that are
+interpolated, and torques that are the model's, cost more than the samples."""
 
 RELOAD_TOLERANCE = 1e-9
 """Largest torque difference after a round trip through the file, over the largest torque."""
@@ -77,7 +82,7 @@ def verdict(
         _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
         *([_noise_check(setup, log, fit)] if noisy else []),
-        *([] if diagnosis is None else [_causes_check(diagnosis, fit)]),
+        *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
         _saturation_check([log, unseen]),
         *_honesty_checks(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
@@ -105,12 +110,13 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
     return check.model_copy(update={"message": " ".join(suspicion.sentences())})
 
 
-def _causes_check(diagnosis: Diagnosis, fit: Identification) -> CheckResult:
+def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckResult:
     """Check that nothing is wrong with the log or the model but what the preprocessor mended."""
     mended: set[str] = set()
     if isinstance(fit.preprocessor, Adaptive):
         mended |= MASKED if fit.preprocessor.outliers else set()
         mended |= {"torque-delay"} if fit.preprocessor.delay else set()
+        mended -= {"lost-samples"} if lost_samples(log).mean() > MOST_LOST else set()
     causes = [cause for cause in diagnosis.causes if cause.kind not in mended]
     check = _at_most("no_cause_named", float(len(causes)), 0.0)
     return check.model_copy(update={"message": " ".join(cause.sentence for cause in causes)})
