@@ -1,5 +1,7 @@
 """Motion and torque together: right to the bound, with and without much noise, shut samples out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import solve_triangular
@@ -9,6 +11,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.errors_in_variables import (
     ErrorsInVariables,
     WhiteningRowFilter,
@@ -112,3 +115,14 @@ def test_a_tuned_one_keeps_model_and_noise(engine, arm):
 def test_no_round_at_all_is_refused():
     with pytest.raises(OptionError, match="at least 1 round"):
         ErrorsInVariables(rounds=0)
+
+
+def test_a_few_lost_samples_cost_little(engine, arm):
+    case = engine(arm)
+    log = noisy(case)
+    lost = np.random.default_rng(3).random(log.t.size) < 0.02
+    held = np.maximum.accumulate(np.where(lost, 0, np.arange(log.t.size)))
+    spoiled = replace(log, q=log.q[held], tau_meas=log.tau_meas[held], truth=None)
+    ratios = [case.ratio(Adaptive(delay=0.0)(each, case.nominal)) for each in (log, spoiled)]
+    sizes = [np.sqrt((ratio**2).mean()) for ratio in ratios]
+    assert sizes[1] < 3.0 * sizes[0]

@@ -176,7 +176,8 @@ def test_default_study_passes_on_arms_of_others(name, tmp_path) -> None:
     assert result.verdict.passed, result.verdict
 
 
-DELAYED = {"encoder-noise": {}, "torque-noise": {}, "torque-delay": {"delay": 0.005}}
+SENSED: dict[str, dict[str, float]] = {"encoder-noise": {}, "torque-noise": {}}
+DELAYED = {**SENSED, "torque-delay": {"delay": 0.005}}
 
 BREAKERS = {
     "delayed torque": (  # the adaptive preprocessor would take the delay off
@@ -186,6 +187,10 @@ BREAKERS = {
     "delay that is named": ({"sensors": DELAYED, "preprocess": {"name": "rts"}}, "no_cause_named"),
     "friction that the model lacks": (
         {"experiment": {"friction": {"law": "stribeck"}}},
+        "no_cause_named",
+    ),
+    "many lost samples": (
+        {"sensors": {**SENSED, "dropped-samples": {"probability": 0.05}}},
         "no_cause_named",
     ),
     "tiny excitation": ({"design": {"amplitude": 0.003}}, "rank_full"),
@@ -207,7 +212,7 @@ def test_each_check_of_the_verdict_can_fail(cause, tmp_path) -> None:
 
 
 def test_what_the_preprocessor_mends_does_not_fail_the_verdict(tmp_path) -> None:
-    dropped = {"dropped-samples": {"probability": 0.05}, "outliers": {}}
+    dropped = {"dropped-samples": {"probability": 0.015}, "outliers": {}}
     config = load_config(None, {"sensors": {**DELAYED, **dropped}, "control": NO_CONTROL}).quick()
     whole = study(urdf_path("2r"), config, tmp_path)
     assert {"torque-delay", "lost-samples"} <= {cause.kind for cause in whole.diagnosis.causes}
