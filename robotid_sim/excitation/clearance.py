@@ -18,6 +18,10 @@ REST_SHARE = 0.8
 TOUCH = 1e-3
 """What hulls that overlap at rest may overlap more [m]."""
 
+DEEP = 0.02
+"""Overlap at rest from which convex hulls say nothing of two links [m]: one encloses the other, as
+a shoulder does the arm that turns in it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Clearance(MotionConstraint):
@@ -55,15 +59,24 @@ class Clearance(MotionConstraint):
             at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
             # Hulls that overlap at rest, as those of a wrist may, must not do so more deeply.
             distances = np.where(at_rest > 0.0, REST_SHARE * at_rest, at_rest - TOUCH)
+            distances[at_rest < -DEEP] = -np.inf
             relaxed = tuple(
-                f"{name} keep {1e3 * keep:.3g} mm, not {1e3 * self.clearance:g} mm, for they are "
-                f"{1e3 * now:.3g} mm apart at rest"
+                self._relaxed(name, keep, now)
                 for name, keep, now in zip(self.names, distances, at_rest, strict=True)
                 if keep < self.clearance
             )
             object.__setattr__(self, "relaxed", relaxed)
             least = np.minimum(least, distances)
         object.__setattr__(self, "least", least)
+
+    def _relaxed(self, name: str, keep: float, now: float) -> str:
+        """Return what a pair keeps instead of the clearance, in words."""
+        if keep == -np.inf:
+            return f"{name} are not kept apart: their hulls overlap by {-1e3 * now:.3g} mm at rest"
+        return (
+            f"{name} keep {1e3 * keep:.3g} mm, not {1e3 * self.clearance:g} mm, for they are "
+            f"{1e3 * now:.3g} mm apart at rest"
+        )
 
     def keeps(self, q: Float2D) -> bool:
         """Return whether all pairs keep their distance in every pose of a path, shape (N, n)."""

@@ -49,6 +49,9 @@ TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
 
 UNDISTURBED = "undisturbed"
 
+LEAST_GAP = 0.01
+"""Gap between nominal and true model that counts, over the error of the true one."""
+
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
@@ -161,11 +164,16 @@ class ClosedLoop:
         """Return the share of the gap between nominal and true model that is left, worst lap.
 
         Compared are the undisturbed RMS errors of all joints of one unit together; 0 means that the
-        identified model tracks as well as the true one. None if a run of them is missing.
+        identified model tracks as well as the true one. A gap below LEAST_GAP of the true model's
+        own error is taken for that: then feedback decides, and not the model. None if a run of them
+        is missing.
         """
         compared = self._compared(units, lambda run: run.rms_error)
         tiny = float(np.finfo(float).tiny)
-        left = [(after - true) / max(before - true, tiny) for true, before, after in compared]
+        left = [
+            (after - true) / max(before - true, LEAST_GAP * true, tiny)
+            for true, before, after in compared
+        ]
         return max(left, default=None)
 
     def mismatch_left(self, units: Sequence[str]) -> float | None:
