@@ -56,7 +56,7 @@ alone, for limits in a URDF are often made up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moving:
+class MotionSizes:
     """What the motion of a log says by itself."""
 
     speed: Float1D
@@ -78,7 +78,7 @@ class Moving:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prior:
+class RoughPrior:
     """What a rough nominal model says of the base parameters, before a log is seen."""
 
     basis: BaseParameters
@@ -99,7 +99,7 @@ class Prior:
         correlation = B @ B.T + 1e-9 * np.eye(len(B))
         return cls(basis, center, std[:, None] * np.linalg.cholesky(correlation))
 
-    def factor_for(self, moving: Moving, size: Float1D) -> Float2D:
+    def factor_for(self, moving: MotionSizes, size: Float1D) -> Float2D:
         """Return the factor L of the covariance; friction makes torques of the measured size."""
         L, rank = np.zeros((self.basis.rank, self.basis.rank)), self.basis.inertial_rank
         L[:rank, :rank] = self.bodies
@@ -121,22 +121,22 @@ class Plausibility:
     evidence: Evidence
     gram: Float
     """Products of its columns, see `_gram`."""
-    prior: Prior
-    moving: Moving
+    prior: RoughPrior
+    moving: MotionSizes
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
         """Return what scores corrections of a log."""
-        prior = Prior.of(evidence.nominal, evidence.basis)
-        return cls(evidence, _gram(evidence), prior, Moving.of(evidence))
+        prior = RoughPrior.of(evidence.nominal, evidence.basis)
+        return cls(evidence, _gram(evidence), prior, MotionSizes.of(evidence))
 
     def __call__(self, corrected: Evidence) -> float:
         """Return the logarithm of the likelihood of the log after a correction."""
         same = corrected.W is self.evidence.W and corrected.use is self.evidence.use
         gram = self.gram if same else _gram(corrected)
         known = corrected.nominal is self.evidence.nominal
-        prior = self.prior if known else Prior.of(corrected.nominal, corrected.basis)
-        moving = self.moving if corrected.q is self.evidence.q else Moving.of(corrected)
+        prior = self.prior if known else RoughPrior.of(corrected.nominal, corrected.basis)
+        moving = self.moving if corrected.q is self.evidence.q else MotionSizes.of(corrected)
         return _plausibility(corrected, gram, prior, moving)
 
 
@@ -148,7 +148,7 @@ def _gram(evidence: Evidence) -> Float:
     return np.asarray(by_joint @ by_joint.transpose(0, 2, 1))
 
 
-def _plausibility(evidence: Evidence, gram: Float, prior: Prior, moving: Moving) -> float:
+def _plausibility(evidence: Evidence, gram: Float, prior: RoughPrior, moving: MotionSizes) -> float:
     n, b, use = evidence.dof, evidence.basis.rank, evidence.use
     size = np.maximum(evidence.size, np.finfo(float).tiny)
     center, L = prior.center, prior.factor_for(moving, size)

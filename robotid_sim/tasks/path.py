@@ -24,6 +24,9 @@ JOINT_SWING = 0.25
 SWINGS = (1.0, 0.5, 0.25, 0.1)
 """Shares of that swing that are tried until links keep apart."""
 
+FURTHER = 50
+"""Poses about which a task in joint space is tried after home and the middle of the limits."""
+
 SPACE_ADVICE = "give a smaller clearance, or let links touch (design.constraints)"
 """What to do where links cannot keep apart."""
 
@@ -200,7 +203,7 @@ def shape_path(
         return JointPath(robot.joint_names, shape.name, solution.q, solution.singularity_index)
     swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, POINTS), robot.dof)
     wide = JOINT_SWING * robot.limits.half_range * swing
-    for middle, share in product((robot.limits.middle, robot.home), SWINGS):
+    for middle, share in product((robot.limits.middle, robot.home, *_further(robot)), SWINGS):
         points = middle + share * wide
         inside = beyond_limits(robot, points.min(axis=0)) or beyond_limits(
             robot, points.max(axis=0)
@@ -250,3 +253,9 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
         middle = 0.5 * (low + high)
         low, high = (low, middle) if use(middle) <= share else (middle, high)
     return Lap(path, round(float(np.ceil(high * 100.0)) / 100.0, 2))
+
+
+def _further(robot: Robot) -> Float2D:
+    """Return poses within the limits, shape (FURTHER, n); always the same for a robot."""
+    share = np.random.default_rng(0).uniform(-1.0, 1.0, (FURTHER, robot.dof))
+    return np.asarray(robot.limits.middle + share * robot.limits.half_range)

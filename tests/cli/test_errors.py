@@ -90,7 +90,8 @@ def test_nan_in_a_log_is_refused_with_channel_and_place(robotid, tmp_path) -> No
     rows = [f"{0.001 * k},0,0,0,0" for k in range(100)]
     rows[50] = "0.05,0,nan,0,0"
     path = tmp_path / "nan.csv"
-    path.write_text("\n".join(["t,q.shoulder,q.elbow,tau.shoulder,tau.elbow", *rows]))
+    head = ["# joint_units: rad rad", "t,q.shoulder,q.elbow,tau.shoulder,tau.elbow"]
+    path.write_text("\n".join([*head, *rows]))
     one_line(identify(robotid, ARM, path, tmp_path), "q is not finite", "(50, 1)")
 
 

@@ -113,7 +113,7 @@ def test_a_foreign_log_is_imported_and_what_was_concluded_is_told(identified, fo
 
 
 @pytest.mark.parametrize(
-    ("what", "share"), [("last:30%", 0.3), ("blocks:3", 1.0), ("log2.h5", 0.45)]
+    ("what", "share"), [("last:30%", 0.3), ("blocks:3", 1.0), ("log2.h5", 0.9)]
 )
 def test_data_held_out_are_predicted(identified, folder, what, share):
     code, content = identified("log1.h5", "--hold-out", what)

@@ -71,16 +71,22 @@ def test_times_that_cannot_be_name_key_and_file(identify, log, line, words) -> N
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "words", "remedy"),
     [
-        (lambda log: {"tau_meas": -log.tau_meas}, "times that of the fit without constraints"),
-        (lambda log: {"q": np.degrees(log.q)}, "of the RMS torque of"),
+        (
+            lambda log: {"tau_meas": -log.tau_meas},
+            "times that of the fit without constraints",
+            "check signs",
+        ),
+        (lambda log: {"q": np.degrees(log.q)}, "of the RMS torque of", "by 0.0174533"),
     ],
 )
-def test_a_fit_of_nonsense_says_what_to_check(identify, log, tmp_path, change, words) -> None:
+def test_a_fit_of_nonsense_says_what_to_check(
+    identify, log, tmp_path, change, words, remedy
+) -> None:
     done = identify(replace(log, **change(log)))
     assert done.code == 1
-    for word in ("WARNING", words, "check signs", "but does not explain the log"):
+    for word in ("WARNING", words, remedy, "but does not explain the log"):
         assert word in " ".join(done.out.split())
     assert words in json.loads((tmp_path / "e.json").read_text())["doubt"]
 

@@ -15,7 +15,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
 from robotid_sim.trajectory.reference import Trajectory
 
-SAMPLES = 600
+SAMPLES = 500
 """Samples that a period is drawn with."""
 
 
