@@ -44,8 +44,8 @@ def test_a_delay_is_found_on_arms_for_every_seed(request, engine, name, samples)
     case = engine(request.getfixturevalue(name))
     for seed in range(5):
         value, std, found = estimated(case, samples, seed)
-        assert value == pytest.approx(samples, abs=0.1)
-        assert std < 0.2
+        assert value == pytest.approx(samples, abs=3.0 * std)
+        assert std < 0.1
         assert found.significant == (samples > 0.0)
 
 
