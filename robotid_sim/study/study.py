@@ -55,6 +55,7 @@ from robotid_sim.study.stages import (
     simulate,
 )
 from robotid_sim.study.verdict import verdict
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
@@ -247,6 +248,7 @@ def _preprocessing(
     return PreprocessingResult(chosen=name, message=fit.preprocessor.message, compared=compared)
 
 
+@one_blas_thread()
 def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
     """Return the estimates beside the truth and tried on the unseen log."""
     betas = [estimate.beta for estimate in fit.estimates if estimate.success]

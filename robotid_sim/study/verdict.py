@@ -28,6 +28,7 @@ from robotid_sim.study.result import (
 )
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import Identification
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.honesty import (
     constrained_cost,
@@ -55,6 +56,7 @@ RATIO_SLACK = 1e-9
 """Rounding allowed in ratios that may reach their limit exactly."""
 
 
+@one_blas_thread()
 def verdict(
     setup: Setup,
     log: Log,
