@@ -232,6 +232,16 @@ class Evidence:
             return torque_regressor(robot, q, dq, ddq, columns)
         return rows.apply(torque_regressor(robot, self.q, self.dq, self.ddq, columns))
 
+    def with_friction(self) -> Self:
+        """Return evidence whose model has Fv and Fc too; `rough` makes the regressor for it.
+
+        What a model without friction leaves looks like delays and wrong columns.
+        """
+        kinds = _joint_kinds(self.basis, self.nominal)
+        if {"Fv", "Fc"} <= kinds:
+            return self
+        return replace(self, basis=_considering(self.nominal, kinds | {"Fv", "Fc"}))
+
     def rough(self) -> Self:
         """Return the evidence with a regressor without low-pass, which corrections make quickly."""
         rough = replace(self, quick=True)
@@ -257,9 +267,17 @@ def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
 
 def _same_kind(basis: BaseParameters, nominal: Robot) -> BaseParameters:
     """Return the base parameters of another robot with the same joint parameters considered."""
+    return _considering(nominal, _joint_kinds(basis, nominal))
+
+
+def _considering(nominal: Robot, kinds: set[str]) -> BaseParameters:
+    return base_parameters(nominal, [s for s in parameters.JOINT if s in kinds])
+
+
+def _joint_kinds(basis: BaseParameters, nominal: Robot) -> set[str]:
+    """Return which joint parameters a base considers."""
     tail = range(parameters.N_INERTIAL * nominal.dof, parameters.size(nominal.dof))
-    joint = {basis.symbols[c][:2] for c in basis.considered if c in tail}
-    return base_parameters(nominal, [s for s in parameters.JOINT if s in joint])
+    return {basis.symbols[c][:2] for c in basis.considered if c in tail}
 
 
 def _near(bad: Bool2D, reach: int) -> Bool2D:

@@ -36,7 +36,7 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
 
     None if the gain does not exceed a margin plus the logarithm of the number of candidates.
     """
-    rough = evidence.rough()
+    rough = evidence.with_friction().rough()
     plausibility = Plausibility.of(rough)
     before = plausibility(rough)
     if not np.isfinite(before):
