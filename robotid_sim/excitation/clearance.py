@@ -14,11 +14,11 @@ Distances = Callable[[Float2D], tuple[Float2D, Float]]
 """From positions (N, n) to distances (N, P) and their gradients (N, P, n)."""
 
 REST_SHARE = 0.8
-"""Largest share of the distance at rest that pairs keep which are near there."""
+"""Share of the distance at rest that pairs keep which are near there."""
 
 TOUCH = 1e-3
-"""What pairs may come nearer than at rest [m]; those that are apart there must not touch.
-"""
+"""What hulls that overlap at rest may overlap more, and the distance at rest below which pairs must
+only not touch [m]."""
 
 DEEP = 0.02
 """Overlap at rest from which convex hulls say nothing of two links [m]: one encloses the other, as
@@ -60,7 +60,7 @@ class Clearance(MotionConstraint):
         if self.rest is not None:
             at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
             # Hulls that overlap at rest, as those of a wrist may, must not do so more deeply.
-            near = np.clip(at_rest - TOUCH, 0.0, REST_SHARE * np.maximum(at_rest, 0.0))
+            near = np.where(at_rest > TOUCH, REST_SHARE * at_rest, 0.0)
             distances = np.where(at_rest > 0.0, near, at_rest - TOUCH)
             distances[at_rest < -DEEP] = -np.inf
             relaxed = tuple(

@@ -73,6 +73,7 @@ def _evaluated(expression: str, q: Float2D, joint: int, name: str) -> Float1D:
     try:
         value = numexpr.evaluate(expression, local_dict=known, global_dict={})
         torque = np.broadcast_to(np.asarray(value, dtype=float), len(q))
+    # What numexpr raises for a text that is no expression, an unknown name, or a Python object.
     except (SyntaxError, ValueError, TypeError, KeyError, NotImplementedError) as error:
         raise OptionError(f"{what} is no expression of {', '.join(known)}: {error}") from error
     if not np.isfinite(torque[np.isfinite(q).all(axis=1)]).all():

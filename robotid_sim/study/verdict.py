@@ -48,9 +48,9 @@ interpolated, and torques that are the model's, cost more than the samples."""
 RELOAD_TOLERANCE = 1e-9
 """Largest torque difference after a round trip through the file, over the largest torque."""
 
-MEAN_TIME = 0.02
-"""Time over which accelerations are averaged [s], that of an excitation loop at 50 rad/s: at a
-reversal friction stops a light joint until the loop moves it on; the motion has no say in it."""
+MEAN_TIME = 0.005
+"""Time over which accelerations are averaged [s]: at a reversal friction turns a light joint around
+within a sub-step, so that the acceleration there says more of the sub-step than of the motion."""
 
 RATIO_SLACK = 1e-9
 """Rounding allowed in ratios that may reach their limit exactly."""

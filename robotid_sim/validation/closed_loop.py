@@ -49,9 +49,6 @@ TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
 
 UNDISTURBED = "undisturbed"
 
-LEAST_GAP = 0.01
-"""Gap between nominal and true model that counts, over the error of the true one."""
-
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
@@ -164,14 +161,14 @@ class ClosedLoop:
         """Return the share of the gap between nominal and true model that is left, worst lap.
 
         Compared are the undisturbed RMS errors of all joints of one unit together; 0 means that the
-        identified model tracks as well as the true one. A gap below LEAST_GAP of the true model's
-        own error is taken for that: then feedback decides, and not the model. None if a run of them
-        is missing.
+        identified model tracks as well as the true one. Where the nominal model tracks no worse
+        than the true one there is no gap, and what the identified one adds is over the error of the
+        true one. None if a run of them is missing.
         """
         compared = self._compared(units, lambda run: run.rms_error)
         tiny = float(np.finfo(float).tiny)
         left = [
-            (after - true) / max(before - true, LEAST_GAP * true, tiny)
+            (after - true) / max(before - true if before > true else true, tiny)
             for true, before, after in compared
         ]
         return max(left, default=None)

@@ -1,6 +1,5 @@
 """Ctrl-C is one line and code 130, whenever it comes, and leaves no process behind."""
 
-import json
 import os
 import re
 import signal
@@ -59,14 +58,13 @@ with captured_output():
     "delay", [0.0, 0.3, 1.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (3.0, 8.0, 16.0))]
 )
 def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None:
-    code, out, said = interrupted(tmp_path, WORDS, delay)
+    # After 16 s a quick study has ended its numbers on a fast machine.
+    words = tuple(word for word in WORDS if word != "--quick" or delay < 10.0)
+    code, out, said = interrupted(tmp_path, words, delay)
     assert (code, out) == (130, "")
     assert len(said) == 1
     assert said[0].startswith("robotid: interrupted")
     written = {path.name for path in (tmp_path / "out").glob("*")}
-    before = {"run.log", "nominal.urdf", "meshes", "trajectory.json", *AFTER_THE_LOG}
-    assert written - before <= {"result.json", "figures"}  # a fast machine draws the page by then
-    if "result.json" in written:
-        assert json.loads((tmp_path / "out" / "result.json").read_text())["verdict"]
+    assert written <= {"run.log", "nominal.urdf", "meshes", "trajectory.json", *AFTER_THE_LOG}
     if "before any work" in said[0]:
         assert not (tmp_path / "out").exists()
