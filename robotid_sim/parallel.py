@@ -144,10 +144,9 @@ def _collect(
     progress: Callable[[Portion], None],
     results: dict[int, Result],
 ) -> None:
-    # One task a batch, all at once: the tasks are long, and a killed run loses only those at work.
-    parallel = Parallel(
-        workers, return_as="generator_unordered", batch_size=1, pre_dispatch="all", max_nbytes=None
-    )
+    # One task a batch: the tasks are long, and a killed run loses only those at work. Not all of
+    # them at once: of tasks that wait loky's thread ends with a KeyError where a run is stopped.
+    parallel = Parallel(workers, return_as="generator_unordered", batch_size=1, max_nbytes=None)
     numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks))
     outputs: Generator[tuple[int, Result | None, Exception | None], None, None] = parallel(numbered)
     errors: dict[int, Exception] = {}

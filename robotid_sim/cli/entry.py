@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code at Ctrl-C."""
@@ -30,7 +31,33 @@ def end_at_interrupts() -> None:
 def let_interrupts_raise() -> None:
     """Make Ctrl-C an exception again, for a command that has something to put in order."""
     if isinstance(signal.getsignal(signal.SIGINT), _End):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, raise_outside_of_compiled_code)
+
+
+def raise_outside_of_compiled_code(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt; from within a compiled function, where it has been called.
+
+    To return arrays Numba calls a function in Python, which is where a signal of the time before is
+    handled, and takes no notice of exceptions there: the caller would get a SystemError.
+    """
+    within = frame
+    while within is not None and within.f_code.co_name != "_numba_unpickle":
+        within = within.f_back
+    caller = within and within.f_back
+    if caller is None:
+        signal.default_int_handler(number, frame)
+    else:
+        caller.f_trace = _raise_here
+        sys.settrace(_trace_nothing)  # events of `caller`, which has its own function, come with it
+
+
+def _raise_here(_frame: FrameType, _event: str, _arg: object) -> NoReturn:
+    sys.settrace(None)
+    raise KeyboardInterrupt
+
+
+def _trace_nothing(_frame: FrameType, _event: str, _arg: object) -> None:
+    return None
 
 
 class _End:
