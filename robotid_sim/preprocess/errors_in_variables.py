@@ -30,7 +30,7 @@ from typing import Self
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
-from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
+from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
@@ -52,7 +52,7 @@ SHUT = 1e6
 """Noise of a sample that is no measurement, over that of the others."""
 
 COARSE = 0.02
-"""Time between the states at which derivatives of rigid-body torques are taken [s]."""
+"""Time between the states at which derivatives and inertia of rigid bodies are taken [s]."""
 
 LEAST_NOISE = 1e-6
 """Least torque noise over the RMS torque; positions without noise have that of rounding."""
@@ -141,8 +141,7 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
     Those of rigid bodies change slowly and are taken at some of the samples; that of the smooth
     sign is exact.
     """
-    step = max(1, round(COARSE / dt))
-    some = np.unique(np.append(np.arange(0, len(q), step), len(q) - 1))
+    some = _some_of(len(q), dt)
     at, result = (q[some], dq[some], ddq[some]), np.empty((3, *q.shape))
     inertia = np.diagonal(mass_matrix(robot, at[0]), axis1=1, axis2=2)
     every = np.arange(len(q))
@@ -159,6 +158,28 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
         steep = 1.0 - np.tanh(dq[:, j] / law.eps) ** 2
         result[1, :, j] += law.Fv + law.Fc / law.eps * steep
     return result
+
+
+def inertia_between(robot: Robot, q: Float2D, dt: float) -> list[Float2D]:
+    """Return for every joint j the inertia between it and those after it, shape (N, n - 1 - j).
+
+    It changes slowly and is taken at some of the samples.
+    """
+    some = _some_of(len(q), dt)
+    inertia, every = mass_matrix(robot, q[some]), np.arange(len(q))
+
+    def between(j: int, k: int) -> Float1D:
+        return np.interp(every, some, inertia[:, j, k])
+
+    n = robot.dof
+    columns = [[between(j, k) for k in range(j + 1, n)] for j in range(n)]
+    return [np.array(column).reshape(-1, len(q)).T for column in columns]
+
+
+def _some_of(samples: int, dt: float) -> Int1D:
+    """Return the samples at which what changes slowly is taken."""
+    step = max(1, round(COARSE / dt))
+    return np.unique(np.append(np.arange(0, samples, step), samples - 1))
 
 
 def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:
@@ -311,7 +332,12 @@ def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
 
 
 def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
-    """Return the motion of largest likelihood about a motion, with the rows that go with it."""
+    """Return the motion of largest likelihood about a motion, with the rows that go with it.
+
+    Joints are taken one after the other, each with the accelerations found for those before it
+    (Gauss-Seidel): with those of the motion before (Jacobi) noise grows from round to round where
+    the inertia between joints is large beside their own.
+    """
     stencil, old = _Stencil.of(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)
     slopes = np.einsum("aki,an->kin", partial, stencil.weights)
@@ -320,7 +346,7 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
     def changed(new: tuple[Float2D, Float2D, Float2D]) -> Float2D:
         return sum((s * (x - y) for s, x, y in zip(partial, new, old, strict=True)), by_model)
 
-    rho = log.tau_meas - changed(stencil.motion(log.q))
+    rho, n = log.tau_meas - changed(stencil.motion(log.q)), np.empty_like(log.q)
     row_filter = motion.row_filter
     assert row_filter is not None
     if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
@@ -330,12 +356,15 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
     std = noise.torque * np.where(sound, 1.0, SHUT)
     row_std = np.where(bridged, noise.torque, std)
     weighted = slopes * noise.position[:, None]
-    found, factors, used = np.empty_like(rho), [], row_filter.used
+    inertia, factors, used = inertia_between(model, motion.q, log.dt), [], row_filter.used
     for j in range(log.dof):
+        one = slice(j, j + 1)
         whole = factor_of(weighted[:, j], std[:, j])
-        found[:, j] = cho_solve_banded((whole, True), rho[:, j])
+        found = cho_solve_banded((whole, True), rho[:, one])
+        n[:, one] = -(noise.position[j] ** 2) * stencil.transposed(slopes[:, one], found)
+        moved = stencil.motion(log.q[:, one] - n[:, one])[2] - motion.ddq[:, one]
+        rho[:, j + 1 :] -= inertia[j] * moved
         factors.append(factor_of(weighted[used, j], row_std[used, j]) / noise.torque[j])
-    n = -(noise.position**2) * stencil.transposed(slopes, found)
     q, dq, ddq = stencil.motion(log.q - n)
     shown = sum(slope * part for slope, part in zip(partial, stencil.motion(n), strict=True))
     torque = np.where(bridged, changed((q, dq, ddq)), log.tau_meas)
