@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 
 from robotid_sim.arrays import Bool1D
 from robotid_sim.diagnostics.cause import Diagnosis
@@ -51,6 +52,13 @@ RELOAD_TOLERANCE = 1e-9
 MEAN_TIME = 0.005
 """Time over which accelerations are averaged [s]: at a reversal friction turns a light joint around
 within a sub-step, so that the acceleration there says more of the sub-step than of the motion."""
+
+BREAK_AWAY = 3.0
+"""Velocity over `eps` below which friction still changes with it."""
+
+SETTLING = 0.02
+"""Time that a joint which breaks loose of its friction takes to follow its command again [s]; its
+accelerations are then those of inertia and friction, whatever was commanded."""
 
 RATIO_SLACK = 1e-9
 """Rounding allowed in ratios that may reach their limit exactly."""
@@ -163,8 +171,8 @@ def _honesty_checks(
 
 def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
     """Check the motion from the first commanded sample on; before it the joints are let go."""
-    after = max(_used(plant, log, log.t >= 0.0) for log in logs)
-    before = max(_used(plant, log, log.t < 0.0) for log in logs)
+    after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
+    before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
     check = _at_most("limits_respected", after, 1.0 + RATIO_SLACK)
     if before <= check.limit:
         return check
@@ -178,8 +186,11 @@ def _contact_check(touching: Sequence[ContactResult]) -> CheckResult:
     return check.model_copy(update={"message": "; ".join(map(str, touching))})
 
 
-def _used(plant: Robot, log: Log, when: Bool1D) -> float:
-    """Return the largest share of a limit that a log's true motion uses at some of its samples."""
+def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
+    """Return the largest share of a limit that a log's true motion uses at some of its samples.
+
+    Accelerations count where a joint slides, and has for a while.
+    """
     limits, truth = plant.limits, log.truth
     assert truth is not None
     shares = (
@@ -187,7 +198,10 @@ def _used(plant: Robot, log: Log, when: Bool1D) -> float:
         np.abs(truth.dq) / limits.velocity,
     )
     span = max(1, round(MEAN_TIME / log.dt))
+    sticks = np.abs(truth.dq) < BREAK_AWAY * plant.eps
+    near = maximum_filter1d(sticks, 2 * round(SETTLING / log.dt) + 1, axis=0)
     mean = np.abs(truth.dq[span:] - truth.dq[:-span]) / (span * log.dt) / limits.acceleration
+    mean[near[span:] | near[:-span]] = 0.0
     return max(
         *(float(share[when].max(initial=0.0)) for share in shares),
         float(mean[when[:-span]].max(initial=0.0)),

@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from robots import example_path
 from scipy.linalg import solve_triangular
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
+from robotid_sim.estimation.problem import rows_of
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.errors_in_variables import (
     ErrorsInVariables,
@@ -126,3 +129,17 @@ def test_a_few_lost_samples_cost_little(engine, arm):
     ratios = [case.ratio(Adaptive(delay=0.0)(each, case.nominal)) for each in (log, spoiled)]
     sizes = [np.sqrt((ratio**2).mean()) for ratio in ratios]
     assert sizes[1] < 3.0 * sizes[0]
+
+
+def test_more_rounds_leave_no_more_where_inertia_is_coupled(engine):
+    path = example_path("talos_data/robots/talos_full_v2.urdf")
+    case = engine(load_robot(path, tip="gripper_left_base_link"))
+    log = noisy(case)
+    tuned = ErrorsInVariables().tuned(log, case.nominal)
+
+    def left(rounds):
+        motion = replace(tuned, rounds=rounds)(log, case.nominal)
+        model = joint_torque(case.plant, motion.q, motion.dq, motion.ddq)
+        return (rows_of(motion, motion.tau - model) ** 2).mean(axis=0)
+
+    np.testing.assert_allclose(left(8), left(3), rtol=0.05)
