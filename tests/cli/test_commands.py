@@ -12,6 +12,7 @@ from robots import DATA, urdf_path
 
 from robotid_sim.cli.list import KINDS
 from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.catalog import catalog
 from robotid_sim.model.robot import Robot
@@ -113,8 +114,12 @@ def test_log_of_a_machine_is_identified_from_csv(robotid, study, tmp_path) -> No
     assert "Fc2" in done.out
     identified = Robot.from_urdf(tmp_path / "identified.urdf").parameters()
     whole = Robot.from_urdf(folder / "identified.urdf").parameters()
-    # nominal.urdf carries its numbers to rounding, and the lift is a solver's to 1e-6
-    np.testing.assert_allclose(identified, whole, atol=1e-5)
+    # nominal.urdf carries its numbers to rounding, and the lift is a solver's to some 1e-6
+    np.testing.assert_allclose(identified, whole, rtol=1e-5, atol=1e-5)
+    again, before = (
+        load_estimates(f)[0][-1] for f in (tmp_path / "e.json", folder / "estimate.json")
+    )
+    np.testing.assert_allclose(again.beta, before.beta, atol=1e-10)
 
 
 def test_check_reports_ranks_and_groupings(robotid) -> None:
