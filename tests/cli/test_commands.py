@@ -11,8 +11,8 @@ import pytest
 from robots import DATA, urdf_path
 
 from robotid_sim.cli.list import KINDS
-from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.estimation.estimate import load_estimates
+from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.catalog import catalog
 from robotid_sim.model.robot import Robot
