@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
@@ -160,20 +161,10 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
     return result
 
 
-def inertia_between(robot: Robot, q: Float2D, dt: float) -> list[Float2D]:
-    """Return for every joint j the inertia between it and those after it, shape (N, n - 1 - j).
-
-    It changes slowly and is taken at some of the samples.
-    """
+def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
+    """Return the mass matrices, shape (N, n, n), interpolated between some of the samples."""
     some = _some_of(len(q), dt)
-    inertia, every = mass_matrix(robot, q[some]), np.arange(len(q))
-
-    def between(j: int, k: int) -> Float1D:
-        return np.interp(every, some, inertia[:, j, k])
-
-    n = robot.dof
-    columns = [[between(j, k) for k in range(j + 1, n)] for j in range(n)]
-    return [np.array(column).reshape(-1, len(q)).T for column in columns]
+    return np.asarray(make_interp_spline(some, mass_matrix(robot, q[some]), k=1)(np.arange(len(q))))
 
 
 def _some_of(samples: int, dt: float) -> Int1D:
@@ -332,12 +323,7 @@ def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
 
 
 def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
-    """Return the motion of largest likelihood about a motion, with the rows that go with it.
-
-    Joints are taken one after the other, each with the accelerations found for those before it
-    (Gauss-Seidel): with those of the motion before (Jacobi) noise grows from round to round where
-    the inertia between joints is large beside their own.
-    """
+    """Return the motion of largest likelihood about a motion, with the rows that go with it."""
     stencil, old = _Stencil.of(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)
     slopes = np.einsum("aki,an->kin", partial, stencil.weights)
@@ -346,7 +332,6 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
     def changed(new: tuple[Float2D, Float2D, Float2D]) -> Float2D:
         return sum((s * (x - y) for s, x, y in zip(partial, new, old, strict=True)), by_model)
 
-    rho, n = log.tau_meas - changed(stencil.motion(log.q)), np.empty_like(log.q)
     row_filter = motion.row_filter
     assert row_filter is not None
     if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
@@ -354,20 +339,14 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
         sound[row_filter.used] &= row_filter.gate
     bridged = few_missing(sound)
     std = noise.torque * np.where(sound, 1.0, SHUT)
-    row_std = np.where(bridged, noise.torque, std)
-    weighted = slopes * noise.position[:, None]
-    inertia, factors, used = inertia_between(model, motion.q, log.dt), [], row_filter.used
-    for j in range(log.dof):
-        one = slice(j, j + 1)
-        whole = factor_of(weighted[:, j], std[:, j])
-        found = cho_solve_banded((whole, True), rho[:, one])
-        n[:, one] = -(noise.position[j] ** 2) * stencil.transposed(slopes[:, one], found)
-        moved = stencil.motion(log.q[:, one] - n[:, one])[2] - motion.ddq[:, one]
-        rho[:, j + 1 :] -= inertia[j] * moved
-        factors.append(factor_of(weighted[used, j], row_std[used, j]) / noise.torque[j])
+    rho = log.tau_meas - changed(stencil.motion(log.q))
+    n = _position_noise(log, motion, model, rho, slopes, noise.position, std)
     q, dq, ddq = stencil.motion(log.q - n)
     shown = sum(slope * part for slope, part in zip(partial, stencil.motion(n), strict=True))
     torque = np.where(bridged, changed((q, dq, ddq)), log.tau_meas)
+    relative = np.where(bridged, 1.0, std / noise.torque)[row_filter.used]
+    weighted = (slopes * (noise.position / noise.torque)[:, None])[row_filter.used]
+    factors = [factor_of(weighted[:, j], relative[:, j]) for j in range(log.dof)]
     options = {name: getattr(row_filter, name) for name in RowFilter.__slots__}
     return replace(
         motion,
@@ -377,6 +356,33 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
         tau=torque - shown,
         row_filter=WhiteningRowFilter(**options, factors=np.array(factors)),
     )
+
+
+def _position_noise(
+    log: Log,
+    motion: Motion,
+    model: Robot,
+    rho: Float2D,
+    slopes: Float,
+    position: Float1D,
+    std: Float2D,
+) -> Float2D:
+    """Return the likeliest noise of the positions, shape (N, n).
+
+    Joints are taken one after the other, each with the accelerations found for those before it
+    (Gauss-Seidel): with those of the motion before (Jacobi) noise grows from round to round where
+    the inertia between joints is large beside their own.
+    """
+    stencil, rho, n = _Stencil.of(log), rho.copy(), np.empty_like(log.q)
+    inertia = inertia_of(model, motion.q, log.dt)
+    for j in range(log.dof):
+        one = slice(j, j + 1)
+        factor = factor_of(position[j] * slopes[:, j], std[:, j])
+        found = cho_solve_banded((factor, True), rho[:, one])
+        n[:, one] = -(position[j] ** 2) * stencil.transposed(slopes[:, one], found)
+        moved = stencil.motion(log.q[:, one] - n[:, one])[2] - motion.ddq[:, one]
+        rho[:, j + 1 :] -= inertia[:, j, j + 1 :] * moved
+    return n
 
 
 def few_missing(sound: Bool2D) -> Bool2D:
