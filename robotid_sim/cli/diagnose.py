@@ -24,7 +24,9 @@ def diagnose(
     model = build_robot(robot, study.robot)
     read = logs.read_one(log, model, mapping)
     nominal = build_nominal_of_log(model, read.log, study)
-    result = diagnosis.diagnose(read.log, nominal, build_basis(nominal, study))
+    result = diagnosis.diagnose(
+        read.log, nominal, build_basis(nominal, study, read.log.torque_measured)
+    )
     if json:
         output.print_json({"robot": model.name, **result.content()})
     else:

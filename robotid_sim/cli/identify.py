@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from robotid_sim.cli import logs, options, output
@@ -97,7 +98,9 @@ def identify(
     given = logs.read(log, model, mapping)
     held = None if hold_out is None else _held_out(hold_out, model, mapping)
     plan, nominal = build_fit(study), build_nominal_of_log(model, given[0].log, study)
-    basis, rng = build_basis(nominal, study), Streams(study.seed)("identify")
+    measured = np.any([read.log.torque_measured for read in given], axis=0)
+    basis = build_basis(nominal, study, measured)
+    rng = Streams(study.seed)("identify")
     with progress_line(enabled=not json) as progress:
         data = [read.log for read in given]
         fit, predicted = identify_and_predict(data, held, nominal, basis, plan, rng, progress)

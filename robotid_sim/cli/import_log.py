@@ -142,4 +142,5 @@ def _print(imported: ImportedLog, robot: Robot) -> None:
 def _units(joints: Iterable[JointMap], quantity: str) -> str:
     """Return the units of a quantity in its columns."""
     kind = "torque" if quantity == "command" else quantity
-    return ", ".join(dict.fromkeys(getattr(joint, f"{kind}_unit") for joint in joints))
+    units = (getattr(joint, f"{kind}_unit") for joint in joints if getattr(joint, quantity))
+    return ", ".join(dict.fromkeys(units))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from robotid_sim.cli import logs, options, output
@@ -86,7 +87,8 @@ def predict_file(
     read = logs.read_one(log, model, mapping)
     data = read.log
     nominal = build_nominal_of_log(model, data, study)
-    basis = build_basis(nominal, study)
+    measured = load_chosen(estimate)[2].get("torque_measured")
+    basis = build_basis(nominal, study, None if measured is None else np.array(measured))
     _, chosen, context = estimates_of(estimate, model, basis)
     nominal = with_friction_velocity(nominal, context)
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))

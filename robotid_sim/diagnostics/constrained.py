@@ -37,7 +37,7 @@ class Constrained:
         if phi is None:
             return cls._failed(evidence, fit.sigma)
         squares = (y - evidence.W @ evidence.basis.of(phi)) ** 2 * evidence.use
-        count = evidence.use.sum(axis=0)
+        count = np.maximum(evidence.use.sum(axis=0), 1)
         sigma = np.sqrt(squares.sum(axis=0) / count + (evidence.floor) ** 2)
         terms = evidence.use * (evidence.volume / evidence.dof - np.log(sigma))
         terms = terms - 0.5 * squares / sigma**2

@@ -120,8 +120,10 @@ class Evidence:
         use = np.ones((times.size, nominal.dof), dtype=bool)
         if bad is not None:
             use = ~_near(bad, round(NEIGHBOURS / motion.dt))[grid][coarse.rows]
+        measured = motion.tau.any(axis=0)
+        use &= measured
         columns = basis.rank
-        if use.sum(axis=0).min() < FEWEST * FOLDS or use.sum() < 2 * columns:
+        if use[:, measured].sum(axis=0).min() < FEWEST * FOLDS or use.sum() < 2 * columns:
             raise LogError(
                 f"{int(use.sum())} rows are too few to compare causes with {columns} parameters; "
                 "record a longer log"
@@ -153,8 +155,9 @@ class Evidence:
 
     @property
     def size(self) -> Float1D:
-        """RMS torque of the rows of every joint [N m], shape (n,)."""
-        return np.asarray(np.sqrt((self.y**2).mean(axis=0)))
+        """RMS torque of the rows of every joint [N m], shape (n,); 1 where none was measured."""
+        size = np.sqrt((self.y**2).mean(axis=0))
+        return np.asarray(np.where(size > 0.0, size, 1.0))
 
     @property
     def floor(self) -> Float1D:

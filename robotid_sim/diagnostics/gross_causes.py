@@ -47,6 +47,8 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
 
     candidates = [*column_causes(rough), *_scales(rough.dof), *_delays(rough)]
     candidates += coupling_corrections(rough)
+    unknown = set(np.flatnonzero(~rough.use.any(axis=0)).tolist())
+    candidates = [c for c in candidates if unknown.isdisjoint(c.joints)]
     gains = np.nan_to_num([gain(c) for c in candidates], nan=-np.inf)
     best = candidates[int(gains.argmax())]
     if gains.max() < margin + np.log(len(candidates)):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-from robotid_sim.arrays import Float1D, Float2D, Int1D, freeze
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
@@ -187,7 +187,9 @@ class BaseParameters:
 
 
 def base_parameters(
-    robot: Robot, joint_parameters: Sequence[str] = ("Fv", "Fc", "Ia")
+    robot: Robot,
+    joint_parameters: Sequence[str] = ("Fv", "Fc", "Ia"),
+    measured: Bool1D | None = None,
 ) -> BaseParameters:
     """Return the base parameters of a robot.
 
@@ -198,11 +200,15 @@ def base_parameters(
         nominal model have the same base parameters.
     joint_parameters : sequence of str
         Which of ``Fv, Fc, Fo, Ia`` are considered beside the inertial parameters.
+    measured : ndarray of bool, shape (n,), optional
+        The joints whose torque is known; by default all.
     """
     dof = robot.dof
     considered = np.array(parameters.columns(dof, joint_parameters), dtype=np.intp)
     W = torque_regressor(robot, *random_states(robot), columns=considered)
     units = parameters.units(robot.prismatic)
+    if measured is not None:
+        W = W[:, measured]
     return grouped(W.reshape(-1, considered.size), considered, robot.parameter_names, units)
 
 

@@ -241,7 +241,8 @@ class _Explanations:
                 return None
             function = np.array([Z[..., g] @ found.effects[g] for g in groups])  # (c, N, n)
             left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
-            before, noise = noise, noise * np.sqrt((left**2).sum(axis=0) / (N - b / n))
+            change = np.sqrt((left**2).sum(axis=0) / (N - b / n))
+            before, noise = noise, noise * np.where(change > 0.0, change, 1.0)  # 0: no torque
         return _Explained(found, Z, function, before, noise)
 
 

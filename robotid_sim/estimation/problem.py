@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import block_diag
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, freeze
+from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
@@ -60,6 +60,11 @@ class LinearProblem:
     def samples(self) -> int:
         """Number of samples N."""
         return len(self.W) // self.dof
+
+    @property
+    def measured(self) -> Bool1D:
+        """The joints whose torque was recorded, shape (n,); rows of the others are zero."""
+        return np.asarray(self.by_joint(self.y).any(axis=0))
 
     def by_joint(self, x: Float) -> Float:
         """Return stacked rows as (N, n, ...)."""

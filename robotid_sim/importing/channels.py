@@ -74,16 +74,22 @@ def channels(recording: ForeignLog, mapping: ImportMap, robot: Robot) -> Channel
 def _samples(
     recording: ForeignLog, mapping: ImportMap, robot: Robot, quantity: str
 ) -> Float2D | None:
-    """Return the columns of a quantity in SI units."""
+    """Return the columns of a quantity in SI units; torques that are not recorded are zero."""
     kind = "torque" if quantity == "command" else quantity
-    columns = []
+    columns: list[Float1D] = []
+    some = any(mapping.joints[name].torque is not None for name in robot.joint_names)
     for joint in robot.joints:
         own = mapping.joints[joint.name]
         name = getattr(own, quantity)
+        if name is None and quantity == "torque" and some:
+            columns.append(np.zeros(recording.samples))
+            continue
         if name is None:
             return None
         unit = getattr(own, f"{kind}_unit") or default_unit(kind, prismatic=joint.prismatic)
-        columns.append(recording.columns[name] * UNITS[kind][unit])
+        column: Float1D = recording.columns[name] * UNITS[kind][unit]
+        absent = quantity == "torque" and np.isnan(column).all()
+        columns.append(np.zeros(column.size) if absent else column)
     return np.column_stack(columns)
 
 

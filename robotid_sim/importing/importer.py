@@ -258,6 +258,9 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
         torque_time_offset=mapping.torque_time_offset or 0.0,
         **stated,
     )
+    if not log.torque_measured.all():
+        names = ", ".join(np.array(robot.joint_names)[~log.torque_measured])
+        notes.append(f"no torque of {names} is recorded; a fit leaves its rows out")
     return log, notes
 
 

@@ -67,7 +67,8 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
         columns, reason = ({}, "") if len(by_map) == robot.dof else _columns(names, quantity, robot)
         columns |= {j: parsed(name, robot.joint_names) for j, name in by_map.items()}
         missing = [joint for joint in robot.joint_names if joint not in columns]
-        if by_map and missing:
+        partly = quantity == "torque" and given.coupling is None
+        if by_map and missing and not partly:
             raise LogError(
                 f"the map has no {quantity} column for {', '.join(missing)}, and no name of a "
                 f"column tells it; columns: {', '.join(recording.columns)}"
@@ -82,7 +83,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     units, more = chosen_units(chosen, recording, robot, timed)
     joints = {}
     for name in robot.joint_names:
-        columns_of = {quantity: columns[name].name for quantity, columns in chosen.items()}
+        columns_of = {q: columns[name].name for q, columns in chosen.items() if name in columns}
         own = given.joints.get(name, JointMap())
         joints[name] = own.model_copy(update={**columns_of, **units[name]})
     update: dict[str, Any] = {"joints": joints}
@@ -127,12 +128,14 @@ def _columns(
         if len(numbered) == robot.dof and len({n[0] for n in numbered}) == robot.dof:
             columns = [name for _, _, name in numbered]
             candidates.append((1, stem, dict(zip(robot.joint_names, columns, strict=True))))
+        elif quantity == "torque" and by_joint and len(by_joint) == len(group):
+            candidates.append((2, stem, by_joint))
     if not candidates:
         return {}, ""
     candidates.sort(key=lambda c: (c[0], -len(_PREFERRED.intersection(c[1])), len(c[1])))
-    by_order, stem, chosen = candidates[0]
+    rank, stem, chosen = candidates[0]
     others = [" ".join(other) for _, other, _ in candidates[1:] if other != stem]
-    reason = "by order" if by_order else BY_NAME
+    reason = "by order" if rank == 1 else BY_NAME
     return chosen, f"{reason}; not {', '.join(others)}" if others else reason
 
 

@@ -63,7 +63,7 @@ def chosen_units(
         kind = "torque" if quantity == "command" else quantity
         key = f"{kind}_unit"
         silent = []
-        for joint in robot.joints:
+        for joint in (joint for joint in robot.joints if joint.name in names):
             own = mapping.joints.get(joint.name, JointMap())
             unit = getattr(own, key) or names[joint.name].unit
             if unit is None:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -167,10 +167,19 @@ class Log:
             )
         return self
 
+    @property
+    def torque_measured(self) -> Bool1D:
+        """Whether the torque of a joint was recorded, (n,): not if it is zero in all samples."""
+        return np.asarray(self.tau_meas.any(axis=0))
+
     def require_torques(self) -> Self:
-        """Return the log; raise `LogError` if the torque of a joint that moves never changes."""
-        moves = np.ptp(self.q, axis=0) > MOVING
+        """Return the log; raise `LogError` if the torque of a joint that moves never changes.
+
+        Joints without any torque, see `torque_measured`, have no say in a fit, if others have.
+        """
+        moves, measured = np.ptp(self.q, axis=0) > MOVING, self.torque_measured
         still = moves & (np.ptp(self.tau_meas, axis=0) == 0.0)
+        still &= measured | ~measured.any()
         if still.any():
             names = ", ".join(np.array(self.joint_names)[still])
             raise LogError(

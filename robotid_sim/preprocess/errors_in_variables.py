@@ -43,11 +43,9 @@ from robotid_sim.preprocess.faults import LONGEST_GAP
 from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
+from robotid_sim.preprocess.stencil import Stencil
 from robotid_sim.registry import INTERNAL
 from robotid_sim.representation import public_value
-
-NODES = np.arange(-2, 4)
-"""Samples about a time whose polynomial gives position, velocity and acceleration there."""
 
 SHUT = 1e6
 """Noise of a sample that is no measurement, over that of the others."""
@@ -91,49 +89,6 @@ def whitened(x: Float, factors: Float) -> Float:
             for c in range(x.shape[2]):
                 row[c] *= scale
     return result
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stencil:
-    """Position, velocity and acceleration at the torque times from samples about them."""
-
-    weights: Float2D
-    """Rows for the three, shape (3, 6)."""
-    shift: int
-    """Sample of the node zero, after that of the torque."""
-
-    @classmethod
-    def of(cls, log: Log) -> Self:
-        late = log.torque_time_offset / log.dt
-        shift = int(np.floor(late))
-        x, powers = late - shift, np.arange(NODES.size)
-        value = x**powers
-        slope = powers * x ** np.maximum(powers - 1, 0)
-        bend = powers * (powers - 1) * x ** np.maximum(powers - 2, 0)
-        polynomial = np.linalg.inv(np.vander(NODES, increasing=True).astype(float))
-        rows = np.stack([value, slope / log.dt, bend / log.dt**2])
-        return cls(rows @ polynomial, shift)
-
-    def neighbors(self, x: Float2D) -> Float:
-        """Return the samples at the nodes of every torque, shape (N, n, 6)."""
-        index = np.arange(len(x))[:, None] + self.shift + NODES
-        return np.moveaxis(x[np.clip(index, 0, len(x) - 1)], 1, 2)
-
-    def motion(self, q: Float2D) -> tuple[Float2D, Float2D, Float2D]:
-        """Return position, velocity and acceleration, each of shape (N, n)."""
-        near = self.neighbors(q)
-        value, slope, bend = (near @ row for row in self.weights)
-        return value, slope, bend
-
-    def transposed(self, slopes: Float, x: Float2D) -> Float2D:
-        """Return the samples, shape (N, n), that torques x (N, n) with slopes (N, n, 6) go to."""
-        total = np.zeros_like(x)
-        index = np.arange(len(x)) + self.shift
-        for i, node in enumerate(NODES):
-            at = index + node
-            inside = (at >= 0) & (at < len(x))
-            total[at[inside]] += (slopes[:, :, i] * x)[inside]
-        return total
 
 
 def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) -> Float:
@@ -250,6 +205,7 @@ class ErrorsInVariables(RowPreprocessor):
         assert tuned.noise is not None
         model = robot.with_parameters(np.array(tuned.parameters), formal=True)
         motion = self.started(log, robot)
+        sound = _open(motion, sound)
         for _ in range(self.rounds):
             motion = improved(log, motion, model, tuned.noise, sound)
         return motion
@@ -276,6 +232,7 @@ class ErrorsInVariables(RowPreprocessor):
             sound = np.ones(log.q.shape, dtype=bool)
         start = replace(self, smoother=self.smoother.tuned(log, robot))
         motion = start.started(log, robot)
+        sound = _open(motion, sound)
         fit = RowFit.of(motion, robot)
         model = fitted(fit, motion, robot)
         position = encoder_noise
@@ -290,6 +247,16 @@ class ErrorsInVariables(RowPreprocessor):
             rows = fit.noise(fit.rows(motion.tau))
             noise = replace(noise, torque=np.maximum(noise.torque, unfiltered(rows, motion)))
         return replace(start, parameters=tuple(model.parameters().tolist()), noise=noise)
+
+
+def _open(motion: Motion, sound: Bool2D) -> Bool2D:
+    """Return the sound samples, shape (N, n), that the rows of a motion do not leave out."""
+    row_filter = motion.row_filter
+    if not isinstance(row_filter, GatedRowFilter) or row_filter.gate is None:
+        return sound
+    sound = sound.copy()
+    sound[row_filter.used] &= row_filter.gate
+    return np.asarray(sound & row_filter.gate.any(axis=0))
 
 
 def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
@@ -324,7 +291,7 @@ def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
 
 def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
     """Return the motion of largest likelihood about a motion, with the rows that go with it."""
-    stencil, old = _Stencil.of(log), (motion.q, motion.dq, motion.ddq)
+    stencil, old = Stencil.of(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)
     slopes = np.einsum("aki,an->kin", partial, stencil.weights)
     by_model = joint_torque(model, *old)
@@ -334,19 +301,22 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
 
     row_filter = motion.row_filter
     assert row_filter is not None
-    if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
-        sound = sound.copy()
-        sound[row_filter.used] &= row_filter.gate
     bridged = few_missing(sound)
     std = noise.torque * np.where(sound, 1.0, SHUT)
     rho = log.tau_meas - changed(stencil.motion(log.q))
-    n = _position_noise(log, motion, model, rho, slopes, noise.position, std)
-    q, dq, ddq = stencil.motion(log.q - n)
+    measured = sound.any(axis=0)  # without its torque a joint keeps the smoothed motion
+    position = np.where(measured, noise.position, 0.0)
+    n = _position_noise(log, motion, model, rho, slopes, position, std)
+    moved = zip(stencil.motion(log.q - n), old, strict=True)
+    q, dq, ddq = (np.where(measured, new, before) for new, before in moved)
     shown = sum(slope * part for slope, part in zip(partial, stencil.motion(n), strict=True))
     torque = np.where(bridged, changed((q, dq, ddq)), log.tau_meas)
     relative = np.where(bridged, 1.0, std / noise.torque)[row_filter.used]
     weighted = (slopes * (noise.position / noise.torque)[:, None])[row_filter.used]
     factors = [factor_of(weighted[:, j], relative[:, j]) for j in range(log.dof)]
+    for j in np.flatnonzero(~measured):
+        factors[j] = np.zeros_like(factors[j])
+        factors[j][0] = np.inf  # its rows are zero
     options = {name: getattr(row_filter, name) for name in RowFilter.__slots__}
     return replace(
         motion,
@@ -373,9 +343,9 @@ def _position_noise(
     (Gauss-Seidel): with those of the motion before (Jacobi) noise grows from round to round where
     the inertia between joints is large beside their own.
     """
-    stencil, rho, n = _Stencil.of(log), rho.copy(), np.empty_like(log.q)
+    stencil, rho, n = Stencil.of(log), rho.copy(), np.zeros_like(log.q)
     inertia = inertia_of(model, motion.q, log.dt)
-    for j in range(log.dof):
+    for j in np.flatnonzero(position):
         one = slice(j, j + 1)
         factor = factor_of(position[j] * slopes[:, j], std[:, j])
         found = cho_solve_banded((factor, True), rho[:, one])

@@ -92,6 +92,7 @@ class Rows:
             edge=round(self.edge / log.dt),
             cutoff=self.cutoff * log.dt,
         )
+        row_filter = gated(row_filter, np.broadcast_to(log.torque_measured, log.q.shape))
         if self.outliers:
             row_filter = gated(row_filter, ~torque_outliers(log.tau_meas, self.outliers))
         if self.low_velocity and dq is not None:

@@ -25,7 +25,7 @@ from robotid_sim.section import Section, number, percent
 from robotid_sim.study.stages import Identification, diagnosed, intervals_of
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction
-from robotid_sim.validation.prediction import predictions, rms
+from robotid_sim.validation.prediction import over_measured, predictions, rms
 
 
 def identification_report(
@@ -47,7 +47,8 @@ def identification_report(
         sections += log_prediction_sections(predicted, chosen, lacks, " of data held out")
     sentence = f"The fit failed: {chosen.message}."
     if chosen.success:
-        worst = float(np.max(chosen.torque_rms / rms(fit.problem.by_joint(fit.problem.y))))
+        left = over_measured(chosen.torque_rms, rms(fit.problem.by_joint(fit.problem.y)))
+        worst = float(np.nanmax(left))
         sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint; "
         sentence += f"{limits_of_noise(chosen, basis)}."
     return Page(

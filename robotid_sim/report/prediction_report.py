@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.state_functions import CAUSES, Lack
 from robotid_sim.measurement.log import Log
@@ -82,18 +83,22 @@ def log_prediction_table(predicted: LogPrediction) -> Table:
     """Return how well every joint's torque is predicted."""
     names, units = predicted.identified.joint_names, predicted.identified.torque_units
     rows = zip(predicted.torque_rms, units, strict=True)
-    moving = predicted.error_moving
     return Table.of(
         {
             "joint": names,
             "RMS error": [f"{value:.3g} {unit}" for value, unit in rows],
-            "error": map(percent, predicted.error),
-            "moving": [percent(x) if np.isfinite(x) else "-" for x in moving],
-            "explained": map(percent, predicted.explained),
-            "filtered": map(percent, predicted.identified.torque_rms_relative),
-            "nominal": map(percent, predicted.nominal.torque_rms_relative),
+            "error": _percents(predicted.error),
+            "moving": _percents(predicted.error_moving),
+            "explained": _percents(predicted.explained),
+            "filtered": _percents(predicted.identified.torque_rms_relative),
+            "nominal": _percents(predicted.nominal.torque_rms_relative),
         }
     )
+
+
+def _percents(x: Float1D) -> list[str]:
+    """Return percentages; a dash for a joint that has no torque or does not move."""
+    return [percent(value) if np.isfinite(value) else "-" for value in x]
 
 
 def added_functions(predicted: LogPrediction) -> list[str]:

@@ -57,7 +57,11 @@ def lack_of_fit(fit: Identification) -> list[str]:
     Nothing of it looks at any truth.
     """
     found, gain_std = fit.discrepancy, fit.torque_gain_std
-    sentences = found.sentences() or [
+    without = ", ".join(np.array(fit.plain.joint_names)[~fit.plain.measured])
+    sentences = [
+        f"No torque of {without} was recorded: its rows are left out, and what only they show."
+    ] * bool(without)
+    sentences += found.sentences() or [
         "The residuals are noise: no function of speed, direction, "
         "load, position, time or lag of any joint explains them."
     ]

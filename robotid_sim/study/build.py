@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robotid_sim.arrays import Bool1D
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.excitation_loop import excitation_bandwidth
@@ -182,9 +183,11 @@ def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
 
 
 @one_blas_thread()
-def build_basis(nominal: Robot, config: StudyConfig) -> BaseParameters:
-    """Return the base parameters that a study looks for."""
-    return base_parameters(nominal, config.estimation.joint_parameters)
+def build_basis(
+    nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
+) -> BaseParameters:
+    """Return the base parameters that a study looks for; `measured` as by `base_parameters`."""
+    return base_parameters(nominal, config.estimation.joint_parameters, measured)
 
 
 def build_cell(

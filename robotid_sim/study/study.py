@@ -302,6 +302,7 @@ def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, obje
         "torque_gain_std": fit.torque_gain_std,
         "friction_velocity": [joint.friction.eps for joint in fit.nominal.joints],
         "torque_delay": fit.preprocessor.delay,
+        "torque_measured": fit.plain.measured.tolist(),
         **_freedom_of_covariance(fit),
     }
 

@@ -20,6 +20,7 @@ from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.validation.prediction import (
     Prediction,
+    over_measured,
     predict_all,
     rms,
     stacked_predictions,
@@ -75,7 +76,7 @@ class LogPrediction:
     def explained(self) -> Float1D:
         """Share of the variance of the measured torque that the estimate explains; at most 1."""
         residual = self.measured - self.predicted
-        return np.asarray(1.0 - (residual**2).mean(axis=0) / self.measured.var(axis=0))
+        return 1.0 - over_measured((residual**2).mean(axis=0), self.measured.var(axis=0))
 
     def content(self) -> dict[str, Any]:
         """Return the scores as JSON values."""
@@ -83,14 +84,19 @@ class LogPrediction:
             "samples": self.t.size,
             "preprocessing": self.message,
             "torque_rms": self.torque_rms.tolist(),
-            "error": self.error.tolist(),
-            "error_moving": [float(x) if np.isfinite(x) else None for x in self.error_moving],
+            "error": _numbers(self.error),
+            "error_moving": _numbers(self.error_moving),
             "share_moving": self.share_moving.tolist(),
-            "explained": self.explained.tolist(),
-            "error_filtered": self.identified.torque_rms_relative.tolist(),
-            "error_filtered_parameters": self.parameters.torque_rms_relative.tolist(),
-            "error_filtered_nominal": self.nominal.torque_rms_relative.tolist(),
+            "explained": _numbers(self.explained),
+            "error_filtered": _numbers(self.identified.torque_rms_relative),
+            "error_filtered_parameters": _numbers(self.parameters.torque_rms_relative),
+            "error_filtered_nominal": _numbers(self.nominal.torque_rms_relative),
         }
+
+
+def _numbers(x: Float1D) -> list[float | None]:
+    """Return JSON values; None for a joint without measured torque or motion."""
+    return [float(value) if np.isfinite(value) else None for value in x]
 
 
 def predict_log(
@@ -190,6 +196,4 @@ def _relative(measured: Float2D, predicted: Float2D, use: Bool2D) -> Float1D:
     error = np.where(use, measured - predicted, 0.0)
     size = np.where(use, measured, 0.0)
     found = np.sqrt((error**2).sum(axis=0) / counts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = found / np.sqrt((size**2).sum(axis=0) / counts)
-    return np.asarray(np.where(use.any(axis=0), ratio, np.nan))
+    return over_measured(found, np.sqrt((size**2).sum(axis=0) / counts))

@@ -74,7 +74,7 @@ def predict_all(
         predicted = problem.by_joint(problem.W @ beta)
         residual = rms(measured - predicted)
         error = None if truth is None else rms(truth.tau - W @ beta) / rms(truth.tau)
-        scores = (residual, residual / size, error)
+        scores = (residual, over_measured(residual, size), error)
         rows.append(
             Prediction(log.joint_names, units, motion.row_times, measured, predicted, *scores)
         )
@@ -98,7 +98,7 @@ def stacked_predictions(parts: Sequence[Prediction]) -> Prediction:
         np.concatenate([getattr(part, name) for part in parts]) for name in stacks
     )
     residual, first = rms(measured - predicted), parts[0]
-    scores = (residual, residual / rms(measured), None)
+    scores = (residual, over_measured(residual, rms(measured)), None)
     return Prediction(first.joint_names, first.torque_units, t, measured, predicted, *scores)
 
 
@@ -110,9 +110,14 @@ def with_torque(prediction: Prediction, torque: Float2D) -> Prediction:
         prediction,
         predicted=predicted,
         torque_rms=residual,
-        torque_rms_relative=residual / rms(prediction.measured),
+        torque_rms_relative=over_measured(residual, rms(prediction.measured)),
         model_error_relative=None,
     )
+
+
+def over_measured(x: Float1D, size: Float1D) -> Float1D:
+    """Return x over the size of measured torques, NaN for joints without a measured torque."""
+    return np.divide(x, size, out=np.full_like(x, np.nan), where=size > 0.0)
 
 
 def clean_log(log: Log) -> Log:

@@ -45,7 +45,7 @@ def identify(robotid, tmp_path):
 
 
 def test_torques_that_were_not_recorded_are_refused_by_joint(identify, log, tmp_path) -> None:
-    done = identify(replace(log, tau_meas=log.tau_meas * [1.0, 0.0]))
+    done = identify(replace(log, tau_meas=log.tau_meas * [1.0, 0.0] + [0.0, 3.0]))
     assert done.code == 2
     assert "the measured torque of elbow is the same in all samples" in done.err
     assert done.err.count("\n") == 1

@@ -55,7 +55,7 @@ REFUSED = {
     "no-bag": (lambda p: p, "cannot read bag"),
     "no-time": (lambda p: changed(p, t=None), "no column is the time; name it in a map as time ="),
     "no-torque": (
-        lambda p: changed(p, **{"tau.elbow": None}),
+        lambda p: changed(p, **{"tau.elbow": None, "tau.shoulder": None}),
         "no columns are the torques of the joints shoulder, elbow; name them in a map",
     ),
     "no-position": (lambda p: changed(p, **{"q.elbow": None}), "no columns are the positions"),

@@ -106,7 +106,10 @@ def test_nominal_basis_and_problem_are_built_once(monkeypatch, tmp_path):
     nominals = counted(monkeypatch, nominal, "perturbed_nominal", lambda *_, **__: "nominal")
     columns = ("Fv", "Fc", "Ia")
     bases = counted(
-        monkeypatch, base_parameters_module, "base_parameters", lambda robot, names=(): tuple(names)
+        monkeypatch,
+        base_parameters_module,
+        "base_parameters",
+        lambda robot, names=(), *_: tuple(names),
     )
     problems = counted(monkeypatch, problem_module, "build_problem", rows_of)
     setup = build.build_setup(urdf_path("2r"), load_config(None, SMALL).quick())

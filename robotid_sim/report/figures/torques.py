@@ -118,6 +118,8 @@ def residuals(identified: Prediction) -> Chart:
         zip(identified.joint_names, identified.torque_units, strict=True)
     ):
         left = identified.measured[:, j] - identified.predicted[:, j]
+        if not left.any():
+            continue  # its torque was not recorded
         f, power = scipy.signal.welch(left, rate, nperseg=min(left.size, SEGMENT))
         std = max(float(np.sqrt((left**2).mean())), np.finfo(float).tiny)
         density, edges = np.histogram(left / std, 24, (-WIDEST, WIDEST), density=True)
