@@ -40,8 +40,8 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
     whole = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
     whole = whole[thinned(whole.size, SAMPLES)]
     panels = []
-    for j, joint in enumerate(log.joint_names):
-        unit = "N" if log.joint_units[j] == "m" else "N m"
+    for j in map(int, np.flatnonzero(log.torque_measured)):
+        joint, unit = log.joint_names[j], "N" if log.joint_units[j] == "m" else "N m"
         at = _reversal(log, motion, j)
         zoom = np.flatnonzero(np.abs(log.t - at) <= ZOOM)
         panels.append(
