@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion, RowFilter, ungated
+from robotid_sim.measurement.motion import Motion, RowFilter, gated, ungated
 from robotid_sim.measurement.sensors import between_samples
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.misfit import RowFit
@@ -87,7 +87,8 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
        doi:10.1137/0710036 (variable projection).
     """
     assert motion.row_filter is not None
-    plain = ungated(motion.row_filter)  # a gate does not move with the torque
+    # A gate does not move with the torque; one that shuts a joint altogether need not.
+    plain = gated(ungated(motion.row_filter), np.broadcast_to(log.torque_measured, log.q.shape))
     row_fit = RowFit.of(replace(motion, row_filter=plain), robot)
     low = _LowPassed.of(log, plain)
     delay = 0.0

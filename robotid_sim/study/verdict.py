@@ -57,8 +57,8 @@ BREAK_AWAY = 3.0
 """Velocity over `eps` below which friction still changes with it."""
 
 SETTLING = 0.02
-"""Time that a joint which breaks loose of its friction takes to follow its command again [s]; its
-accelerations are then those of inertia and friction, whatever was commanded."""
+"""Time over which accelerations are averaged near standstill [s], and how near: so long a joint
+that breaks loose of its friction takes to follow its command again."""
 
 RATIO_SLACK = 1e-9
 """Rounding allowed in ratios that may reach their limit exactly."""
@@ -189,7 +189,7 @@ def _contact_check(touching: Sequence[ContactResult]) -> CheckResult:
 def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
     """Return the largest share of a limit that a log's true motion uses at some of its samples.
 
-    Accelerations count where a joint slides, and has for a while.
+    Accelerations near standstill, where friction changes, are averaged over a longer time.
     """
     limits, truth = plant.limits, log.truth
     assert truth is not None
@@ -197,15 +197,15 @@ def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
         np.abs(truth.q - limits.middle) / limits.half_range,
         np.abs(truth.dq) / limits.velocity,
     )
-    span = max(1, round(MEAN_TIME / log.dt))
     sticks = np.abs(truth.dq) < BREAK_AWAY * plant.eps
     near = maximum_filter1d(sticks, 2 * round(SETTLING / log.dt) + 1, axis=0)
-    mean = np.abs(truth.dq[span:] - truth.dq[:-span]) / (span * log.dt) / limits.acceleration
-    mean[near[span:] | near[:-span]] = 0.0
-    return max(
-        *(float(share[when].max(initial=0.0)) for share in shares),
-        float(mean[when[:-span]].max(initial=0.0)),
-    )
+    used = [float(share[when].max(initial=0.0)) for share in shares]
+    for length, anywhere in ((MEAN_TIME, False), (SETTLING, True)):
+        span = max(1, round(length / log.dt))
+        mean = np.abs(truth.dq[span:] - truth.dq[:-span]) / (span * log.dt) / limits.acceleration
+        counts = when[:-span, None] & (anywhere | ~(near[span:] | near[:-span]))
+        used.append(float(mean[counts].max(initial=0.0)))
+    return max(used)
 
 
 def _rank_check(fit: Identification) -> CheckResult:
