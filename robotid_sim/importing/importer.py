@@ -14,7 +14,7 @@ from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.match import Match, match
 from robotid_sim.importing.readers import read_foreign_log
-from robotid_sim.importing.resample import linear_at, smooth_at, uniform_grid
+from robotid_sim.importing.resample import linear_at, nearest_times, smooth_at, uniform_grid
 from robotid_sim.importing.springs import with_springs
 from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
@@ -26,6 +26,9 @@ SHORTEST_SEGMENT = 2.5
 
 CLOSE = 1e-6
 """Rounding of a count of steps."""
+
+LONG_STEP = 0.015
+"""Step from which torques keep their own times [s]; `bench/uneven_stamps.py` compares."""
 
 REPEATED = 0.2
 """Share of samples that repeat the position before them from which this is told."""
@@ -235,17 +238,19 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
     t, here = source.t[rows], _of_rows(source.samples, rows)
     mapping, recording, robot = source.matched.mapping, source.recording, source.robot
     notes = _said_of_repeats(here.q)
+    torque_times = None
     if step is not None:
         steps = np.diff(t)
-        t, here = _resampled(t, here, step)
+        t, torque_times, here = _resampled(t, here, step)
         notes.append(
             f"steps of {steps.min():.4g} to {steps.max():.4g} s: resampled to {t.size} samples, "
             f"{(t.size - 1) / (t[-1] - t[0]):.6g} Hz; positions by cubic splines, torques "
-            "linearly"
+            + ("linearly" if torque_times is None else "kept, with their times")
         )
     stated = {k: recording.attributes[k] for k in ("origin", "seed") if k in recording.attributes}
     log = Log(
         t=t,
+        torque_times=torque_times,
         q=here.q,
         dq=here.dq,
         tau_meas=here.tau,
@@ -264,22 +269,35 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
     return log, notes
 
 
-def _resampled(t: Float1D, samples: Channels, step: float) -> tuple[Float1D, Channels]:
-    """Return samples on a uniform grid: positions by cubic splines, torques linearly."""
+def _resampled(
+    t: Float1D, samples: Channels, step: float
+) -> tuple[Float1D, Float1D | None, Channels]:
+    """Return a uniform grid, times of torques, and samples: positions by cubic splines.
+
+    A torque jumps where friction does. In long steps no line between its samples will do: the next
+    one is taken with its own time, where the motion is evaluated later. In short ones lines cost
+    less than the noise of accelerations at uneven times.
+    """
     intervals = (t[-1] - t[0]) / step
     whole = int(intervals + CLOSE)
     end = t[-1] if abs(intervals - whole) < CLOSE else t[0] + whole * step
     grid = np.linspace(t[0], end, whole + 1)
 
-    def linear(x: Float2D | None) -> Float2D | None:
-        return None if x is None else linear_at(grid, t, x)
+    times = nearest_times(grid, t) if step > LONG_STEP else grid
 
-    return grid, samples._replace(
-        q=smooth_at(grid, t, samples.q),
-        dq=None if samples.dq is None else smooth_at(grid, t, samples.dq),
-        tau=linear_at(grid, t, samples.tau),
-        tau_cmd=linear(samples.tau_cmd),
-        current=linear(samples.current),
+    def taken(x: Float2D | None) -> Float2D | None:
+        return None if x is None else linear_at(times, t, x)
+
+    return (
+        grid,
+        None if times is grid else times,
+        samples._replace(
+            q=smooth_at(grid, t, samples.q),
+            dq=None if samples.dq is None else smooth_at(grid, t, samples.dq),
+            tau=linear_at(times, t, samples.tau),
+            tau_cmd=taken(samples.tau_cmd),
+            current=taken(samples.current),
+        ),
     )
 
 

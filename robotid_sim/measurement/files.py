@@ -14,8 +14,9 @@ from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import atomic_path, check_schema, schema_tag
 from robotid_sim.measurement.log import Log, Truth
 
-VERSION = 2
-"""Version 2 states the origin; version 1 has a seed if the log is virtual."""
+VERSION = 3
+"""Version 3 may have torques at times of their own; version 2 states the origin; version 1 has a
+seed if the log is virtual."""
 
 CHANNELS = {
     "q": "position",
@@ -61,7 +62,8 @@ def load_log(path: str | Path) -> Log:
     """Read a log from HDF5 or, if the path ends in ``.csv``, from CSV.
 
     A CSV has a header line with ``t`` [s], and for every joint ``q.<joint>`` and ``tau.<joint>``
-    (optionally ``dq.<joint>``, ``tau_cmd.<joint>``, ``current.<joint>`` [A]); lines before it that
+    (optionally ``dq.<joint>``, ``tau_cmd.<joint>``, ``current.<joint>`` [A], and ``torque_time``
+    [s], when the torques of a sample were recorded if that is not ``t``); lines before it that
     start with ``#`` may hold ``# key: value`` with the keys ``joint_units`` (such as
     ``rad rad m``), ``torque_constant`` [N m/A], one a joint, ``torque_time_offset`` [s] and
     ``period`` [s]. With currents and torque constants, ``tau.<joint>`` may be absent.
@@ -83,9 +85,14 @@ def load_log(path: str | Path) -> Log:
         raise LogError(f"{file}: {error}") from error
 
 
+def _schema(log: Log) -> str:
+    """Return the oldest schema that has all that is in a log."""
+    return schema_tag("log", VERSION if log.torque_times is not None else VERSION - 1)
+
+
 def _write_hdf5(log: Log, path: Path) -> None:
     with h5py.File(path, "w") as file:
-        file.attrs["schema"] = schema_tag("log", VERSION)
+        file.attrs["schema"] = _schema(log)
         file.attrs["joint_names"] = list(log.joint_names)
         file.attrs["joint_units"] = list(log.joint_units)
         file.attrs["origin"] = log.origin
@@ -94,7 +101,9 @@ def _write_hdf5(log: Log, path: Path) -> None:
             if value is not None:
                 file.attrs[key] = value
         file.attrs["provenance"] = json.dumps(dict(log.provenance), sort_keys=True)
-        file.create_dataset("t", data=log.t).attrs["unit"] = "s"
+        for name in ("t", "torque_times"):
+            if getattr(log, name) is not None:
+                file.create_dataset(name, data=getattr(log, name)).attrs["unit"] = "s"
         _write_channels(file, log, CHANNELS, log.joint_units)
         if log.truth is not None:
             _write_channels(file.create_group("truth"), log.truth, TRUTH, log.joint_units)
@@ -127,6 +136,7 @@ def _read_hdf5(path: Path) -> Log:
             header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
             return Log(
                 t=file["t"][()],
+                torque_times=file["torque_times"][()] if "torque_times" in file else None,
                 joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
                 joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
                 origin=_origin(version, file.attrs),
@@ -150,13 +160,15 @@ def _origin(version: int, header: Mapping[str, Any]) -> Any:
 
 def _write_csv(log: Log, path: Path) -> None:
     columns, names = [log.t[:, None]], ["t"]
+    if log.torque_times is not None:
+        columns, names = [*columns, log.torque_times[:, None]], [*names, "torque_time"]
     for channel, prefix in _COLUMNS.items():
         value = getattr(log, channel)
         if value is not None:
             columns.append(value)
             names += [f"{prefix}.{joint}" for joint in log.joint_names]
     with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"# schema: {schema_tag('log', VERSION)}\n")
+        file.write(f"# schema: {_schema(log)}\n")
         file.write(f"# joint_units: {' '.join(log.joint_units)}\n")
         file.write(f"# origin: {log.origin}\n")
         if log.torque_constant is not None:
@@ -193,6 +205,7 @@ def _read_csv(path: Path) -> Log:
         raise LogError("columns 'tau.<joint>' are missing; the measured torque is needed")
     return Log(
         t=values[:, names.index("t")],
+        torque_times=values[:, names.index("torque_time")] if "torque_time" in names else None,
         joint_names=joints,
         joint_units=tuple(header.get("joint_units", "rad " * len(joints)).split()),
         torque_constant=constants,

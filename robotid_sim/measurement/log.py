@@ -73,7 +73,8 @@ class Log:
     """Samples of an experiment on a uniform time grid.
 
     Time zero is the start of the first period of the excitation; an approach has negative times.
-    The torque of sample k acts, on average, at ``t[k] + torque_time_offset``.
+    The torque of sample k acts, on average, at ``t[k] + torque_time_offset``, or at
+    ``torque_times[k] + torque_time_offset`` where it was recorded at times of its own.
     """
 
     t: Float1D
@@ -87,6 +88,8 @@ class Log:
     """``rad`` or ``m``, one per joint."""
     torque_time_offset: float = 0.0
     """Delay of the torque's time of action behind the position sample [s]."""
+    torque_times: Float1D | None = None
+    """Time of each torque [s], shape (N,), if that is not `t`: of a machine with uneven stamps."""
     period: float | None = None
     """Period of the excitation [s], if it repeats."""
     dq: Float2D | None = None
@@ -113,6 +116,7 @@ class Log:
             freeze(self, (t.size, n), "q", "tau_meas")
             freeze(self, (t.size, n), "dq", "tau_cmd", "current", optional=True)
             freeze(self, (n,), "torque_constant", optional=True)
+            freeze(self, (t.size,), "torque_times", optional=True)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
         if self.origin not in ORIGINS:
@@ -142,6 +146,12 @@ class Log:
         """Number of joints."""
         return len(self.joint_names)
 
+    @property
+    def action_times(self) -> Float1D:
+        """Time at which the torque of each sample acts [s], shape (N,)."""
+        recorded = self.t if self.torque_times is None else self.torque_times
+        return np.asarray(recorded + self.torque_time_offset)
+
     def cut(self, rows: slice) -> Self:
         """Return the samples of a slice; the period stays where they begin with the log.
 
@@ -150,7 +160,7 @@ class Log:
         truth = self.truth
         if truth is not None:
             truth = replace(truth, **_cut(truth, ("q", "dq", "ddq", "tau", "friction"), rows))
-        names = ("t", "q", "tau_meas", "dq", "tau_cmd", "current")
+        names = ("t", "torque_times", "q", "tau_meas", "dq", "tau_cmd", "current")
         period = self.period if rows.indices(self.t.size)[0] == 0 else None
         return replace(self, truth=truth, period=period, **_cut(self, names, rows))
 
@@ -205,6 +215,8 @@ class Log:
                 f"'torque_time_offset' is {offset:g} s; it is the time from a position sample to "
                 f"when its torque acts, less than {most:g} s: give it in seconds, or leave it out"
             )
+        if self.torque_times is not None and not (abs(self.torque_times - self.t) < most).all():
+            raise LogError(f"'torque_times' are not all within {most:g} s of 't'; give both in s")
         return self
 
 

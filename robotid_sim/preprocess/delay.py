@@ -148,9 +148,11 @@ def without_delay(log: Log, delay: float) -> Log:
         raise LogError(f"a torque delay of {delay:g} s is longer than the log")
     source = np.clip(np.arange(log.t.size) + whole, 0, log.t.size - 1)
     rest = delay - whole * log.dt
+    times = log.torque_times
     return replace(
         log,
         tau_meas=log.tau_meas[source],
+        torque_times=None if times is None else times[source] - whole * log.dt,
         torque_time_offset=log.torque_time_offset - rest,
         truth=None,  # it no longer belongs to these torques
     )

@@ -293,7 +293,7 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
     """Return the motion of largest likelihood about a motion, with the rows that go with it."""
     stencil, old = Stencil.of(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)
-    slopes = np.einsum("aki,an->kin", partial, stencil.weights)
+    slopes = stencil.slopes(partial)
     by_model = joint_torque(model, *old)
 
     def changed(new: tuple[Float2D, Float2D, Float2D]) -> Float2D:

@@ -50,6 +50,11 @@ def periods_of(log: Log, user: str) -> Periods | None:
     """
     if log.period is None:
         raise LogError(f"{user} needs a log that repeats, and this one has no period")
+    if log.torque_times is not None:
+        raise LogError(
+            f"{user} needs samples at even times, and those of this log are not; use "
+            "errors-in-variables or rts"
+        )
     samples = log.period / log.dt
     if abs(samples - round(samples)) > WHOLE:
         raise LogError(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.docstrings import documented
@@ -140,9 +141,16 @@ class RowPreprocessor(Preprocessor):
     """Rows that enter the fit."""
 
     def motion_of(self, log: Log, q: Float2D, dq: Float2D, ddq: Float2D) -> Motion:
-        """Return the motion of a log with its torque, from the state at the torque times."""
+        """Return the motion of a log with its torque.
+
+        The state, arrays of shape (N, n), is that at `torque_time_offset` behind every sample;
+        where the torques have times of their own it is interpolated there.
+        """
+        if log.torque_times is not None:
+            even = CubicSpline(log.t + log.torque_time_offset, np.stack([q, dq, ddq], axis=1))
+            q, dq, ddq = even(log.action_times).swapaxes(0, 1)
         return Motion(
-            t=log.t + log.torque_time_offset,
+            t=log.action_times,
             q=q,
             dq=dq,
             ddq=ddq,

@@ -118,16 +118,37 @@ def test_other_samples_give_the_estimate_within_its_deviation(machine, tmp_path,
     assert machine.distance(*CHANGED[form](machine.log, tmp_path)) < 1.0
 
 
+def at_times(machine, t, samples, folder):
+    """Write what the machine shows at other times, with the noise of some of its samples."""
+    log, cell = machine.log, machine.cell
+    at = cell.path(t)
+    noise = log.q - cell.state[0], log.tau_meas - joint_torque(cell.plant, *cell.state)
+    q = at.q + noise[0][samples]
+    tau = joint_torque(cell.plant, at.q, at.dq, at.ddq) + noise[1][samples]
+    form = Form(t, q, at.dq, tau, log.joint_names, ("t", "q.{joint}", "", "tau.{joint}"))
+    return write(folder / "a.csv", text(form.columns()))
+
+
 @pytest.mark.parametrize("jitter", [0.2, 0.45])
 def test_uneven_steps_give_the_estimate_within_its_deviation(machine, tmp_path, jitter):
     """Steps of 8 to 12 ms, or of 30 to 34 ms, are less uneven than that."""
-    log, cell = machine.log, machine.cell
+    log = machine.log
     t = log.t + jitter * np.random.default_rng(0).uniform(-1.0, 1.0, log.t.size) * log.dt
-    at = cell.path(t)
-    noise = log.q - cell.state[0], log.tau_meas - joint_torque(cell.plant, *cell.state)
-    q, tau = at.q + noise[0], joint_torque(cell.plant, at.q, at.dq, at.ddq) + noise[1]
-    form = Form(t, q, log.dq, tau, log.joint_names, ("t", "q.{joint}", "", "tau.{joint}"))
-    assert machine.distance(write(tmp_path / "a.csv", text(form.columns()))) < 1.0
+    assert machine.distance(at_times(machine, t, slice(None), tmp_path)) < 1.0
+
+
+@pytest.mark.parametrize(("least", "most"), [(0.008, 0.012), (0.03, 0.034)])
+def test_few_uneven_samples_give_the_truth_within_their_deviation(machine, tmp_path, least, most):
+    t = np.cumsum(np.random.default_rng(0).uniform(least, most, 3000))
+    t = t[t < machine.log.t[-1]]
+    path = at_times(machine, t, slice(t.size), tmp_path)
+    nominal, basis = machine.cell.nominal, machine.cell.basis
+    log = read_logs([path], nominal)[0].log
+    assert (log.torque_times is None) == (most < 0.03)
+    fit = identify(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
+    truth = basis.of(machine.cell.plant.parameters())
+    assert (np.abs(fit.beta - truth) < 3.0 * fit.std).all()
+    assert np.abs((fit.beta - truth) / fit.std).mean() < 1.3
 
 
 @pytest.mark.parametrize(("dropped", "said"), [("tau", "torque"), ("q", "position"), ("t", "time")])

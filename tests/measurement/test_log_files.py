@@ -67,7 +67,7 @@ def test_joint_names_may_hold_commas_and_blanks(tmp_path, log):
 def test_hdf5_describes_its_units(tmp_path, log):
     save_log(log, tmp_path / "log.h5")
     with h5py.File(tmp_path / "log.h5") as file:
-        assert file.attrs["schema"] == f"robotid/log/{VERSION}"
+        assert file.attrs["schema"] == "robotid/log/2"
         assert list(file["q"].attrs["units"]) == ["rad", "rad", "m"]
         assert list(file["tau_meas"].attrs["units"]) == ["N m", "N m", "N"]
         assert list(file["truth"]["ddq"].attrs["units"]) == ["rad/s^2", "rad/s^2", "m/s^2"]
@@ -129,7 +129,7 @@ def test_newer_and_other_schemas_are_refused(tmp_path, log):
 
 
 def test_newer_csv_is_refused(tmp_path, log):
-    path = edited_csv(tmp_path, log, f"robotid/log/{VERSION}", f"robotid/log/{VERSION + 1}")
+    path = edited_csv(tmp_path, log, "robotid/log/2", f"robotid/log/{VERSION + 1}")
     assert "newer" in refused(path, FileFormatError)
 
 
@@ -232,6 +232,17 @@ def test_currents_and_torque_constants_keep_every_bit(tmp_path, driven, file):
     assert_same_channels(loaded, driven)
     assert loaded.current.tobytes() == driven.current.tobytes()
     assert loaded.torque_constant.tobytes() == driven.torque_constant.tobytes()
+
+
+@pytest.mark.parametrize("file", ["log.h5", "log.csv"])
+def test_torques_keep_their_own_times(tmp_path, log, file):
+    late = np.random.default_rng(0).uniform(-0.5, 0.5, log.t.size) * log.dt
+    uneven = replace(log, torque_times=log.t + late)
+    save_log(uneven, tmp_path / file)
+    assert_same_channels(load_log(tmp_path / file), uneven)
+    assert load_log(tmp_path / file).torque_times.tobytes() == uneven.torque_times.tobytes()
+    save_log(replace(log, torque_times=log.t + 2.0), tmp_path / file)
+    assert "'torque_times' are not all within 0.2 s of 't'" in refused(tmp_path / file, LogError)
 
 
 def test_friction_of_the_truth_keeps_every_bit_and_may_be_absent(tmp_path, log, driven):

@@ -7,6 +7,7 @@ import pytest
 
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
 from robotid_sim.model.perturb import perturb
@@ -69,6 +70,17 @@ def test_without_delay_undoes_the_sensor(periodic, arm):
     before, after = (case.ratio(smoother(log, case.nominal)) for log in (late, fixed))
     assert np.abs(before).max() > 1.0
     assert np.abs(after).max() < 1e-4
+
+
+@pytest.mark.parametrize("delay", [0.013, -0.031, 0.1])
+def test_torques_with_times_of_their_own_keep_when_they_act(delay):
+    t = np.arange(100) * 0.01
+    times = t + np.random.default_rng(0).uniform(-0.005, 0.005, t.size)
+    late = Log(t, np.sin(t)[:, None], times[:, None] - delay, ("a",), ("rad",), torque_times=times)
+    early = without_delay(late, delay)
+    inner = slice(10, -10)
+    assert np.allclose(early.tau_meas[inner, 0], early.action_times[inner], rtol=0.0, atol=1e-12)
+    assert np.abs(early.action_times - t)[inner].max() <= 0.0151
 
 
 def test_no_delay_is_the_log_itself_and_a_delay_of_the_whole_log_is_refused(engine, arm):

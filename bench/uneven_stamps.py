@@ -1,0 +1,97 @@
+"""Identification from stamps of uneven steps: torques interpolated by lines, or with own times.
+
+Positions of every log lie on a cubic spline at even times. Errors are RMS over parameters and
+seeds, in standard deviations of the estimate from as many even samples; coverage is that of the
+95 % intervals.
+
+Run as ``python bench/uneven_stamps.py [--robot irb140] [--seeds 5] [--encoder-noise 2e-5]``.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.importing.resample import linear_at, nearest_times, smooth_at, uniform_grid
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.study.setup import FitPlan
+from robotid_sim.study.stages import identify
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from measured import PERIOD, PERIODS, Measured, measured
+
+STEPS = ((0.004, 0.006), (0.008, 0.012), (0.016, 0.024), (0.03, 0.034))
+"""Least and largest step [s]."""
+
+TORQUE_NOISE = 0.01
+"""Over the RMS torque."""
+
+PLAN = FitPlan(preprocessor=Adaptive(), estimators={"wls": WeightedLeastSquares()}, chosen="wls")
+
+
+def logs(
+    cell: Measured, steps: tuple[float, float], encoder: float, rng: np.random.Generator
+) -> Iterator[tuple[str, Log]]:
+    """Yield logs of one motion: of even stamps, and of uneven ones in both forms."""
+    duration = PERIOD * PERIODS
+    t = np.cumsum(rng.uniform(*steps, round(duration / np.mean(steps))))
+    t = t[t <= duration]
+    grid = uniform_grid(t)
+
+    def sampled(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at = cell.path(times)
+        tau = joint_torque(cell.plant, at.q, at.dq, at.ddq)
+        noise = TORQUE_NOISE * np.sqrt((tau**2).mean(axis=0))
+        return (
+            at.q + encoder * rng.standard_normal(tau.shape),
+            tau + noise * rng.standard_normal(tau.shape),
+        )
+
+    def log(q: np.ndarray, tau: np.ndarray, times: np.ndarray | None = None) -> Log:
+        names, units = cell.plant.joint_names, cell.plant.joint_units
+        return Log(grid, q, tau, names, units, torque_times=times)
+
+    yield "even", log(*sampled(grid))
+    q, tau = sampled(t)
+    between, own = smooth_at(grid, t, q), nearest_times(grid, t)
+    yield "lines", log(between, linear_at(grid, t, tau))
+    yield "own times", log(between, linear_at(own, t, tau), own)
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--robot", default="irb140", help="robot of the catalog or URDF")
+    parser.add_argument("--seeds", type=int, default=5, help="noise seeds per row")
+    parser.add_argument("--encoder-noise", type=float, default=2e-5, help="[rad or m]")
+    args = parser.parse_args()
+    cell = measured(load_robot(args.robot))
+    beta = cell.basis.of(cell.plant.parameters())
+    print(f"{'steps [ms]':>12} {'torques':>10} {'error':>6} {'worst':>6} {'coverage':>9}")
+    for steps in STEPS:
+        found: dict[str, list[np.ndarray]] = {}
+        for seed in range(args.seeds):
+            for name, log in logs(cell, steps, args.encoder_noise, np.random.default_rng(seed)):
+                fit = identify(log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0)).chosen
+                found.setdefault(name, []).append(np.array([fit.beta - beta, fit.std]))
+        scale = np.mean(found["even"], axis=0)[1]
+        for name, fits in found.items():
+            error, std = np.swapaxes(fits, 0, 1)
+            rms = np.sqrt((error**2).mean(axis=0)) / scale
+            inside = (abs(error) < 1.96 * std).mean()
+            print(
+                f"{1e3 * steps[0]:5.0f} to {1e3 * steps[1]:2.0f} {name:>10} "
+                f"{np.sqrt((rms**2).mean()):6.2f} {rms.max():6.2f} {100 * inside:7.1f} %",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
