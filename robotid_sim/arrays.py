@@ -1,6 +1,6 @@
 """Checks that turn arguments into read-only float arrays of a known shape."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,16 @@ Int1D = NDArray[np.intp]
 
 MotionArrays = tuple[Float2D, Float2D, Float2D]
 """Position, velocity and acceleration, each of shape (N, n)."""
+
+
+PART = 2048
+"""Samples of a long signal that are worked on at a time, so that they stay in the cache."""
+
+
+def parts_of(x: Float) -> Iterator[Float]:
+    """Yield an array (N, ...) in parts of `PART` samples."""
+    for begin in range(0, len(x), PART):
+        yield x[begin : begin + PART]
 
 
 def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Float:

@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.diagnostics.held_out import Fit, HeldOut
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter, ungated
 from robotid_sim.measurement.sensors import between_samples
@@ -129,7 +129,7 @@ class Evidence:
                 "record a longer log"
             )
         q, dq, ddq = (part[grid] for part in (motion.q, motion.dq, motion.ddq))
-        W = coarse.apply(torque_regressor(nominal, q, dq, ddq, basis.columns))
+        W = coarse.filtered(regressor_parts(nominal, q, dq, ddq, basis.columns))
         return cls(
             nominal=nominal,
             basis=basis,
@@ -233,7 +233,7 @@ class Evidence:
         if self.quick:
             q, dq, ddq = (part[rows.rows] for part in (self.q, self.dq, self.ddq))
             return torque_regressor(robot, q, dq, ddq, columns)
-        return rows.apply(torque_regressor(robot, self.q, self.dq, self.ddq, columns))
+        return rows.filtered(regressor_parts(robot, self.q, self.dq, self.ddq, columns))
 
     def with_friction(self) -> Self:
         """Return evidence whose model has Fv and Fc too; `rough` makes the regressor for it.

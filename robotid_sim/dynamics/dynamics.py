@@ -4,12 +4,12 @@ Every function takes one sample, arrays of shape (n,), or a batch, arrays of sha
 returns results of the same rank.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, states
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, parts_of, states
 from robotid_sim.compiled import in_threads
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import RankDeficientError, ShapeError
@@ -143,6 +143,14 @@ def torque_regressor(
 
     in_threads(fill, len(q2))
     return W[0] if single else W
+
+
+def regressor_parts(
+    robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, columns: Sequence[int] | Int1D
+) -> Iterator[Float]:
+    """Yield `torque_regressor` of a long motion in parts; as a whole it would fill the memory."""
+    for state in zip(parts_of(q), parts_of(dq), parts_of(ddq), strict=True):
+        yield torque_regressor(robot, *state, columns)
 
 
 def effective_inertia(robot: Robot, q: Float2D) -> Float2D:

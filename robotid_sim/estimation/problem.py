@@ -8,7 +8,7 @@ from scipy.linalg import block_diag
 
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.motion import Motion
@@ -86,9 +86,12 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     else:
         use = row_filter.used
     q, dq, ddq = (part[use] for part in (motion.q, motion.dq, motion.ddq))
-    W = torque_regressor(nominal, q, dq, ddq, basis.columns)
+    if row_filter is None:
+        W = torque_regressor(nominal, q, dq, ddq, basis.columns)
+    else:
+        W = row_filter.filtered(regressor_parts(nominal, q, dq, ddq, basis.columns))
     return LinearProblem(
-        W=(W if row_filter is None else row_filter.apply(W)).reshape(-1, basis.rank),
+        W=W.reshape(-1, basis.rank),
         y=rows_of(motion, motion.tau).ravel(),
         basis=basis,
         joint_names=motion.joint_names,

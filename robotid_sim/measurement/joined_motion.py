@@ -1,6 +1,6 @@
 """Motions of several logs of one robot as one, whose rows weigh by log."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -48,14 +48,29 @@ class JoinedRowFilter(RowFilter):
         lengths = [part.stop - part.first for part in self.parts]
         return [0, *np.cumsum(lengths[:-1]).tolist()]
 
-    def apply(self, x: Float) -> Float:
-        """Return the rows of a signal of all logs, shape (N, n, ...); see `RowFilter`."""
-        cut = np.split(x, self._starts[1:])
-        rows = [part.apply(own) for part, own in zip(self.filters, cut, strict=True)]
+    def filtered(self, parts: Iterable[Float]) -> Float:
+        """Return the rows of a signal of all logs that comes in parts; see `RowFilter`."""
+        by_log = _split(parts, [part.stop - part.first for part in self.parts])
+        rows = [part.filtered(own) for part, own in zip(self.filters, by_log, strict=True)]
         if self.weights is not None:
-            shape = self.weights.shape[1:] + (1,) * (x.ndim - 2)
+            shape = self.weights.shape[1:] + (1,) * (rows[0].ndim - 2)
             rows = [own * w.reshape(shape) for own, w in zip(rows, self.weights, strict=True)]
         return np.concatenate(rows)
+
+
+def _split(parts: Iterable[Float], lengths: Sequence[int]) -> Iterator[Iterator[Float]]:
+    """Yield the parts of signals that follow one another, to be used up one signal at a time."""
+    coming, left = iter(parts), list[Float]()
+
+    def of(length: int) -> Iterator[Float]:
+        while length:
+            part = left.pop() if left else next(coming)
+            if len(part) > length:
+                left.append(part[length:])
+            yield part[:length]
+            length -= min(length, len(part))
+
+    return (of(length) for length in lengths)
 
 
 def joined(motions: Sequence[Motion]) -> Motion:

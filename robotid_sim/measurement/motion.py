@@ -1,13 +1,14 @@
 """Motion and torque after preprocessing, and the row filters that regressor and torque share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy
 
-from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D, freeze
+from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D, freeze, parts_of
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import LogError, OptionError, ShapeError
 from robotid_sim.representation import public_value
@@ -74,9 +75,13 @@ class RowFilter:
 
     def apply(self, x: Float) -> Float:
         """Return the rows of a signal cut to `used`, shape (N, n, ...), along its first axis."""
+        return self.filtered(parts_of(x))
+
+    def filtered(self, parts: Iterable[Float]) -> Float:
+        """Return the rows of a signal that comes in parts, one after the other; see `apply`."""
         if self.gains is not None:
-            x = first_order(x, self.gains)
-        return filtered_rows(x, low_pass(self.order, self.cutoff), self.row_samples)
+            parts = parts_of(first_order(np.concatenate([*parts]), self.gains))
+        return filtered_rows(parts, low_pass(self.order, self.cutoff), self.row_samples)
 
 
 @cache
@@ -92,28 +97,27 @@ def low_pass(order: int, cutoff: float) -> Float1D:
     return np.concatenate([response[:0:-1], response])
 
 
-def filtered_rows(x: Float, kernel: Float1D, samples: Int1D) -> Float:
+def filtered_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Float:
     """Return some evenly spaced samples of a signal (N, ...) after a symmetric filter.
 
-    Beyond its ends the signal is zero, not a reflection: that hinges on the first sample, whose
-    noise is not low-passed and would be that of the first rows. Only the samples that are asked for
-    are computed, some at a time as the product with a banded matrix, which is the same for all.
+    The signal comes in parts. Beyond its ends it is zero, not a reflection: that hinges on the
+    first sample, whose noise is not low-passed and would be that of the first rows. Only the
+    samples that are asked for are computed, as sums over the parts.
     """
     step = int(samples[1] - samples[0]) if len(samples) > 1 else 1
     if step < DENSE:
-        return np.ascontiguousarray(_convolved(x, kernel)[samples])
-    together = max(1, len(kernel) // (2 * step))
-    matrix = np.zeros((together, len(kernel) + (together - 1) * step))
-    for k in range(together):
-        matrix[k, k * step : k * step + len(kernel)] = kernel
-    flat, found = x.reshape(len(x), -1), np.empty((len(samples), *x.shape[1:]))
-    rows = found.reshape(len(samples), -1)
-    for k in range(0, len(samples), together):
-        begin = int(samples[k]) - len(kernel) // 2
-        cut = slice(max(begin, 0), min(begin + matrix.shape[1], len(x)))
-        count = min(together, len(samples) - k)
-        rows[k : k + count] = matrix[:count, cut.start - begin : cut.stop - begin] @ flat[cut]
-    return found
+        return np.ascontiguousarray(_convolved(np.concatenate([*parts]), kernel)[samples])
+    half, begin, rows = len(kernel) // 2, 0, np.zeros(0)
+    for part in parts:
+        if begin == 0:
+            rows = np.zeros((len(samples), *part.shape[1:]))
+        end = begin + len(part)
+        near = slice(*np.searchsorted(samples, [begin - half, end + half]))
+        shifted = np.lib.stride_tricks.sliding_window_view(np.pad(kernel, len(part)), len(part))
+        found = shifted[half + end - samples[near]] @ part.reshape(len(part), -1)
+        rows[near] += found.reshape(-1, *part.shape[1:])
+        begin = end
+    return rows
 
 
 def _convolved(x: Float, kernel: Float1D) -> Float:
@@ -207,13 +211,25 @@ class GatedRowFilter(RowFilter):
         if self.gate is None or len(self.gate) != self.stop - self.first:
             raise ShapeError(f"the gate of a row filter needs {self.stop - self.first} samples")
 
-    def apply(self, x: Float) -> Float:
-        """Return the rows of a signal cut to `used`, shut samples left out; see `RowFilter`."""
+    def filtered(self, parts: Iterable[Float]) -> Float:
+        """Return the rows of a signal in parts, shut samples left out; see `RowFilter`."""
         assert self.gate is not None
-        gate = self.gate.reshape(self.gate.shape + (1,) * (x.ndim - 2))
-        share = RowFilter.apply(self, gate.astype(float))
-        rows = RowFilter.apply(self, np.where(gate, x, 0.0))
-        return np.asarray(rows / np.sqrt(np.maximum(share, LEAST_SHARE)))
+        share = RowFilter.filtered(self, parts_of(self.gate.astype(float)))
+        rows = RowFilter.filtered(self, self._open(parts))
+        return np.asarray(rows / np.sqrt(np.maximum(_like(share, rows), LEAST_SHARE)))
+
+    def _open(self, parts: Iterable[Float]) -> Iterator[Float]:
+        """Yield the parts with zeros for the samples that are shut."""
+        assert self.gate is not None
+        begin = 0
+        for part in parts:
+            yield np.where(_like(self.gate[begin : begin + len(part)], part), part, 0.0)
+            begin += len(part)
+
+
+def _like(x: Any, other: Float) -> Any:
+    """Return an array (N, n) with as many axes as another one (N, n, ...)."""
+    return x.reshape(x.shape + (1,) * (other.ndim - 2))
 
 
 def ungated(row_filter: RowFilter) -> RowFilter:

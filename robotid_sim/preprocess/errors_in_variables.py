@@ -24,6 +24,7 @@ References
    implementation issues", Int. J. Robotics Research 21(2), doi:10.1177/027836402760475379.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -43,12 +44,15 @@ from robotid_sim.preprocess.faults import LONGEST_GAP
 from robotid_sim.preprocess.misfit import RowFit
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
-from robotid_sim.preprocess.stencil import Stencil
+from robotid_sim.preprocess.stencil import NODES, Stencil
 from robotid_sim.registry import INTERNAL
 from robotid_sim.representation import public_value
 
 SHUT = 1e6
 """Noise of a sample that is no measurement, over that of the others."""
+
+BANDS = NODES.size - 1
+"""Samples before a torque that share positions with it."""
 
 COARSE = 0.02
 """Time between the states at which derivatives and inertia of rigid bodies are taken [s]."""
@@ -66,29 +70,44 @@ class WhiteningRowFilter(RowFilter):
     """Lower bands of the Cholesky factor of the covariance over the torque's own variance, shape
     (n, 6, stop - first)."""
 
-    def apply(self, x: Float) -> Float:
-        """Return the rows of a signal cut to `used`, whitened; see `RowFilter`."""
+    def filtered(self, parts: Iterable[Float]) -> Float:
+        """Return the rows of a signal in parts, whitened; see `RowFilter`."""
         assert self.factors is not None
-        flat = np.ascontiguousarray(x, dtype=float).reshape(*x.shape[:2], -1)
-        return RowFilter.apply(self, whitened(flat, self.factors).reshape(x.shape))
+        return RowFilter.filtered(self, whitened(parts, self.factors))
+
+
+def whitened(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
+    """Yield the parts of a signal (N, n, ...) with the factors of the joints solved for, forward.
+
+    Cholesky factors have the shape (n, 6, N), see `factor_of`.
+    """
+    before, begin = np.zeros(0), 0
+    for part in parts:
+        flat = part.reshape(*part.shape[:2], -1)
+        if begin == 0:
+            before = np.zeros((BANDS, *flat.shape[1:]))
+        found = np.concatenate([before, flat])
+        _solve_forward(factors, begin, found)
+        yield found[BANDS:].reshape(part.shape)
+        before, begin = found[-BANDS:], begin + len(part)
 
 
 @jit
-def whitened(x: Float, factors: Float) -> Float:
-    """Return signals (N, n, c) with the Cholesky factors of the joints solved for, forward."""
-    result = np.empty_like(x)
-    for t in range(x.shape[0]):
+def _solve_forward(factors: Float, begin: int, x: Float) -> None:
+    """Solve for the samples of x (5 + N, n, c) after the first five, which are solved, in place.
+
+    The sixth sample is the one of index `begin` of the factors, shape (n, 6, ...).
+    """
+    for k in range(5, x.shape[0]):
+        t = begin + k - 5
         for j in range(x.shape[1]):
-            row = result[t, j]
-            row[:] = x[t, j]
-            for d in range(1, min(t + 1, factors.shape[1])):
-                factor = factors[j, d, t - d]
-                for c in range(x.shape[2]):
-                    row[c] -= factor * result[t - d, j, c]
-            scale = 1.0 / factors[j, 0, t]
-            for c in range(x.shape[2]):
-                row[c] *= scale
-    return result
+            f1, f2 = factors[j, 1, max(t - 1, 0)], factors[j, 2, max(t - 2, 0)]
+            f3, f4 = factors[j, 3, max(t - 3, 0)], factors[j, 4, max(t - 4, 0)]
+            f5, scale = factors[j, 5, max(t - 5, 0)], 1.0 / factors[j, 0, t]
+            for c in range(x.shape[2]):  # one pass, which the compiler makes parallel
+                rest = x[k, j, c] - f1 * x[k - 1, j, c] - f2 * x[k - 2, j, c]
+                rest = rest - f3 * x[k - 3, j, c] - f4 * x[k - 4, j, c] - f5 * x[k - 5, j, c]
+                x[k, j, c] = scale * rest
 
 
 def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) -> Float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.robot import Robot
@@ -42,7 +42,7 @@ class RowFit:
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.used] for part in (motion.q, motion.dq, motion.ddq))
         parameters = parameters or base_parameters(robot, CONSIDERED)
-        W = row_filter.apply(torque_regressor(robot, q, dq, ddq, parameters.columns))
+        W = row_filter.filtered(regressor_parts(robot, q, dq, ddq, parameters.columns))
         if W.shape[0] * W.shape[1] <= 2 * W.shape[2]:
             raise LogError(
                 f"{W.shape[0] * W.shape[1]} rows are too few to compare preprocessors with "

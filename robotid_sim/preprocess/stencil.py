@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from robotid_sim.arrays import Float, Float2D
+from robotid_sim.compiled import jit
 from robotid_sim.measurement.log import Log
 
 NODES = np.arange(-2, 4)
@@ -37,32 +38,50 @@ class Stencil:
         rows = np.stack([value, slope / log.dt, bend / log.dt**2], axis=1)
         return cls(rows @ polynomial, shift)
 
-    def neighbors(self, x: Float2D) -> Float:
-        """Return the samples at the nodes of every torque, shape (N, n, 6)."""
-        index = np.arange(len(x))[:, None] + self.shift + NODES
-        return np.moveaxis(x[np.clip(index, 0, len(x) - 1)], 1, 2)
-
     def motion(self, q: Float2D) -> tuple[Float2D, Float2D, Float2D]:
-        """Return position, velocity and acceleration, each of shape (N, n)."""
-        value, slope, bend = np.einsum("kni,kai->akn", self.neighbors(q), self._at(len(q)))
-        return value, slope, bend
+        """Return position, velocity and acceleration, each of shape (N, n).
+
+        At the ends the outermost position stands for what is missing.
+        """
+        found = np.empty((3, *q.shape))
+        _differences(np.ascontiguousarray(q), self.weights, self.shift + int(NODES[0]), found)
+        return found[0], found[1], found[2]
 
     def slopes(self, partial: Float) -> Float:
         """Return the derivatives by the samples at the nodes, shape (N, n, 6).
 
         Those by position, velocity and acceleration are partial, shape (3, N, n).
         """
-        return np.asarray(np.einsum("akn,kai->kni", partial, self._at(partial.shape[1])))
-
-    def _at(self, samples: int) -> Float:
-        return np.broadcast_to(self.weights, (samples, *self.weights.shape[1:]))
+        weights = np.broadcast_to(self.weights, (partial.shape[1], *self.weights.shape[1:]))
+        return np.asarray(np.einsum("akn,kai->kni", partial, weights))
 
     def transposed(self, slopes: Float, x: Float2D) -> Float2D:
         """Return the samples, shape (N, n), that torques x (N, n) with slopes (N, n, 6) go to."""
         total = np.zeros_like(x)
-        index = np.arange(len(x)) + self.shift
-        for i, node in enumerate(NODES):
-            at = index + node
-            inside = (at >= 0) & (at < len(x))
-            total[at[inside]] += (slopes[:, :, i] * x)[inside]
+        _back(np.ascontiguousarray(slopes), x, self.shift + int(NODES[0]), total)
         return total
+
+
+@jit
+def _differences(q: Float2D, weights: Float, first: int, found: Float) -> None:
+    """Fill found (3, N, n) with the sums of the samples from `first` after each on."""
+    last = q.shape[0] - 1
+    for k in range(q.shape[0]):
+        w = weights[min(k, weights.shape[0] - 1)]
+        for j in range(q.shape[1]):
+            for a in range(3):
+                total = 0.0
+                for i in range(w.shape[1]):
+                    total += w[a, i] * q[min(max(k + first + i, 0), last), j]
+                found[a, k, j] = total
+
+
+@jit
+def _back(slopes: Float, x: Float2D, first: int, total: Float2D) -> None:
+    """Add every torque x times its slopes to the samples from `first` after it on."""
+    for k in range(x.shape[0]):
+        for i in range(slopes.shape[2]):
+            at = k + first + i
+            if 0 <= at < x.shape[0]:
+                for j in range(x.shape[1]):
+                    total[at, j] += slopes[k, j, i] * x[k, j]
