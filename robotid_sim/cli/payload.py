@@ -67,7 +67,8 @@ def payload(
     model = build_robot(robot, study.robot)
     first, second = load_log(log), load_log(loaded)
     nominal = build_nominal_of_log(model, first, study)
-    basis, preprocessor = build_basis(nominal, study), build_preprocessor(study.preprocess)
+    basis = build_basis(nominal, study, first.torque_measured | second.torque_measured)
+    preprocessor = build_preprocessor(study.preprocess)
     with one_blas_thread():
         bare, heavy = (_motion(part, nominal, preprocessor) for part in (first, second))
         estimate: PayloadEstimate | TorqueConstants

@@ -122,12 +122,13 @@ def estimate_payload(
     """Estimate a load from the motions of two logs, without and with it.
 
     The motions have rows at the same rate; their trajectories need not be the same. The nominal
-    model and its base parameters are those of the robot without load. The estimator is by default
-    weighted least squares. Errors of the torque constants, independent and of the relative standard
-    deviation `gain_std`, are the same in both logs and show in neither: they widen the standard
-    deviations. Raises `RankDeficientError` if no joint torque depends on a load at all.
+    model and its base parameters, those that the recorded torques show, are of the robot without
+    load. The estimator is by default weighted least squares. Errors of the torque constants,
+    independent and of the relative standard deviation `gain_std`, are the same in both logs and
+    show in neither: they widen the standard deviations. Raises `RankDeficientError` if no joint
+    torque depends on a load at all.
     """
-    leads, K = _groups(nominal)
+    leads, K = _groups(nominal, np.asarray(loaded.tau.any(axis=0)))
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
     method = estimator or WeightedLeastSquares()
     whole = method.fit(problem, np.random.default_rng(0))
@@ -186,11 +187,14 @@ def payload_problem(
     return stacked(parts)
 
 
-def _groups(nominal: Robot) -> tuple[Int1D, Float2D]:
-    """Return independent parameters of a load and all as combinations of them, (leads, 10)."""
+def _groups(nominal: Robot, measured: Bool1D) -> tuple[Int1D, Float2D]:
+    """Return independent parameters of a load and all as combinations of them, (leads, 10).
+
+    Those that the torques of some of the joints, `measured` (n,), depend on.
+    """
     last = parameters.inertial_slice(nominal.dof - 1)
     Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
-    flat = Y.reshape(-1, 10)
+    flat = Y[:, measured].reshape(-1, 10)
     leads = np.sort(independent_columns(flat))
     if not leads.size:
         raise RankDeficientError("no joint torque depends on a load at the tip")

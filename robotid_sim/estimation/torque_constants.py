@@ -25,6 +25,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import payload_columns, payload_problem, unknown_beside_mass
@@ -81,8 +82,16 @@ def estimate_torque_constants(
     of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; of a
     load that was only weighed its mass [kg] does, and its nine others are estimated. The nominal
     model and its base parameters are those of the robot without load. The blocks of the
-    covariance last `block` [s], by default as the residuals correlate.
+    covariance last `block` [s], by default as the residuals correlate. Raises `LogError` if the
+    torque of a joint was not recorded in both logs.
     """
+    recorded = unloaded.tau.any(axis=0) & loaded.tau.any(axis=0)
+    if not recorded.all():
+        names = ", ".join(np.array(nominal.joint_names)[~recorded])
+        raise LogError(
+            f"the torque of {names} is not in both logs; a torque constant needs it without and "
+            "with the load"
+        )
     known = np.atleast_1d(np.asarray(load, dtype=float))
     unknown = np.zeros(0, dtype=np.intp)
     if known.size == 1:

@@ -41,7 +41,8 @@ class RowFit:
         row_filter = motion.row_filter
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.used] for part in (motion.q, motion.dq, motion.ddq))
-        parameters = parameters or base_parameters(robot, CONSIDERED)
+        if parameters is None:
+            parameters = base_parameters(robot, CONSIDERED, motion.tau.any(axis=0))
         W = row_filter.filtered(regressor_parts(robot, q, dq, ddq, parameters.columns))
         if W.shape[0] * W.shape[1] <= 2 * W.shape[2]:
             raise LogError(

@@ -1,5 +1,6 @@
 """A joint whose torque was not recorded: its rows are left out, all else is identified."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.importing.importer import import_log
-from robotid_sim.measurement.files import save_log
+from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
@@ -77,3 +78,24 @@ def test_an_import_says_so(whole, tmp_path, value) -> None:
 def test_no_torque_at_all_is_refused(whole) -> None:
     with pytest.raises(LogError, match=r"measured torque of joint_1, joint_2, .* is the same"):
         without(whole.log, *range(6)).require_torques()
+
+
+def test_a_load_is_found_by_the_other_joints(robotid, whole, tmp_path) -> None:
+    config, path = tmp_path / "quick.toml", tmp_path / "path.json"
+    config.write_text("[design]\ncandidates = 8\niterations = 5\nperiods = 2\n")
+    assert robotid("design", "irb140", "-o", path, "--config", config).code == 0
+    both = [tmp_path / "bare.h5", tmp_path / "loaded.h5"]
+    for file, words in zip(both, ((), ("--payload", "1.0", "--seed", 1)), strict=True):
+        done = robotid("simulate", "irb140", "--trajectory", path, "-o", file, *words)
+        assert done.code == 0
+        save_log(without(load_log(file), 3), file)
+    done = robotid("payload", "irb140", *both, "--json")
+    assert done.code == 0
+    content = json.loads(done.out)
+    off = np.array([content["parameters"]["mL"] - 1.0, content["parameters"]["mzL"]])
+    std = np.array([content["parameters_std"][name] for name in ("mL", "mzL")])
+    assert (np.abs(off) < 4.0 * std).all()
+    assert (std < 0.01).all()
+    done = robotid("payload", "irb140", *both, "--load", "1.0")
+    assert done.code == 2
+    assert "the torque of joint_4 is not in both logs" in done.err
