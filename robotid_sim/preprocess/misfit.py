@@ -42,7 +42,7 @@ class RowFit:
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.used] for part in (motion.q, motion.dq, motion.ddq))
         if parameters is None:
-            parameters = base_parameters(robot, CONSIDERED, motion.tau.any(axis=0))
+            parameters = base_parameters(robot, CONSIDERED, np.asarray(motion.tau.any(axis=0)))
         W = row_filter.filtered(regressor_parts(robot, q, dq, ddq, parameters.columns))
         if W.shape[0] * W.shape[1] <= 2 * W.shape[2]:
             raise LogError(
