@@ -94,7 +94,7 @@ def make_folder(path: str | Path) -> Path:
             return folder
     except OSError as error:
         raise FileFormatError(
-            f"cannot write in folder {folder}: {error.strerror}; choose another --out"
+            f"cannot write in folder {folder}: {error.strerror}; choose another folder"
         ) from error
 
 

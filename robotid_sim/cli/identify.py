@@ -21,8 +21,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
-    COLUMNS,
     added_functions,
+    columns_of,
     log_prediction_table,
     poorly_predicted,
 )
@@ -31,6 +31,7 @@ from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.draws import drawn, folder_of_draws, model_error, write_draws
 from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
@@ -62,6 +63,13 @@ ParameterFile = Annotated[
 UrdfFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the identified robot here.")
 ]
+Draws = Annotated[
+    tuple[int, Path] | None,
+    typer.Option(
+        metavar="N DIR",
+        help="Write N robots that the log and the nominal model leave possible, as URDF.",
+    ),
+]
 
 
 @options.for_study("seed", "plugin", "nominal")
@@ -74,6 +82,7 @@ def identify(
     mapping: MapFile = None,
     hold_out: HoldOutText = None,
     urdf: UrdfFile = None,
+    draws: Draws = None,
     meshes: options.Meshes = MeshMode.COPY,
     parameters: ParameterFile = None,
     report: options.ReportFile = None,
@@ -90,6 +99,7 @@ def identify(
     study = _with_choices(study, estimator, torque_gain_std)
     require_writable(out)
     table = parameters or out.with_name(PARAMETERS)
+    files = [] if draws is None else folder_of_draws(draws[1], draws[0])
     outputs = [path for path in (out, table, urdf, report) if path is not None]
     require_distinct(outputs, [path for path in (*log, mapping) if path is not None])
     for path in outputs:
@@ -106,14 +116,19 @@ def identify(
         fit, predicted = identify_and_predict(data, held, nominal, basis, plan, rng, progress)
         fitted = training_logs(data, held)
         fit = with_gross_doubt(fitted, fit)
+        robots = drawn(fit, len(files), Streams(study.seed)("draws"), progress) if files else []
     if urdf is not None and fit.lift is None:  # before anything is written
         raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
     context = estimate_context(fit, [read.name for read in given])
     context |= _told(given, hold_out, predicted)
+    if robots or predicted is not None:
+        error = model_error(fit, fitted, plan, predicted)
+        context["model_error"] = {"std": error.std.tolist(), "cov": error.cov.tolist()}
     save_estimates(list(fit.estimates), out, **context)
     write_parameters(fit, table)
     if urdf is not None:
         write_identified(fit, urdf, meshes)
+    write_draws(robots, files, meshes)
     if report is not None:
         recipe = options.recipe(study)
         write_page(identification_report(nominal, fitted, fit, recipe, predicted), report)
@@ -126,6 +141,10 @@ def identify(
         if predicted is not None:
             _print_held_out(str(hold_out), predicted, fit)
         output.print_written([out, table, urdf, report])
+        if files:
+            output.print_line(
+                f"{len(files)} robots, {files[0].name} on, are written in {files[0].parent}"
+            )
     return 0 if fit.chosen.success and not fit.doubt else 1
 
 
@@ -165,7 +184,7 @@ def _print_held_out(what: str, predicted: LogPrediction, fit: Identification) ->
     output.print_line(f"held out ({what}): {predicted.t.size} samples")
     output.print_table(log_prediction_table(predicted))
     poor = poorly_predicted(predicted, fit.discrepancy.lacks)
-    for sentence in (COLUMNS, *added_functions(predicted), *poor):
+    for sentence in (columns_of(predicted), *added_functions(predicted), *poor):
         output.print_line(sentence)
 
 

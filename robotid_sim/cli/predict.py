@@ -7,18 +7,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from robotid_sim.arrays import Bool1D, readonly
 from robotid_sim.cli import logs, options, output
 from robotid_sim.cli.logs import LogFile, MapFile
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import FileFormatError, RobotIdError
+from robotid_sim.errors import FileFormatError, RobotIdError, ShapeError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.estimation.state_functions import Lack, require_function_of
 from robotid_sim.files import require_distinct, require_writable, write_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
-    COLUMNS,
     added_functions,
+    columns_of,
     log_prediction_table,
     poorly_predicted,
     prediction_report,
@@ -37,6 +38,7 @@ from robotid_sim.validation.log_prediction import (
     predict_log,
     with_friction_velocity,
 )
+from robotid_sim.validation.predictive_band import ModelError
 
 EstimateFile = Annotated[
     Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
@@ -87,14 +89,16 @@ def predict_file(
     read = logs.read_one(log, model, mapping)
     data = read.log
     nominal = build_nominal_of_log(model, data, study)
-    measured = load_chosen(estimate)[2].get("torque_measured")
-    basis = build_basis(nominal, study, None if measured is None else np.array(measured))
+    known = load_chosen(estimate)[2].get("torque_measured")
+    measured = np.ones(model.dof, dtype=bool) if known is None else np.array(known)
+    basis = build_basis(nominal, study, measured)
     _, chosen, context = estimates_of(estimate, model, basis)
     nominal = with_friction_velocity(nominal, context)
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
     lacks = lacks_of(context, nominal)
+    error = _model_error(context, basis, measured)
     with one_blas_thread():
-        predicted = predict_log(chosen.beta, data, nominal, basis, preprocessor, lacks)
+        predicted = predict_log(chosen.beta, data, nominal, basis, preprocessor, lacks, error)
     of_robot = {"robot": model.name, "estimator": chosen.estimator}
     content = {**of_robot, "imported": logs.notes_of([read]), **predicted.content()}
     if out is not None:
@@ -123,10 +127,31 @@ def _print(
         output.print_line(predicted.message)
     output.print_line()
     output.print_table(log_prediction_table(predicted))
-    for sentence in (COLUMNS, *added_functions(predicted), *poorly_predicted(predicted, lacks)):
+    for sentence in (
+        columns_of(predicted),
+        *added_functions(predicted),
+        *poorly_predicted(predicted, lacks),
+    ):
         output.print_line(sentence)
     if context.get("doubt"):
         output.print_line(f"WARNING: of the estimate: {context['doubt']}")
+
+
+def _model_error(
+    context: Mapping[str, Any], basis: BaseParameters, measured: Bool1D
+) -> ModelError | None:
+    """Return how far predictions may be off, if the estimate file says so; NaN if not measured."""
+    known = context.get("model_error")
+    if known is None:
+        return None
+    try:
+        std = readonly(known["std"], shape=measured.shape, name="std")
+        cov = readonly(known["cov"], shape=(basis.rank, basis.rank), name="cov")
+    except (KeyError, TypeError, ShapeError) as error:
+        raise FileFormatError(
+            f"the estimate's 'model_error' is not that of `identify`: {error}"
+        ) from error
+    return ModelError(np.where(measured, std, np.nan), cov)
 
 
 def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:

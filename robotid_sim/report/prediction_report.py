@@ -22,6 +22,11 @@ LEAST_EXPLAINED = 0.8
 MOSTLY = 0.5
 """Share from which something is what limits a joint."""
 
+IN_BAND = (
+    "in band: share of the samples within the 90 % band of the prediction, which holds the error "
+    "of the model and of its parameters, and the noise of this log."
+)
+
 COLUMNS = (
     "error: RMS error over RMS torque at the full rate, which has the noise of torques and of "
     "accelerations; moving: without what is slower than the joint's friction velocity; filtered: "
@@ -65,7 +70,7 @@ def log_prediction_sections(
     )
     scores = Section(
         title=f"Prediction{of}",
-        text=f"{COLUMNS} Preprocessing: {predicted.message or 'as given'}.",
+        text=f"{columns_of(predicted)} Preprocessing: {predicted.message or 'as given'}.",
         tables=(log_prediction_table(predicted),),
         notes=(*added_functions(predicted), *poorly_predicted(predicted, lacks)),
     )
@@ -79,10 +84,16 @@ def _range(predicted: LogPrediction) -> str:
     return " to ".join(f"{percent(error[j])} ({names[j]})" for j in ends)
 
 
+def columns_of(predicted: LogPrediction) -> str:
+    """Return what the columns of the table of a prediction say."""
+    return COLUMNS if predicted.band is None else f"{COLUMNS} {IN_BAND}"
+
+
 def log_prediction_table(predicted: LogPrediction) -> Table:
     """Return how well every joint's torque is predicted."""
     names, units = predicted.identified.joint_names, predicted.identified.torque_units
     rows = zip(predicted.torque_rms, units, strict=True)
+    inside = {} if predicted.in_band is None else {"in band": _percents(predicted.in_band)}
     return Table.of(
         {
             "joint": names,
@@ -92,6 +103,7 @@ def log_prediction_table(predicted: LogPrediction) -> Table:
             "explained": _percents(predicted.explained),
             "filtered": _percents(predicted.identified.torque_rms_relative),
             "nominal": _percents(predicted.nominal.torque_rms_relative),
+            **inside,
         }
     )
 

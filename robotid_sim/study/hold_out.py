@@ -19,6 +19,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.study.setup import FitPlan
 from robotid_sim.study.stages import Identification, identify
 from robotid_sim.validation.log_prediction import LogPrediction, by_positions, pooled, predict_log
+from robotid_sim.validation.predictive_band import ModelError
 
 LAST = "last"
 BLOCKS = "blocks"
@@ -125,13 +126,18 @@ def _end(log: Log, share: float) -> int:
     return log.t.size - round(share * log.t.size)
 
 
-def predicted(fit: Identification, log: Log, plan: FitPlan) -> LogPrediction:
-    """Return what a fit predicts of a log, with the delay and friction velocities of the fit."""
+def predicted(
+    fit: Identification, log: Log, plan: FitPlan, error: ModelError | None = None
+) -> LogPrediction:
+    """Return what a fit predicts of a log, with the delay and friction velocities of the fit.
+
+    With the error of its model there is a band about the prediction.
+    """
     if not fit.chosen.success:
         raise LogError(f"nothing to predict with: the fit failed: {fit.chosen.message}")
     preprocessor = by_positions(plan.preprocessor, fit.preprocessor.delay)
-    lacks = fit.discrepancy.lacks
-    return predict_log(fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, lacks)
+    given = (fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, fit.discrepancy.lacks)
+    return predict_log(*given, error)
 
 
 def _of_block(

@@ -26,6 +26,7 @@ from robotid_sim.validation.prediction import (
     stacked_predictions,
     with_torque,
 )
+from robotid_sim.validation.predictive_band import ModelError, half_width, spread_of
 
 
 @documented
@@ -51,6 +52,8 @@ class LogPrediction:
     """What preprocessing decided and did."""
     added: tuple[Lack, ...] = ()
     """What the model lacked in the fit and is predicted beside the parameters."""
+    band: Float2D | None = None
+    """Half the width of the 90 % band [N m], shape (N, n), if the error of the model is known."""
 
     @property
     def torque_rms(self) -> Float1D:
@@ -78,9 +81,19 @@ class LogPrediction:
         residual = self.measured - self.predicted
         return 1.0 - over_measured((residual**2).mean(axis=0), self.measured.var(axis=0))
 
+    @property
+    def in_band(self) -> Float1D | None:
+        """Share of the samples in the 90 % band, None without one; NaN of a joint without torque."""
+        if self.band is None:
+            return None
+        known = self.measured.any(axis=0) & np.isfinite(self.band).all(axis=0)
+        inside = (np.abs(self.measured - self.predicted) <= self.band).mean(axis=0)
+        return np.where(known, inside, np.nan)
+
     def content(self) -> dict[str, Any]:
         """Return the scores as JSON values."""
-        return {
+        inside = {} if self.in_band is None else {"in_band": _numbers(self.in_band)}
+        return inside | {
             "samples": self.t.size,
             "preprocessing": self.message,
             "torque_rms": self.torque_rms.tolist(),
@@ -106,6 +119,7 @@ def predict_log(
     basis: BaseParameters,
     preprocessor: Preprocessor,
     lacks: Sequence[Lack] = (),
+    error: ModelError | None = None,
 ) -> LogPrediction:
     """Compare the torque that an estimate predicts along a log's motion with that of the log.
 
@@ -123,6 +137,8 @@ def predict_log(
         Makes the motion from positions alone; see `by_positions`.
     lacks : sequence of Lack
         What the model lacked in the fit. Functions of the state are predicted, those of time not.
+    error : ModelError, optional
+        How far the model may be off; with it there is a band about the prediction.
     """
     log.require_robot(nominal).require_torques()
     blind = replace(log, truth=None)
@@ -136,16 +152,21 @@ def predict_log(
     used = slice(None) if motion.row_filter is None else motion.row_filter.used
     q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]
     slow = np.array([joint.friction.eps for joint in nominal.joints])
+    predicted, band = joint_torque(model, q, dq, ddq) + extra[used], None
+    if error is not None:
+        spread = spread_of(error.cov, q, dq, ddq, nominal, basis)
+        band = half_width(motion.tau[used] - predicted, motion, error.std, spread)
     return LogPrediction(
         identified=with_torque(parameters, rows_of(motion, extra)),
         parameters=parameters,
         nominal=before,
         t=motion.t[used],
         measured=motion.tau[used],
-        predicted=joint_torque(model, q, dq, ddq) + extra[used],
+        predicted=predicted,
         moving=np.abs(dq) > slow,
         message=tuned.message,
         added=added,
+        band=band,
     )
 
 
@@ -156,12 +177,14 @@ def pooled(parts: Sequence[LogPrediction]) -> LogPrediction:
         return first
     stacks = ("t", "measured", "predicted", "moving")
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in stacks}
+    bands = [part.band for part in parts if part.band is not None]
     return LogPrediction(
         identified=stacked_predictions([part.identified for part in parts]),
         parameters=stacked_predictions([part.parameters for part in parts]),
         nominal=stacked_predictions([part.nominal for part in parts]),
         added=first.added,
         message="; ".join(dict.fromkeys(part.message for part in parts)),
+        band=np.concatenate(bands) if len(bands) == len(parts) else None,
         **arrays,
     )
 

@@ -1,0 +1,70 @@
+"""Bands about predicted torques: noise of the log at hand, errors of the model as the fit has."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robots import DATA
+
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.measurement.motion import Motion, RowFilter
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.streams import Streams
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.config import load_config
+from robotid_sim.study.draws import model_error
+from robotid_sim.study.excitation import design
+from robotid_sim.study.hold_out import predicted
+from robotid_sim.study.stages import identify, simulate
+from robotid_sim.validation.predictive_band import LEVEL, half_width, spread_of
+
+
+def motion_of(samples, dt=0.004):
+    zero = np.zeros((samples, 2))
+    rows = RowFilter(first=0, stop=samples, step=25, edge=25, cutoff=5.0 * dt)
+    t = np.arange(samples) * dt
+    return Motion(t, zero, zero, zero, zero, ("a", "b"), row_filter=rows)
+
+
+@pytest.mark.parametrize("model", [0.0, 2.0])
+def test_the_band_holds_its_share_of_noise_and_of_a_model_error(model):
+    rng, samples = np.random.default_rng(0), 20_000
+    noise = rng.standard_normal((samples, 2)) * [1.0, 0.3]
+    waves = rng.uniform(0.3, 6.0, 40) * np.arange(samples)[:, None] * 0.004
+    slow = np.sin(waves + rng.uniform(0.0, 6.0, 40)).sum(axis=1, keepdims=True)
+    slow *= model / np.sqrt(20.0)
+    spread = np.zeros((samples, 2))
+    half = half_width(noise + slow, motion_of(samples), np.full(2, model), spread)
+    # What is slow is not quite Gaussian, nor all below the cut-off.
+    assert (np.abs(noise + slow) < half).mean() == pytest.approx(LEVEL, abs=0.05)
+    wide = half_width(noise, motion_of(samples), np.full(2, model), spread + 5.0)
+    assert (wide > half).all()
+
+
+def test_spread_is_that_of_torques_of_drawn_parameters():
+    robot = load_robot(DATA / "2r.urdf")
+    basis, rng = base_parameters(robot), np.random.default_rng(0)
+    q, dq, ddq = rng.standard_normal((3, 30, 2))
+    root = rng.standard_normal((basis.rank, basis.rank))
+    draws = root @ rng.standard_normal((basis.rank, 20_000))
+    torques = torque_regressor(robot, q, dq, ddq, basis.columns) @ draws
+    found = spread_of(root @ root.T, q, dq, ddq, robot, basis)
+    assert found == pytest.approx(torques.std(axis=2), rel=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [None, "stribeck", "load-dependent", "asymmetric"])
+@pytest.mark.parametrize("name", ["irb140", "rs010n"])
+def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, law):
+    friction = {} if law is None else {"law": law}
+    content = {"experiment": {"friction": friction}, "control": {"enabled": False}}
+    setup, streams = build_setup(name, load_config(None, content).quick()), Streams(0)
+    (path,) = design(setup.nominal, setup.basis, setup.excitation, streams("d")).trajectories
+    log = replace(simulate(setup.cell, path, streams("a")), truth=None)
+    unseen = replace(simulate(setup.cell, setup.unseen, streams("b")), truth=None)
+    fit = identify(log, setup.nominal, setup.basis, setup.fit, streams("i"))
+    found = predicted(fit, unseen, setup.fit, model_error(fit, [log], setup.fit)).in_band
+    assert np.mean(found) == pytest.approx(0.9, abs=0.02)
+    # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more.
+    assert np.abs(found - 0.9).max() < 0.12
