@@ -83,7 +83,7 @@ class LogPrediction:
 
     @property
     def in_band(self) -> Float1D | None:
-        """Share of the samples in the 90 % band, None without one; NaN of a joint without torque."""
+        """Share of the samples in the 90 % band, None without one; NaN where no torque is known."""
         if self.band is None:
             return None
         known = self.measured.any(axis=0) & np.isfinite(self.band).all(axis=0)
