@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
@@ -27,6 +27,9 @@ ROUNDS = 3
 LOOSEST = 0.5
 """Standard deviation of a logarithm above which a joint does not show its parameter."""
 
+CLEAR = 30.0
+"""Weighted squares that a parameter takes off beyond all chance, though it has no best value."""
+
 
 @documented
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +40,10 @@ class FrictionFit:
     nonlinear: tuple[str, ...]
     values: Float2D
     """Nonlinear parameters, shape (k, n); those to start with where the data do not show them."""
+    start: Float2D
+    """Those to start with, shape (k, n)."""
     std: Float2D
-    """Their standard deviations, shape (k, n); NaN where not shown."""
+    """Their standard deviations, shape (k, n); NaN where not shown, and of one-sided ones."""
     linear: tuple[str, ...]
     """Linear parameters of the shape beyond Fc."""
     levels: Float2D
@@ -47,6 +52,8 @@ class FrictionFit:
     """Their standard deviations, NaN where the shape does not show."""
     shown: tuple[bool, ...]
     """Joints whose motion and friction show the shape."""
+    one_sided: tuple[bool, ...]
+    """Joints that only show a limit: nothing beyond their value is told from it."""
     estimate: Estimate
     """Base parameters; the uncertainty of the shape is in their covariance."""
     nfev: int
@@ -63,6 +70,13 @@ class FrictionFit:
             rows = zip(self.nonlinear, self.values[:, j], self.std[:, j], strict=True)
             more = zip(self.linear, self.levels[:, j], self.levels_std[:, j], strict=True)
             parts = [f"{n} = {v:.4g} +- {s:.2g}" for n, v, s in (*rows, *more)]
+            if self.one_sided[j]:
+                low = self.values[0, j] < self.start[0, j]
+                sentences.append(
+                    f"{name}: {self.nonlinear[0]} = {self.values[0, j]:.4g} or "
+                    f"{'less' if low else 'more'}: the log does not tell which."
+                )
+                continue
             sentences.append(f"{name}: {', '.join(parts)}.")
         return sentences if self.success else [*sentences, f"The search failed: {self.message}."]
 
@@ -81,7 +95,9 @@ def fit_friction(
     The linear parameters are eliminated, see `variable_projection`; weights come from the
     residuals, as in weighted least squares. Joints that do not show the first nonlinear parameter
     of the shape keep what they start with: without Coulomb friction, or with a peak below the
-    noise, the data are silent about it.
+    noise, the data are silent about it. A joint that a single parameter explains clearly better,
+    but no value best, has the value where the search ended, said to be one-sided: a sign may
+    switch faster than the samples tell.
 
     Fc must be among the parameters of the basis. The search begins at the nonlinear parameters
     `start`, shape (k, n), by default those of the shape; `block` is the length of the blocks of the
@@ -103,18 +119,23 @@ def fit_friction(
             now = wls.fit(problem.design(guess, active), np.random.default_rng(0))
             if now.success:
                 weights = 1.0 / now.noise_std
-        good = (result.log_std[0, active] < LOOSEST) & ~result.at_bound[active]
+        loose = ~(result.log_std[0] < LOOSEST) | result.at_bound
+        clear = (result.gain > CLEAR) & (len(begin) == 1)
+        good = (clear | ~loose)[active]
         values = np.where(np.isin(every, active[good]), guess, begin)
         if good.all():
             break
         active = active[good]
-    return _result(problem, values, active, wls, (nfev, success, message))
+    one_sided = np.isin(every, active) & (loose if active.size else False)
+    return _result(problem, begin, values, active, one_sided, wls, (nfev, success, message))
 
 
 def _result(
     problem: SeparableProblem,
+    start: Float2D,
     values: Float2D,
     active: Int1D,
+    one_sided: Bool1D,
     wls: WeightedLeastSquares,
     ended: tuple[int, bool, str],
 ) -> FrictionFit:
@@ -122,10 +143,12 @@ def _result(
     rng, (k, n) = np.random.default_rng(0), values.shape
     linear = problem.design(values, active)
     estimate = wls.fit(linear, rng)
-    whole = estimate
-    if active.size and estimate.success:
+    whole, curved = estimate, active[~one_sided[active]]
+    if curved.size and estimate.success:
         tangent = problem.tangent(values, estimate.beta, active)
-        symbols = [f"log {s}{j + 1}" for s in problem.shape.nonlinear for j in active]
+        kept = np.tile(~one_sided[active], k)
+        tangent = tangent[:, kept]
+        symbols = [f"log {s}{j + 1}" for s in problem.shape.nonlinear for j in curved]
         whole = wls.fit(extended(linear, tangent, symbols, ["1"] * len(symbols)), rng)
     nfev, success, message = ended
     count, more = linear.basis.rank, len(problem.shape.linear) - 1
@@ -133,18 +156,20 @@ def _result(
     levels[:] = 0.0
     if active.size and whole.success:
         first = problem.linear.basis.rank
-        std[:, active] = values[:, active] * whole.std[count:].reshape(k, active.size)
+        std[:, curved] = values[:, curved] * whole.std[count:].reshape(k, curved.size)
         levels[:, active] = whole.beta[first:count].reshape(more, active.size)
         levels_std[:, active] = whole.std[first:count].reshape(more, active.size)
     return FrictionFit(
         joint_names=problem.linear.joint_names,
         nonlinear=problem.shape.nonlinear,
         values=values,
+        start=start,
         std=std,
         linear=problem.shape.linear[1:],
         levels=levels,
         levels_std=levels_std,
         shown=tuple(bool(j in active) for j in range(n)),
+        one_sided=tuple(one_sided.tolist()),
         estimate=part_of(whole, problem.linear.basis.rank),
         nfev=nfev,
         success=success and whole.success,

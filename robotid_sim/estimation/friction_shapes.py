@@ -25,6 +25,8 @@ class FrictionShape(ABC):
     """Nonlinear parameters of a joint; the first decides whether a joint shows its shape."""
     bounds: ClassVar[tuple[tuple[float, float], ...]]
     """Range of every nonlinear parameter; a speed is relative to `scale`."""
+    tried: ClassVar[int] = 0
+    """Values of the first nonlinear parameter, over its range, from whose best a search starts."""
 
     @abstractmethod
     def scale(self, nominal: Robot) -> Float2D:
@@ -49,11 +51,16 @@ class FrictionShape(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothSign(FrictionShape):
-    r"""The model's own dry friction :math:`F_c \tanh(\dot q / \epsilon)` with epsilon unknown."""
+    r"""The model's own dry friction :math:`F_c \tanh(\dot q / \epsilon)` with epsilon unknown.
+
+    It is searched over four decades: what a file says of it may be any guess, and a search that
+    starts where the sign is a ramp, or a step, sees no slope.
+    """
 
     linear = ("Fc",)
     nonlinear = ("eps",)
-    bounds = ((0.1, 10.0),)
+    bounds = ((1e-3, 10.0),)
+    tried = 17
 
     def scale(self, nominal: Robot) -> Float2D:
         """Return the nominal eps; see `FrictionShape`."""

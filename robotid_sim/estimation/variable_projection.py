@@ -139,6 +139,28 @@ class Projection:
         D = self._beside(self._weighted(torque))
         return np.asarray(-(D - U @ (U.T @ D)))
 
+    def best_of(self, x: Float1D, grid: Float2D) -> Float1D:
+        """Return x with the best first parameter of every joint, one joint after the other.
+
+        The grid has the shape (values, k a); x itself is tried too.
+        """
+        x = np.array(x)
+        for i in range(self.active.size):
+            tried = np.array([x] * (len(grid) + 1))
+            tried[1:, i] = grid[:, i]
+            x = tried[int(np.argmin([(self.residual(y) ** 2).sum() for y in tried]))]
+        return x
+
+    def gains(self, x: Float1D) -> Float1D:
+        """Return by how much x lowers the squares below those of each joint as frozen, (a,)."""
+        lowest, frozen = float((self.residual(x) ** 2).sum()), np.log(self.frozen[:, self.active])
+        found = np.zeros(self.active.size)
+        for i in range(self.active.size):
+            before = x.reshape(frozen.shape).copy()
+            before[:, i] = frozen[:, i]
+            found[i] = float((self.residual(before.ravel()) ** 2).sum()) - lowest
+        return found
+
     def _shaped(self, x: Float1D) -> tuple[Float2D, Float2D]:
         """Return an orthonormal basis of the shaped columns and what maps it to their levels."""
         C = self._beside(self._weighted(self.problem.shaped(self.values(x))))
@@ -164,6 +186,8 @@ class Search:
     """Standard deviation of their logarithms for white residuals, shape (k, n); NaN if idle."""
     at_bound: np.ndarray
     """Joints at which a parameter ended at its bound, shape (n,)."""
+    gain: Float1D
+    """By how much a joint's own parameters lower the weighted squares, shape (n,); else zero."""
     nfev: int
     success: bool
     message: str
@@ -181,6 +205,8 @@ def search(
     lower, upper = (np.log(b[:, active]).ravel() for b in limits(problem.shape, problem.nominal))
     inner = 1e-6 * (upper - lower)
     x = np.clip(np.log(start[:, active]).ravel(), lower + inner, upper - inner)
+    if problem.shape.tried and np.array_equal(start, frozen):
+        x = projection.best_of(x, np.linspace(lower + inner, upper - inner, problem.shape.tried))
     result = least_squares(
         projection.residual,
         x,
@@ -196,8 +222,17 @@ def search(
     near = (np.minimum(result.x - lower, upper - result.x) < 1e-3).reshape(len(start), -1)
     at_bound = np.zeros(problem.nominal.dof, dtype=bool)
     at_bound[active] = near.any(axis=0)
-    values = projection.values(result.x)
-    return Search(values, log_std, at_bound, projection.nfev, result.status > 0, result.message)
+    gain = np.zeros(problem.nominal.dof)
+    gain[active] = projection.gains(result.x)
+    return Search(
+        values=projection.values(result.x),
+        log_std=log_std,
+        at_bound=at_bound,
+        gain=gain,
+        nfev=projection.nfev,
+        success=result.status > 0,
+        message=result.message,
+    )
 
 
 def _std(J: Float2D) -> Float1D:

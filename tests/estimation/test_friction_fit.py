@@ -72,6 +72,34 @@ class TestEps:
         assert (np.abs(found.estimate.beta - again.beta) / again.std).max() < 0.03
 
 
+@pytest.mark.parametrize("factor", [0.15, 30.0, 300.0])
+def test_eps_is_found_from_decades_away(data, factor):
+    wrong = with_eps(data.robot, factor * data.robot.eps)
+    found = estimate_eps(noisy(data, 0), wrong, data.basis)
+    assert all(found.shown)
+    assert not any(found.one_sided)
+    errors = found.values[0] / data.robot.eps - 1.0
+    assert np.abs(errors).max() < 0.15
+    assert (np.abs(errors) < 4.0 * found.std[0] / data.robot.eps).all()
+
+
+def test_a_sign_that_switches_at_once_is_one_sided(data):
+    robot, dq = data.robot, data.state[1]
+    coulomb = np.array([joint.friction.Fc for joint in robot.joints])
+    sharp = data.tau + coulomb * (np.sign(dq) - np.tanh(dq / robot.eps))
+    motion = data.motion(sharp + LONG * data.white(np.random.default_rng(0)))
+    found = estimate_eps(motion, robot, data.basis)
+    assert found.success
+    assert all(found.shown)
+    assert (found.values[0] < 0.2 * robot.eps).all()
+    limits = np.array(found.one_sided)
+    assert limits.any()
+    assert np.isnan(found.std[0][limits]).all()
+    assert "or less: the log does not tell which." in found.sentences()[int(limits.argmax())]
+    known = fit(motion, with_eps(robot, 1e-3 * robot.eps), data.basis)
+    assert found.estimate.noise_std == pytest.approx(known.noise_std, rel=0.05)
+
+
 def test_joints_without_coulomb_friction_keep_their_eps(exact, iiwa):
     data = exact(iiwa, 100.0)
     assert all(joint.friction.Fc == 0.0 for joint in iiwa.joints)
