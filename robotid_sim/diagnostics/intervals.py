@@ -16,7 +16,7 @@ References
    multi-stage samples", Survey Methodology 28.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -117,6 +117,8 @@ def confidence_intervals(
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")
     if not estimate.success or estimate.cov_white is None:
         raise OptionError("only a least-squares estimate that succeeded has intervals")
+    if estimate.pseudo is not None:
+        problem = replace(problem, y=estimate.pseudo)
     if residuals == "white":
         variance = np.diag(estimate.cov_white)
         dof = np.full(len(variance), float(max(len(problem.y) - len(variance), 1)))

@@ -3,6 +3,7 @@
 from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.robust import RobustLeastSquares
 from robotid_sim.estimation.swarm import swarm_estimators
 from robotid_sim.registry import Registry
 
@@ -12,6 +13,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
     {
         "consistent": Consistent,
         "ols": OrdinaryLeastSquares,
+        "robust": RobustLeastSquares,
         "wls": WeightedLeastSquares,
         **swarm_estimators(),
     },

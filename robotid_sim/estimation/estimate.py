@@ -48,13 +48,16 @@ class Estimate:
     success: bool = True
     message: str = ""
     criterion: str = "squares"
-    """What was minimized: ``squares``, ``absolute`` or ``huber`` residuals."""
+    """What was minimized: ``squares``, ``absolute``, ``huber`` or ``student`` residuals."""
     criterion_over_optimum: float | None = None
     """Its value over its minimum, for estimators that search; None for those that solve."""
     weights: Float1D | None = None
     """Weights of the joints in the criterion, shape (n,); None for `noise_std` inverted."""
     unbiased: bool = True
     """Whether the error is that of the noise alone, as the covariance says."""
+    pseudo: Float1D | None = None
+    """Torques of the rows whose weighted least-squares fit this is, where they are not those of the
+    problem, shape (N n,); not in files."""
     options: dict[str, Any] = field(default_factory=dict)
     """Hyper-parameters of the estimator."""
 
@@ -63,7 +66,7 @@ class Estimate:
         freeze(self, (b,), "beta")
         freeze(self, (n,), "torque_rms", "noise_std")
         freeze(self, (b, b), "cov", "cov_white", optional=True)
-        freeze(self, (None,), "phi", optional=True)
+        freeze(self, (None,), "phi", "pseudo", optional=True)
         freeze(self, (n,), "weights", optional=True)
 
     @property
@@ -76,7 +79,7 @@ class Estimate:
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""
         values: dict[str, Any] = {}
-        for name in self.__slots__:
+        for name in (slot for slot in self.__slots__ if slot != "pseudo"):
             value = getattr(self, name)
             values[name] = np.asarray(value).tolist() if np.ndim(value) else value
         values["cond"] = float(self.cond) if np.isfinite(self.cond) else None

@@ -1,0 +1,123 @@
+"""Least squares that large residuals do not lead: M-estimation with honest intervals."""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, require_type
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.least_squares import (
+    PROBLEM,
+    SMALLEST_NOISE,
+    WeightedLeastSquares,
+    check_block,
+)
+from robotid_sim.estimation.problem import LinearProblem
+
+Loss = Literal["huber", "student"]
+
+TUNING = {"huber": 1.345, "student": 4.0}
+"""Where the slope of Huber's loss stays, at 95 % efficiency for Gaussian noise, and the degrees of
+freedom of Student's distribution."""
+
+ROUNDS = 100
+
+SETTLED = 1e-3
+"""Largest change of a parameter, in its standard deviations, at which the search ends."""
+
+MAD_TO_STD = 1.4826
+"""Standard deviation of a Gaussian over its median absolute deviation."""
+
+LEAST_SLOPE = 0.1
+"""Least mean slope of the score; below it most rows are outliers."""
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustLeastSquares(Estimator):
+    r"""M-estimate: every row weighs less the larger its residual is, joints by their noise.
+
+    With the residuals r of a joint over their robust scale :math:`\sigma` and the score
+    :math:`\psi`, pseudo-torques
+
+    .. math:: y^* = W \beta + \sigma\, \psi(r / \sigma) / \overline{\psi'}
+
+    are fitted by weighted least squares and made anew until nothing changes [1]_. Their covariance
+    and intervals are those of the M-estimate, correlation of the residuals included, so that error
+    bars hold where some rows are wild. For ``huber`` the score is r up to 1.345, and constant
+    beyond; for ``student`` it is :math:`(\nu + 1) r / (\nu + r^2)`, which forgets what is far off.
+
+    References
+    ----------
+    .. [1] Huber (1973), "Robust regression: asymptotics, conjectures and Monte Carlo", Annals of
+       Statistics 1(5), doi:10.1214/aos/1176342503.
+    .. [2] Lange, Little, Taylor (1989), "Robust statistical modeling using the t distribution",
+       J. American Statistical Association 84(408), doi:10.1080/01621459.1989.10478852.
+    """
+
+    loss: Loss = "huber"
+    """``huber`` or ``student``."""
+    tuning: float | None = None
+    """Where Huber's score stays, in deviations, or Student's degrees of freedom; None: 1.345, 4."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
+
+    def __post_init__(self) -> None:
+        if self.loss not in TUNING:
+            raise OptionError(f"unknown loss '{self.loss}'; known: {', '.join(TUNING)}")
+        if self.tuning is not None and not 0.0 < self.tuning < np.inf:
+            raise OptionError(f"a robust loss needs a positive tuning, got {self.tuning}")
+        check_block(self.block)
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
+        """Return the robust estimate; `rng` is not used."""
+        require_type(problem, LinearProblem, "problem", PROBLEM)
+        began, wls = time.perf_counter(), WeightedLeastSquares(block=self.block)
+        found = wls.fit(problem, rng)
+        named: dict[str, Any] = {
+            "estimator": "robust",
+            "options": asdict(self),
+            "criterion": self.loss,
+        }
+        pseudo, rounds = problem.y, 0
+        while found.success:
+            if rounds == ROUNDS:
+                message = f"the rows to be trusted were not settled after {ROUNDS} rounds"
+                return replace(found, success=False, message=message, **named)
+            rounds += 1
+            pseudo = self._pseudo_torques(problem, found.beta)
+            before, found = found, wls.fit(replace(problem, y=pseudo), rng)
+            if found.success and (abs(found.beta - before.beta) < SETTLED * found.std).all():
+                break
+        residual = problem.by_joint(problem.y - problem.W @ found.beta)
+        return replace(
+            found,
+            **named,
+            torque_rms=np.sqrt((residual**2).mean(axis=0)),
+            pseudo=pseudo if found.success else None,
+            seconds=time.perf_counter() - began,
+        )
+
+    def _pseudo_torques(self, problem: LinearProblem, beta: Float1D) -> Float1D:
+        """Return the torques whose least-squares fit is the next one, shape (N n,)."""
+        model = problem.W @ beta
+        residual = problem.by_joint(problem.y - model)
+        freedom = 1.0 - len(beta) / len(problem.y)
+        sigma = MAD_TO_STD * np.median(np.abs(residual), axis=0) / np.sqrt(freedom)
+        sigma = np.maximum(sigma, max(1e-9 * sigma.max(), SMALLEST_NOISE))
+        score, slope = self._score(residual / sigma)
+        steps = sigma * score / np.maximum(slope.mean(axis=0), LEAST_SLOPE)
+        return np.asarray(model + steps.ravel())
+
+    def _score(self, u: Float2D) -> tuple[Float2D, Float2D]:
+        """Return the score of residuals over their scale and its derivative, shape as given."""
+        c = TUNING[self.loss] if self.tuning is None else self.tuning
+        if self.loss == "huber":
+            return np.clip(u, -c, c), (np.abs(u) < c).astype(float)
+        below = c + u**2
+        return (c + 1.0) * u / below, (c + 1.0) * (c - u**2) / below**2
