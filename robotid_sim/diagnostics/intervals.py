@@ -110,8 +110,9 @@ def confidence_intervals(
 
     It is a least-squares estimate of the problem, weighted or not. Residuals are taken as
     correlated within ``blocks`` of the length `block` [s], by default that of the estimate's
-    covariance, or as ``white`` with N n - b degrees of freedom. Raises `OptionError` if `level` is
-    no probability, or the estimate has failed.
+    covariance, or as ``white`` with N n - b degrees of freedom. A parameter at its bound of zero
+    has a one-sided interval. Raises `OptionError` if `level` is no probability, or the estimate has
+    failed.
     """
     if not 0.0 < level < 1.0:
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")
@@ -128,13 +129,15 @@ def confidence_intervals(
         )
     std = np.sqrt(variance)
     half = std * stdtrit(dof, 0.5 + 0.5 * level)
+    zero = estimate.at_bound
+    above = np.where(zero, std * stdtrit(dof, level), estimate.beta + half)
     return Intervals(
         names=estimate.names,
         units=estimate.units,
         values=estimate.beta,
         std=std,
-        lower=estimate.beta - half,
-        upper=estimate.beta + half,
+        lower=np.where(zero, 0.0, estimate.beta - half),
+        upper=above,
         dof=dof,
         level=level,
         unbiased=estimate.unbiased,

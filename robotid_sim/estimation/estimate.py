@@ -6,12 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
 from robotid_sim.representation import public_value
 
 VERSION = 1
+
+SIGNED = ("Fv", "Fc", "Ia")
+"""Joint parameters that are not negative."""
+
+AT_BOUND = 0.01
+"""Standard deviations from zero within which a parameter is at its bound."""
 
 _ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights")
 
@@ -75,6 +81,14 @@ class Estimate:
         if self.cov is None:
             return np.full(len(self.names), np.nan)
         return np.asarray(np.sqrt(np.diag(self.cov)))
+
+    @property
+    def at_bound(self) -> Bool1D:
+        """Whether a parameter that cannot be negative ended at zero, shape (b,)."""
+        if self.phi is None:
+            return np.zeros(len(self.names), dtype=bool)
+        signed = [name[:2] in SIGNED and name[2:].isdigit() for name in self.names]
+        return np.asarray(signed & (self.beta < AT_BOUND * self.std))
 
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""

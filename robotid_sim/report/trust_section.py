@@ -13,9 +13,13 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.discrepancy import widening
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.report.finding import well_known
+from robotid_sim.report.tables import unit_text
 from robotid_sim.section import Section
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
+
+ONE_SIDED = 1.645
+"""Standard deviations below which a Gaussian is with 95 %."""
 
 TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
@@ -38,8 +42,6 @@ def trust_section(fit: Identification, intervals: Intervals | None) -> tuple[Sec
         return ()
     with one_blas_thread():
         notes = [*lack_of_fit(fit), *_uncertain(fit.chosen, intervals), *_checks(fit)]
-    if fit.eps is not None:
-        notes += fit.eps.sentences()
     section = Section(
         title="How far to trust the numbers",
         text="The 95 % intervals in the table of base parameters are made from the residuals of "
@@ -64,6 +66,12 @@ def lack_of_fit(fit: Identification) -> list[str]:
     sentences += found.sentences() or [
         "The residuals are noise: no function of speed, direction, "
         "load, position, time or lag of any joint explains them."
+    ]
+    sentences += [] if fit.eps is None else fit.eps.sentences()
+    sentences += [
+        f"{fit.chosen.names[k]} is at its bound of zero: less than "
+        f"{ONE_SIDED * fit.chosen.std[k]:.2g} {unit_text(fit.chosen.units[k])} (95 %)."
+        for k in np.flatnonzero(fit.chosen.at_bound)
     ]
     if found.columns.size:
         wider = widening(fit.problem, fit.plain, fit.chosen.noise_std)

@@ -7,6 +7,7 @@ import pytest
 from robots import example_path, urdf_path
 from studies import study
 
+from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError
@@ -324,3 +325,29 @@ def test_default_study_of_irb140_pays_little_for_consistency(tmp_path):
         np.array(e.validation.model_error_relative, dtype=float) for e in (consistent, free)
     )
     assert (ours <= 1.1 * theirs).all()
+
+
+def test_a_parameter_at_its_bound_has_a_one_sided_interval(arm):
+    phi = arm.parameters()
+    phi[[k for k, name in enumerate(arm.parameter_names) if name.startswith("Fc")]] = 0.0
+    frictionless = arm.with_parameters(phi)
+    trials, ended, held = Trials(frictionless), 0, []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        tau = joint_torque(frictionless, *trials.state)
+        tau = tau + 0.05 * np.sqrt((tau**2).mean(axis=0)) * rng.standard_normal(tau.shape)
+        problem = LinearProblem(
+            trials.W, tau.ravel(), trials.basis, arm.joint_names, 0.1, perturb(frictionless, rng)
+        )
+        estimate = fit(problem)
+        intervals = confidence_intervals(problem, estimate)
+        coulomb = [k for k, name in enumerate(estimate.names) if name.startswith("Fc")]
+        ended_names = np.array(estimate.names)[estimate.at_bound]
+        assert {name[:2] for name in ended_names} <= {"Fv", "Fc", "Ia"}
+        zero = [k for k in coulomb if estimate.at_bound[k]]
+        ended += len(zero)
+        assert (intervals.lower[zero] == 0.0).all()
+        assert (intervals.upper[zero] > 0.0).all()
+        held.append(intervals.covers(trials.basis.of(frictionless.parameters()))[coulomb])
+    assert 20 < ended < 60  # of 80, half are below zero by chance
+    assert np.mean(held) > 0.93
