@@ -12,8 +12,11 @@ from robotid_sim.measurement.log import Log
 THRESHOLD = 8.0
 """Robust standard deviations beyond which a value is an outlier; no Gaussian gets there."""
 
-WINDOW = 11
-"""Samples of the local median."""
+WINDOW = 0.045
+"""Time of the local median [s]; in more a torque changes by itself."""
+
+SAMPLES = (3, 11)
+"""Fewest and most samples of the local median."""
 
 LONGEST_GAP = 20
 """Samples in a row that may be lost; a longer repetition is a robot at rest."""
@@ -65,7 +68,7 @@ def find_faults(log: Log, threshold: float = THRESHOLD) -> Faults:
     """Return the faulty samples of a log; the threshold is in robust standard deviations."""
     lost = lost_samples(log)
     position = position_outliers(_bridged(log, np.repeat(lost[:, None], log.dof, 1)).q, threshold)
-    return Faults(lost, torque_outliers(log.tau_meas, threshold), position)
+    return Faults(lost, torque_outliers(log, threshold), position)
 
 
 def repaired(log: Log, faults: Faults) -> Log:
@@ -77,7 +80,7 @@ def repaired(log: Log, faults: Faults) -> Log:
     if not faults.any:
         return log
     bridged = _bridged(log, faults.position | faults.lost[:, None])
-    middle = median_filter(log.tau_meas, size=(WINDOW, 1), mode="nearest")
+    middle = _local_median(log)
     return replace(bridged, tau_meas=np.where(faults.sound, log.tau_meas, middle))
 
 
@@ -92,21 +95,28 @@ def lost_samples(log: Log) -> Bool1D:
     return same
 
 
-def torque_outliers(tau: Float2D, threshold: float = THRESHOLD) -> Bool2D:
+def torque_outliers(log: Log, threshold: float = THRESHOLD) -> Bool2D:
     r"""Return which torques are far from the median of their neighbours, shape (N, n).
 
     The spread about the local median is taken robustly, as 1.4826 times the median absolute
-    deviation [1]_. A median follows friction reversals, which a smooth prediction does not.
+    deviation [1]_ of the samples that have any: a short median is one of them. It follows friction
+    reversals, which a smooth prediction does not.
 
     References
     ----------
     .. [1] Pearson (2002), "Outliers in process modeling and identification", IEEE Trans. Control
        Systems Technology 10(1), 55-63, doi:10.1109/87.974338, the Hampel filter.
     """
-    off = np.abs(tau - median_filter(tau, size=(WINDOW, 1), mode="nearest"))
-    floor = TORQUE_FLOOR * np.sqrt((tau**2).mean(axis=0))
-    spread = np.maximum(MAD_TO_STD * np.median(off, axis=0), floor)
-    return np.asarray(off > threshold * spread)
+    off = np.abs(log.tau_meas - _local_median(log))
+    floor = TORQUE_FLOOR * np.sqrt((log.tau_meas**2).mean(axis=0))
+    usual = np.array([np.median(x[x > 0.0]) if x.any() else 0.0 for x in off.T])
+    return np.asarray(off > threshold * np.maximum(MAD_TO_STD * usual, floor))
+
+
+def _local_median(log: Log) -> Float2D:
+    """Return the median of every torque and its neighbours, shape (N, n)."""
+    samples = int(np.clip(2 * round(0.5 * WINDOW / log.dt - 0.5) + 1, *SAMPLES))
+    return np.asarray(median_filter(log.tau_meas, size=(samples, 1), mode="nearest"))
 
 
 def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:

@@ -95,7 +95,7 @@ class Rows:
         )
         row_filter = gated(row_filter, np.broadcast_to(log.torque_measured, log.q.shape))
         if self.outliers:
-            row_filter = gated(row_filter, ~torque_outliers(log.tau_meas, self.outliers))
+            row_filter = gated(row_filter, ~torque_outliers(log, self.outliers))
         if self.low_velocity and dq is not None:
             rms = np.sqrt((dq[row_filter.used] ** 2).mean(axis=0))
             row_filter = gated(row_filter, np.abs(dq) >= self.low_velocity * rms)

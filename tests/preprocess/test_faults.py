@@ -29,6 +29,20 @@ def test_engine_data_without_faults_have_none(engine, arm, sensors):
     assert repaired(log, find_faults(log)) is log
 
 
+@pytest.mark.parametrize("step", [2, 8, 10, 16, 32])
+def test_slow_logs_have_no_more_faults_and_theirs_are_found(engine, irb140, step):
+    clean = replace(measured(engine(irb140).log), dq=None, tau_cmd=None, truth=None)
+    rows = slice(None, None, step)
+    slow = replace(clean, t=clean.t[rows], q=clean.q[rows], tau_meas=clean.tau_meas[rows])
+    assert find_faults(slow).torque.sum() <= (2 if step == 32 else 0)  # a reversal in two samples
+    wild = np.random.default_rng(0).random(slow.q.shape) < 0.003
+    size = np.sqrt((slow.tau_meas**2).mean(axis=0))
+    bad = replace(slow, tau_meas=slow.tau_meas + 3.0 * size * wild)
+    found = find_faults(bad).torque
+    assert (found & wild).sum() >= 0.9 * wild.sum()
+    assert (found & ~wild).sum() <= 0.2 * wild.sum() + (2 if step == 32 else 0)
+
+
 def test_lost_samples_are_found_exactly(engine, arm):
     log = measured(engine(arm).log, DroppedSamples(probability=0.02))
     faults = find_faults(log)
