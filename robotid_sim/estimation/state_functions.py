@@ -30,8 +30,18 @@ PHASES = 20
 
 def hats(x: Float1D, knots: Float1D, period: float | None = None) -> Float2D:
     """Return the piecewise linear functions of x, one at every knot, shape (N, k)."""
-    units = np.eye(len(knots))
-    return np.stack([np.interp(x, knots, unit, period=period) for unit in units], axis=1)
+    count = len(knots)
+    at = np.interp(x, knots, np.arange(count, dtype=float), period=period)
+    if period is not None:  # from the last knot on toward the first one again
+        beyond = np.mod(x - knots[0], period) + knots[0]
+        share = (beyond - knots[-1]) / (period + knots[0] - knots[-1])
+        at = np.where(share > 0.0, count - 1 + share, at)
+    lower = np.minimum(at.astype(np.intp), count - 1)
+    found = np.zeros((len(x), count))
+    row, rest = np.arange(len(x)), at - lower
+    found[row, (lower + 1) % count] = rest
+    found[row, lower] = 1.0 - rest if count > 1 else 1.0
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,11 +194,14 @@ def _of_joints(
 ) -> list[StateFunctions]:
     """Return the functions of one quantity, joint by joint."""
     knots = [quantity.knots(joint) for joint in states]
-    values = np.stack(
-        [quantity.functions(joint, k) for joint, k in zip(states, knots, strict=True)], axis=1
-    )
-    mean = values.mean(axis=0) if quantity.centred else np.zeros(values.shape[1:])
-    rows = rows_of(motion, values - mean)
+    values = np.empty((len(states[0].q), len(states), len(knots[0])))
+    for j, joint in enumerate(states):
+        values[:, j] = quantity.functions(joint, knots[j])
+    mean = np.zeros(values.shape[1:])
+    if quantity.centred:
+        mean = values.mean(axis=0)
+        values -= mean
+    rows = rows_of(motion, values)
     return [StateFunctions(rows[:, j], knots[j], mean[j]) for j in range(len(states))]
 
 

@@ -1,6 +1,7 @@
 """How well any parameters at all explain a motion and its torque: what choices are made by."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class RowFit:
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.used] for part in (motion.q, motion.dq, motion.ddq))
         if parameters is None:
-            parameters = base_parameters(robot, CONSIDERED, np.asarray(motion.tau.any(axis=0)))
+            parameters = _explaining(robot, tuple(np.asarray(motion.tau.any(axis=0)).tolist()))
         W = row_filter.filtered(regressor_parts(robot, q, dq, ddq, parameters.columns))
         if W.shape[0] * W.shape[1] <= 2 * W.shape[2]:
             raise LogError(
@@ -89,3 +90,9 @@ class RowFit:
         Q = self.basis(sigma) if basis is None else basis
         scaled = (y / sigma).ravel()
         return np.asarray((scaled - Q @ (Q.T @ scaled)).reshape(y.shape))
+
+
+@lru_cache(maxsize=2)  # several choices are made for one robot
+def _explaining(robot: Robot, measured: tuple[bool, ...]) -> BaseParameters:
+    """Return the base parameters of all that may explain the torques of the joints measured."""
+    return base_parameters(robot, CONSIDERED, np.array(measured))
