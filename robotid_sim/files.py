@@ -83,10 +83,13 @@ def write_text(path: str | Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def make_folder(path: str | Path) -> Path:
-    """Create an output folder if need be and check that files can be written in it."""
+def make_folder(path: str | Path, option: str = "--out") -> Path:
+    """Create an output folder if need be and check that files can be written in it.
+
+    Messages name the option that it was given by.
+    """
     if not str(path):
-        raise FileFormatError("the output folder has an empty name; give --out a folder")
+        raise FileFormatError(f"the output folder has an empty name; give {option} a folder")
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +97,7 @@ def make_folder(path: str | Path) -> Path:
             return folder
     except OSError as error:
         raise FileFormatError(
-            f"cannot write in folder {folder}: {error.strerror}; choose another folder"
+            f"cannot write in folder {folder}: {error.strerror}; choose another {option}"
         ) from error
 
 

@@ -97,19 +97,15 @@ def identify(
     warning that says why.
     """
     study = _with_choices(study, estimator, torque_gain_std)
-    require_writable(out)
     table = parameters or out.with_name(PARAMETERS)
-    files = [] if draws is None else folder_of_draws(draws[1], draws[0])
-    outputs = [path for path in (out, table, urdf, report) if path is not None]
-    require_distinct(outputs, [path for path in (*log, mapping) if path is not None])
-    for path in outputs:
-        require_writable(path)
+    _require_outputs((out, table, urdf, report), (*log, mapping))
     model = build_robot(robot, study.robot)
     given = logs.read(log, model, mapping)
     held = None if hold_out is None else _held_out(hold_out, model, mapping)
     plan, nominal = build_fit(study), build_nominal_of_log(model, given[0].log, study)
     measured = np.any([read.log.torque_measured for read in given], axis=0)
     basis = build_basis(nominal, study, measured)
+    files = [] if draws is None else folder_of_draws(draws[1], draws[0])
     rng = Streams(study.seed)("identify")
     with progress_line(enabled=not json) as progress:
         data = [read.log for read in given]
@@ -122,8 +118,7 @@ def identify(
     context = estimate_context(fit, [read.name for read in given])
     context |= _told(given, hold_out, predicted)
     if robots or predicted is not None:
-        error = model_error(fit, fitted, plan, predicted)
-        context["model_error"] = {"std": error.std.tolist(), "cov": error.cov.tolist()}
+        context["model_error"] = model_error(fit, fitted, plan, predicted).content()
     save_estimates(list(fit.estimates), out, **context)
     write_parameters(fit, table)
     if urdf is not None:
@@ -141,11 +136,17 @@ def identify(
         if predicted is not None:
             _print_held_out(str(hold_out), predicted, fit)
         output.print_written([out, table, urdf, report])
-        if files:
-            output.print_line(
-                f"{len(files)} robots, {files[0].name} on, are written in {files[0].parent}"
-            )
+        _print_draws(files)
     return 0 if fit.chosen.success and not fit.doubt else 1
+
+
+def _require_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
+    """Raise unless all files that are asked for can be written, and no input is among them."""
+    wanted = [path for path in outputs if path is not None]
+    require_writable(wanted[0])  # before what stands beside it
+    require_distinct(wanted, [path for path in inputs if path is not None])
+    for path in wanted:
+        require_writable(path)
 
 
 def _with_choices(
@@ -177,6 +178,12 @@ def _told(
     if predicted is not None:
         told["held_out"] = {"what": hold_out, **predicted.content()}
     return told
+
+
+def _print_draws(files: Sequence[Path]) -> None:
+    if files:
+        folder = files[0].parent
+        output.print_line(f"{len(files)} robots, {files[0].name} on, are written in {folder}")
 
 
 def _print_held_out(what: str, predicted: LogPrediction, fit: Identification) -> None:

@@ -19,7 +19,7 @@ from robotid_sim.estimation.least_squares import (
 )
 from robotid_sim.estimation.problem import LinearProblem
 
-Loss = Literal["huber", "student"]
+RobustLoss = Literal["huber", "student"]
 
 TUNING = {"huber": 1.345, "student": 4.0}
 """Where the slope of Huber's loss stays, at 95 % efficiency for Gaussian noise, and the degrees of
@@ -60,7 +60,7 @@ class RobustLeastSquares(Estimator):
        J. American Statistical Association 84(408), doi:10.1080/01621459.1989.10478852.
     """
 
-    loss: Loss = "huber"
+    loss: RobustLoss = "huber"
     """``huber`` or ``student``."""
     tuning: float | None = None
     """Where Huber's score stays, in deviations, or Student's degrees of freedom; None: 1.345, 4."""

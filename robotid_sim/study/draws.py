@@ -32,7 +32,7 @@ def folder_of_draws(folder: Path, count: int) -> list[Path]:
     """
     if count < 1:
         raise OptionError(f"draws are counted from 1, got {count}")
-    make_folder(folder)
+    make_folder(folder, "--draws")
     digits = max(2, len(str(count)))
     files = [folder / f"draw_{k:0{digits}d}.urdf" for k in range(1, count + 1)]
     if others := sorted(set(folder.glob(PATTERN)) - set(files)):

@@ -13,6 +13,7 @@ the noise of the fit alone: what the model lacks is in m already.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -37,6 +38,10 @@ class ModelError:
     """RMS error of predictions [N m], shape (n,)."""
     cov: Float2D
     """Covariance of the base parameters by noise alone, shape (b, b)."""
+
+    def content(self) -> dict[str, list[Any]]:
+        """Return the error as JSON values."""
+        return {"std": self.std.tolist(), "cov": self.cov.tolist()}
 
 
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:

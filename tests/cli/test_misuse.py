@@ -86,6 +86,11 @@ BAD = {
         ("blocks:1", "2 to 20 blocks"),
         ("2r.urdf", "2r.urdf: its lines are no table"),
     ],
+    "draws": [
+        ("0 drawn", "draws are counted from 1, got 0"),
+        ("2 2r.urdf", "cannot write in folder 2r.urdf"),
+        ("two drawn", "--draws"),
+    ],
     "write_map": [FOLDERLESS, A_FOLDER],
     "topic": [("/joint_states", "--topic /joint_states: l.h5 is no ROS bag")],
     "segment": [("0", "--segment"), ("9", "there is no segment 9; there are 1: ")],
@@ -281,7 +286,7 @@ def with_value(command, parameter, value):
         if name in words and not parameter.multiple:
             place = words.index(name)
             del words[place : place + 2]
-    return [*words, parameter.opts[-1], value]
+    return [*words, parameter.opts[-1], *(value.split() if parameter.nargs > 1 else [value])]
 
 
 @pytest.mark.parametrize(
