@@ -97,6 +97,7 @@ def identify(
     warning that says why.
     """
     study = _with_choices(study, estimator, torque_gain_std)
+    require_writable(out)  # before what stands beside it
     table = parameters or out.with_name(PARAMETERS)
     _require_outputs((out, table, urdf, report), (*log, mapping))
     model = build_robot(robot, study.robot)
@@ -143,7 +144,6 @@ def identify(
 def _require_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
     """Raise unless all files that are asked for can be written, and no input is among them."""
     wanted = [path for path in outputs if path is not None]
-    require_writable(wanted[0])  # before what stands beside it
     require_distinct(wanted, [path for path in inputs if path is not None])
     for path in wanted:
         require_writable(path)
