@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from traceback import format_exc
@@ -14,6 +15,9 @@ from joblib.parallel import LokyBackend, get_active_backend
 from robotid_sim.errors import OptionError
 from robotid_sim.progress import Portion
 from robotid_sim.threads import one_blas_thread
+
+HANDED_OUT = 0.05
+"""Time in which a task that is given to the pool reaches its queue [s]."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -144,12 +148,14 @@ def _collect(
     progress: Callable[[Portion], None],
     results: dict[int, Result],
 ) -> None:
-    # One task a batch: the tasks are long, and a killed run loses only those at work. Not all of
-    # them at once: of tasks that wait loky's thread ends with a KeyError where a run is stopped.
-    parallel = Parallel(workers, return_as="generator_unordered", batch_size=1, max_nbytes=None)
-    numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks))
-    outputs: Generator[tuple[int, Result | None, Exception | None], None, None] = parallel(numbered)
+    # One task a batch: the tasks are long, and a killed run loses only those at work. No more of
+    # them than workers: of tasks that wait loky's thread ends with a KeyError where a run is
+    # stopped, and after an error no further ones.
+    options = {"batch_size": 1, "pre_dispatch": workers, "max_nbytes": None}
+    parallel = Parallel(workers, return_as="generator_unordered", **options)
     errors: dict[int, Exception] = {}
+    numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if not errors)
+    outputs: Generator[tuple[int, Result | None, Exception | None], None, None] = parallel(numbered)
     for number, result, error in outputs:
         if error is None:
             results[number] = cast("Result", result)
@@ -161,6 +167,7 @@ def _collect(
             if error is None:
                 progress(Portion(len(results), len(tasks)))
         except BaseException as stop:
+            time.sleep(HANDED_OUT)
             outputs.throw(stop)  # ends the workers, which closing the generator would warn of
 
 
