@@ -8,24 +8,26 @@ Run as ``python bench/uneven_stamps.py [--robot irb140] [--seeds 5] [--encoder-n
 """
 
 import argparse
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
+from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.excitation.design import random_design
+from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.importing.resample import linear_at, nearest_times, smooth_at, uniform_grid
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.study.setup import FitPlan
 from robotid_sim.study.stages import identify
+from robotid_sim.trajectory.reference import Excitation
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-from measured import PERIOD, PERIODS, Measured, measured
+PERIOD, PERIODS = 8.0, 3
 
 STEPS = ((0.004, 0.006), (0.008, 0.012), (0.016, 0.024), (0.03, 0.034))
 """Least and largest step [s]."""
@@ -37,7 +39,11 @@ PLAN = FitPlan(preprocessor=Adaptive(), estimators={"wls": WeightedLeastSquares(
 
 
 def logs(
-    cell: Measured, steps: tuple[float, float], encoder: float, rng: np.random.Generator
+    plant: Robot,
+    path: Excitation,
+    steps: tuple[float, float],
+    encoder: float,
+    rng: np.random.Generator,
 ) -> Iterator[tuple[str, Log]]:
     """Yield logs of one motion: of even stamps, and of uneven ones in both forms."""
     duration = PERIOD * PERIODS
@@ -46,8 +52,8 @@ def logs(
     grid = uniform_grid(t)
 
     def sampled(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at = cell.path(times)
-        tau = joint_torque(cell.plant, at.q, at.dq, at.ddq)
+        at = path(times)
+        tau = joint_torque(plant, at.q, at.dq, at.ddq)
         noise = TORQUE_NOISE * np.sqrt((tau**2).mean(axis=0))
         return (
             at.q + encoder * rng.standard_normal(tau.shape),
@@ -55,8 +61,7 @@ def logs(
         )
 
     def log(q: np.ndarray, tau: np.ndarray, times: np.ndarray | None = None) -> Log:
-        names, units = cell.plant.joint_names, cell.plant.joint_units
-        return Log(grid, q, tau, names, units, torque_times=times)
+        return Log(grid, q, tau, plant.joint_names, plant.joint_units, torque_times=times)
 
     yield "even", log(*sampled(grid))
     q, tau = sampled(t)
@@ -72,14 +77,18 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="noise seeds per row")
     parser.add_argument("--encoder-noise", type=float, default=2e-5, help="[rad or m]")
     args = parser.parse_args()
-    cell = measured(load_robot(args.robot))
-    beta = cell.basis.of(cell.plant.parameters())
+    plant, rng = load_robot(args.robot), np.random.default_rng(0)
+    nominal = perturb(plant, rng)
+    basis, options = base_parameters(nominal), FourierOptions(period=PERIOD, periods=PERIODS)
+    path = random_design(nominal, basis, rng, options=options, candidates=20)
+    beta = basis.of(plant.parameters())
     print(f"{'steps [ms]':>12} {'torques':>10} {'error':>6} {'worst':>6} {'coverage':>9}")
     for steps in STEPS:
         found: dict[str, list[np.ndarray]] = {}
         for seed in range(args.seeds):
-            for name, log in logs(cell, steps, args.encoder_noise, np.random.default_rng(seed)):
-                fit = identify(log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0)).chosen
+            noise = np.random.default_rng(seed)
+            for name, log in logs(plant, path, steps, args.encoder_noise, noise):
+                fit = identify(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
                 found.setdefault(name, []).append(np.array([fit.beta - beta, fit.std]))
         scale = np.mean(found["even"], axis=0)[1]
         for name, fits in found.items():

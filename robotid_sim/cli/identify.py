@@ -182,7 +182,7 @@ def _told(
 
 def _print_draws(files: Sequence[Path]) -> None:
     if files:
-        folder = files[0].parent
+        folder = output.shown(files[0].parent)
         output.print_line(f"{len(files)} robots, {files[0].name} on, are written in {folder}")
 
 

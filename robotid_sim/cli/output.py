@@ -52,13 +52,13 @@ def print_line(text: str = "") -> None:
 
 def print_written(paths: Iterable[Path | None]) -> None:
     """Print which files a command has written, by folder; None stands for a file not asked for."""
-    files = [_shown(path) for path in paths if path is not None]
+    files = [shown(path) for path in paths if path is not None]
     for folder, group in groupby(files, key=lambda path: path.parent):
         where = "" if folder == Path() else f" in {folder}"
         print_line(f"written{where}: {', '.join(path.name for path in group)}")
 
 
-def _shown(path: Path) -> Path:
+def shown(path: Path) -> Path:
     """Return a path relative to the working folder where that is shorter."""
     relative = Path(os.path.relpath(path))
     return min(relative, path, key=lambda p: len(str(p)))

@@ -18,6 +18,7 @@ from robotid_sim.estimation.least_squares import (
     check_block,
 )
 from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.preprocess.faults import MAD_TO_STD
 
 RobustLoss = Literal["huber", "student"]
 
@@ -29,9 +30,6 @@ ROUNDS = 100
 
 SETTLED = 1e-3
 """Largest change of a parameter, in its standard deviations, at which the search ends."""
-
-MAD_TO_STD = 1.4826
-"""Standard deviation of a Gaussian over its median absolute deviation."""
 
 LEAST_SLOPE = 0.1
 """Least mean slope of the score; below it most rows are outliers."""

@@ -283,14 +283,15 @@ def _resampled(
     end = t[-1] if abs(intervals - whole) < CLOSE else t[0] + whole * step
     grid = np.linspace(t[0], end, whole + 1)
 
-    times = nearest_times(grid, t) if step > LONG_STEP else grid
+    own = nearest_times(grid, t) if step > LONG_STEP else None
+    times = grid if own is None else own
 
     def taken(x: Float2D | None) -> Float2D | None:
         return None if x is None else linear_at(times, t, x)
 
     return (
         grid,
-        None if times is grid else times,
+        own,
         samples._replace(
             q=smooth_at(grid, t, samples.q),
             dq=None if samples.dq is None else smooth_at(grid, t, samples.dq),

@@ -15,11 +15,8 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.report.finding import well_known
 from robotid_sim.report.tables import unit_text
 from robotid_sim.section import Section
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.stages import Identification, intervals_of
 from robotid_sim.threads import one_blas_thread
-
-ONE_SIDED = 1.645
-"""Standard deviations below which a Gaussian is with 95 %."""
 
 TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
@@ -67,12 +64,6 @@ def lack_of_fit(fit: Identification) -> list[str]:
         "The residuals are noise: no function of speed, direction, "
         "load, position, time or lag of any joint explains them."
     ]
-    sentences += [] if fit.eps is None else fit.eps.sentences()
-    sentences += [
-        f"{fit.chosen.names[k]} is at its bound of zero: less than "
-        f"{ONE_SIDED * fit.chosen.std[k]:.2g} {unit_text(fit.chosen.units[k])} (95 %)."
-        for k in np.flatnonzero(fit.chosen.at_bound)
-    ]
     if found.columns.size:
         wider = widening(fit.problem, fit.plain, fit.chosen.noise_std)
         names = np.array(fit.chosen.names)
@@ -95,6 +86,20 @@ def lack_of_fit(fit: Identification) -> list[str]:
             "The torque constants are taken as exact: an error that all joints share scales every "
             "parameter and shows in no log. State its size by --torque-gain-std."
         )
+    return sentences + _limits_found(fit)
+
+
+def _limits_found(fit: Identification) -> list[str]:
+    """Return what was found of friction velocities, and which parameters are at their bound."""
+    sentences = [] if fit.eps is None else fit.eps.sentences()
+    zero = np.flatnonzero(fit.chosen.at_bound)
+    intervals = intervals_of(fit) if zero.size else None
+    if intervals is not None:
+        sentences += [
+            f"{intervals.names[k]} is at its bound of zero: less than {intervals.upper[k]:.2g} "
+            f"{unit_text(intervals.units[k])} (95 %)."
+            for k in zero
+        ]
     return sentences
 
 

@@ -57,7 +57,7 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
                 marks=_torque_marks(1e3 * (log.t[zoom] - at), log, filtered, zoom, j),
                 x_label="time from the reversal [ms]",
                 y_label=f"torque [{unit}]",
-                title=f"{joint}, reversal at {at:.2f} s",
+                title=f"{joint} at {at:.2f} s",
             )
         )
     return Chart(
