@@ -28,13 +28,8 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model import parameters
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_laws import (
-    Asymmetric,
-    FrictionLaw,
-    LoadDependent,
-    Stribeck,
-    coefficients_of,
-)
+from robotid_sim.model.friction_law import FrictionLaw, coefficients_of
+from robotid_sim.model.friction_laws import Asymmetric, LoadDependent, Stribeck
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.study.build import build_basis, build_nominal, build_sensors

@@ -32,7 +32,7 @@ from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_laws import COLUMNS, FrictionLaw
+from robotid_sim.model.friction_law import COLUMNS, FrictionLaw
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.minimize import minimize

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robotid_sim.model.friction_laws import column
+from robotid_sim.model.friction_law import column
 
 
 def friction_torque(rows, dq, load):

@@ -15,6 +15,7 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.files import require_distinct, require_writable
 from robotid_sim.importing.reading import ReadLog
+from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
@@ -79,6 +80,7 @@ def identify(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Estimate file (JSON).")],
     estimator: Estimators = None,
     torque_gain_std: options.GainStd = None,
+    terms: options.Terms = None,
     mapping: MapFile = None,
     hold_out: HoldOutText = None,
     urdf: UrdfFile = None,
@@ -96,7 +98,7 @@ def identify(
     ROBOT is the nominal model. Exit 1 if the fit failed or is in doubt: all is written then, with a
     warning that says why.
     """
-    study = _with_choices(study, estimator, torque_gain_std)
+    study = _with_choices(study, estimator, torque_gain_std, terms)
     require_writable(out)  # before what stands beside it
     table = parameters or out.with_name(PARAMETERS)
     _require_outputs((out, table, urdf, report), (*log, mapping))
@@ -150,7 +152,10 @@ def _require_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | Non
 
 
 def _with_choices(
-    study: StudyConfig, estimator: list[str] | None, torque_gain_std: float | None
+    study: StudyConfig,
+    estimator: list[str] | None,
+    torque_gain_std: float | None,
+    terms: list[str] | None,
 ) -> StudyConfig:
     """Return the study with the choices of the command line."""
     chosen: dict[str, Any] = {}
@@ -158,6 +163,8 @@ def _with_choices(
         chosen |= {"estimators": tuple(estimator), "chosen": estimator[-1]}
     if torque_gain_std is not None:
         chosen["torque_gain_std"] = torque_gain_std
+    if terms:
+        chosen["joint_terms"] = checked_kinds(terms)
     return study.model_copy(update={"estimation": study.estimation.model_copy(update=chosen)})
 
 

@@ -12,6 +12,8 @@ from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.presets import PRESETS, describe_presets
 from robotid_sim.model.catalog import describe_catalog, load_robot, published_sets
 from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.joint_terms import KINDS as TERMS
+from robotid_sim.model.joint_terms import unit_of
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.papers import describe_papers
 from robotid_sim.preprocess import PREPROCESSORS
@@ -99,6 +101,19 @@ def _preset_tables(name: str) -> list[Table]:
     return [_table("sensors, in the order in which they apply", rows)] if rows else []
 
 
+def _term_rows() -> Items:
+    source = "robotid_sim/model/joint_terms.py"
+    return [{"name": n, "summary": kind.words, "source": source} for n, kind in TERMS.items()]
+
+
+def _term_tables(name: str) -> list[Table]:
+    kind = TERMS[name]
+    pairs = list(zip(kind.symbols, kind.units, strict=True))
+    pairs += [] if kind.shape is None else [(kind.shape.name, kind.shape.unit)]
+    rows = [{"symbol": s, "unit": unit_of(unit, "rad")} for s, unit in pairs]
+    return [_table("parameters, for a joint that turns", rows)]
+
+
 def _paper_tables(name: str) -> list[Table]:
     del name
     return []
@@ -129,6 +144,12 @@ KINDS: Mapping[str, ListedKind] = {
         FRICTION_LAWS,
         "friction of the simulated plant",
         '--plant-friction {name}; options: [experiment.friction] law = "{name}"',
+    ),
+    "terms": ListedKind(
+        "torques that a joint may have beside the standard ones",
+        _term_rows,
+        _term_tables,
+        "--terms {name}; [estimation] joint_terms",
     ),
     "preprocessors": _registered(
         PREPROCESSORS,

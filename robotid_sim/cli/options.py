@@ -253,6 +253,16 @@ def positive(value: float | None) -> float | None:
     return value
 
 
+Terms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--terms",
+        metavar="KIND",
+        help="Choose terms of joints by evidence: all, or kinds of `robotid list terms`, "
+        "repeatable.",
+        autocompletion=names("terms"),
+    ),
+]
 GainStd = Annotated[
     float | None,
     typer.Option(

@@ -11,10 +11,12 @@ from robotid_sim.arrays import Bool1D, readonly
 from robotid_sim.cli import logs, options, output
 from robotid_sim.cli.logs import LogFile, MapFile
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.term_torques import require_term_of
 from robotid_sim.errors import FileFormatError, RobotIdError, ShapeError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.estimation.state_functions import Lack, require_function_of
 from robotid_sim.files import require_distinct, require_writable, write_json
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
@@ -95,10 +97,11 @@ def predict_file(
     _, chosen, context = estimates_of(estimate, model, basis)
     nominal = with_friction_velocity(nominal, context)
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
-    lacks = lacks_of(context, nominal)
+    lacks, terms = lacks_of(context, nominal), terms_of(context, nominal)
     error = _model_error(context, basis, measured)
     with one_blas_thread():
-        predicted = predict_log(chosen.beta, data, nominal, basis, preprocessor, lacks, error)
+        given = (chosen.beta, data, nominal, basis, preprocessor, lacks, terms, error)
+        predicted = predict_log(*given)
     of_robot = {"robot": model.name, "estimator": chosen.estimator}
     content = {**of_robot, "imported": logs.notes_of([read]), **predicted.content()}
     if out is not None:
@@ -165,6 +168,23 @@ def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
             f"the estimate's 'lacks' are not those of `identify`: {error}"
         ) from error
     return lacks
+
+
+def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
+    """Return the terms that the fit found joints to have, as an estimate file says."""
+    keys = ("kind", "joint", "values", "shape", "partner")
+    try:
+        terms = [
+            JointTerm(**{key: term[key] for key in keys if key in term})
+            for term in context.get("terms", ())
+        ]
+        for term in terms:
+            require_term_of(term, nominal)
+    except (TypeError, ValueError, RobotIdError) as error:
+        raise FileFormatError(
+            f"the estimate's 'terms' are not those of `identify`: {error}"
+        ) from error
+    return terms
 
 
 def estimates_of(

@@ -9,7 +9,7 @@ from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import not_positive_definite
 from robotid_sim.errors import OptionError, RankDeficientError
-from robotid_sim.model.friction_laws import coefficients_of
+from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
 
 

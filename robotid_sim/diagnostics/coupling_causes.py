@@ -21,8 +21,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
-from robotid_sim.diagnostics.evidence import Correction, Evidence, joint_only
-from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.diagnostics.evidence import Correction, Evidence
+from robotid_sim.estimation.held_out import Fit
+from robotid_sim.estimation.problem import joint_only
 
 COUPLED = 3.0
 """Factor by which a coupling lets the residual of a joint fall from which on it is gross."""

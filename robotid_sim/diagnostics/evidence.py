@@ -6,17 +6,14 @@ from typing import Self
 import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
-from robotid_sim.diagnostics.held_out import Fit, HeldOut
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.errors import LogError
+from robotid_sim.estimation.held_out import FOLDS, Fit, HeldOut, blocks_of
 from robotid_sim.measurement.motion import Motion, RowFilter, ungated
 from robotid_sim.measurement.sensors import between_samples
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
-
-FOLDS = 8
-"""Blocks of the cross-validation."""
 
 FEWEST = 5
 """Least rows of a block."""
@@ -140,7 +137,7 @@ class Evidence:
             rows=coarse,
             low=low,
             offset=offset,
-            fold=_folds(times, motion.period),
+            fold=blocks_of(times, motion.period),
             use=use,
             correction=Correction.none(nominal.dof),
             W=W,
@@ -287,20 +284,3 @@ def _near(bad: Bool2D, reach: int) -> Bool2D:
     """Return which samples lie within some samples of a bad one, shape (N, n)."""
     sums = np.cumsum(np.pad(bad, ((reach + 1, reach), (0, 0))), axis=0)
     return np.asarray(sums[2 * reach + 1 :] > sums[: -2 * reach - 1])
-
-
-def _folds(times: Float1D, period: float | None) -> Int1D:
-    """Return the block of every row: the same phases of all periods are left out together."""
-    elapsed = times - times[0]
-    if period is not None and elapsed[-1] > 1.5 * period:
-        share = elapsed / period % 1.0
-    else:
-        share = elapsed / (elapsed[-1] * (1.0 + 1e-9))
-    return np.asarray(np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1))
-
-
-def joint_only(rows: Float2D, joint: int, dof: int) -> Float:
-    """Return rows (N, k) as columns (N, n, k) that are zero for all other joints."""
-    columns = np.zeros((len(rows), dof, rows.shape[1]))
-    columns[:, joint] = rows
-    return columns

@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.estimation.held_out import Fit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

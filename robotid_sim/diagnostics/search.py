@@ -23,11 +23,11 @@ from robotid_sim.diagnostics.delay_causes import delay_causes
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.gross_causes import gross_cause
-from robotid_sim.diagnostics.held_out import Fit
 from robotid_sim.diagnostics.screening import Remainder
 from robotid_sim.diagnostics.structure_causes import structure_causes
 from robotid_sim.diagnostics.torque_causes import torque_causes
 from robotid_sim.estimation.cone_program import ConsistentProgram
+from robotid_sim.estimation.held_out import Fit
 
 MARGIN = 10.0
 """Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""

@@ -7,8 +7,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Extension, Wording
-from robotid_sim.diagnostics.evidence import Correction, Evidence, joint_only
-from robotid_sim.diagnostics.held_out import Fit
+from robotid_sim.diagnostics.evidence import Correction, Evidence
+from robotid_sim.estimation.held_out import Fit
+from robotid_sim.estimation.problem import joint_only
 from robotid_sim.section import percent, torque_unit
 
 COLORED = 4.0

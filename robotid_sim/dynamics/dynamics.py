@@ -14,7 +14,7 @@ from robotid_sim.compiled import in_threads
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
-from robotid_sim.model.friction_laws import coefficients_of
+from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
 
 

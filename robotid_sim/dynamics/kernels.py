@@ -573,7 +573,7 @@ def _substitute(L: Float2D, b: Float1D, x: Float1D) -> None:
 def _smooth_friction(row: Float1D, v: float, load: float) -> tuple[float, float]:
     """Friction of one joint at a velocity, and its slope, which counts as zero where it falls.
 
-    `row` are its coefficients in the order of `robotid_sim.model.friction_laws.COLUMNS`.
+    `row` are its coefficients in the order of `robotid_sim.model.friction_law.COLUMNS`.
     """
     side = 0 if v >= 0.0 else 1
     speed, sign = abs(v), math.tanh(v / row[10])
@@ -652,6 +652,7 @@ def plant_step(
     dq: Float1D,
     tau: Float1D,
     dt: float,
+    coupling: Float2D | None = None,
 ) -> tuple[Float1D, Float1D, Float1D, Float1D, bool]:
     """Torque for an engine without rotors and friction, so that it steps like the real drive.
 
@@ -659,7 +660,8 @@ def plant_step(
     v = dq + theta dt ddq within the step, solved for implicitly: theta is 1/2 (leapfrog, second
     order) for a joint with mild friction, and tends to 1 for one whose friction settles it within
     the step; see `least_share`. `dt` = 0 takes the start velocity (semi-implicit Euler, first
-    order, explicit). `rows` are friction coefficients, as for `_smooth_friction`.
+    order, explicit). `rows` are friction coefficients, as for `_smooth_friction`; `coupling` is
+    inertia of rotors that joints share, shape (n, n).
 
     Returned are the torque for the frictionless engine [N m], the acceleration, the velocity at
     which forces act and the friction torque, each of shape (n,), and False if M + Ia is not
@@ -677,6 +679,8 @@ def plant_step(
     drive[:] = M
     for j in range(n):
         drive[j, j] += phi[10 * n + 4 * j + 3]
+    if coupling is not None:
+        drive += coupling
     _newton_euler(geometry, R, p, gravity, phi, dq, zero, bodies, start)
     if not _solve_positive(drive, tau, L, rest):
         return start, ddq, v, friction, False

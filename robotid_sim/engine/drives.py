@@ -14,8 +14,10 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics import friction_kernels, kernels
 from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
+from robotid_sim.engine.further_torques import rotor_coupling
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError
-from robotid_sim.model.friction_laws import FrictionLaw, SmoothCoulomb, coefficients_of, column
+from robotid_sim.model.friction_law import FrictionLaw, coefficients_of, column
+from robotid_sim.model.friction_laws import SmoothCoulomb, describe_law
 from robotid_sim.model.robot import Robot
 
 _logger = logging.getLogger(__name__)
@@ -52,10 +54,13 @@ class SmoothDrive:
         self._robot, self._dt, self._noted = robot, dt, law is not None
         rows = coefficients_of(robot) if law is None else law.coefficients(robot)
         self._model = (robot.geometry, robot.gravity, robot.parameters(), rows)
+        self._coupling = rotor_coupling(robot, () if law is None else law.terms(robot))
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Return the step; see `Drive`."""
-        held, ddq, v, friction, ok = kernels.plant_step(*self._model, q, dq, tau, self._dt)
+        held, ddq, v, friction, ok = kernels.plant_step(
+            *self._model, q, dq, tau, self._dt, self._coupling
+        )
         if not ok:
             if self._noted:
                 effective_inertia(self._robot, q)  # raises if that is the reason
@@ -140,7 +145,7 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
         if joint.friction.Fc < 0.0 or joint.friction.Fv < 0.0:
             raise OptionError(
                 f"joint '{joint.name}' has friction Fc {joint.friction.Fc:g}, Fv "
-                f"{joint.friction.Fv:g}, which the law {law.describe()['law']} cannot "
+                f"{joint.friction.Fv:g}, which the law {describe_law(law)['law']} cannot "
                 "have negative"
             )
     shaped = law.coefficients(robot)
@@ -150,7 +155,7 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
         _logger.warning(
             "robot '%s' has no Coulomb friction that the law %s could shape; give its joints Fc",
             robot.name,
-            law.describe()["law"],
+            describe_law(law)["law"],
         )
     if law.sticks:
         return StickSlipDrive(robot, dt, law, leapfrog=leapfrog)

@@ -11,6 +11,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.engine.client import Closing, EngineClient, EngineError
 from robotid_sim.engine.drives import drive_of
+from robotid_sim.engine.further_torques import FurtherTorques, rotor_coupling
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import (
@@ -21,7 +22,8 @@ from robotid_sim.errors import (
     SimulationDiverged,
 )
 from robotid_sim.measurement.log import Log
-from robotid_sim.model.friction_laws import FrictionLaw
+from robotid_sim.model.friction_law import FrictionLaw
+from robotid_sim.model.friction_laws import describe_law
 from robotid_sim.model.robot import Robot
 
 MAX_SUBSTEPS = 256
@@ -103,6 +105,12 @@ class Plant(Closing):
         self._shape = (robot.dof,)
         self.friction = friction
         self._drive = drive_of(robot, friction, dt / substeps, leapfrog=leapfrog)
+        terms = () if friction is None else friction.terms(robot)
+        self._coupling = rotor_coupling(robot, terms)
+        self._further = None
+        if friction is not None and terms:
+            self._further = FurtherTorques(robot, terms, friction.duration)
+        self._ahead = 0.5 * dt / substeps if leapfrog else 0.0
         self._acted: list[Float1D] = []
         self._fastest = DIVERGED * robot.limits.velocity
         self._client = EngineClient()
@@ -130,6 +138,9 @@ class Plant(Closing):
         self.t = 0.0
         self._acted.clear()
         q, dq = self._checked(q, "q"), self._checked(dq, "dq")
+        if self._further is not None:
+            self._further.reset(q)
+        self._ddq: Float1D = np.zeros(self.robot.dof)
         for j in self._indices:
             self._client.resetJointState(self._body, j, float(q[j]), float(dq[j]))
         self.q, self.dq = self._state()
@@ -157,13 +168,19 @@ class Plant(Closing):
         effort = self.robot.limits.effort
         tau = np.minimum(np.maximum(self._checked(tau, "tau"), -effort), effort)
         acting = tau if disturbance is None else tau + self._checked(disturbance, "disturbance")
-        first = None
-        for _ in range(self.substeps):
-            held, ddq, v, friction = self._drive(self.q, self.dq, acting)
+        further: Float1D
+        first, further, at = None, np.zeros(tau.size), self.t
+        for k in range(self.substeps):
+            if self._further is not None:  # at the velocity within the sub-step, as it was foreseen
+                ahead = self.dq + self._ahead * self._ddq
+                further = self._further(at + k * self.dt / self.substeps, self.q, ahead)
+            held, ddq, v, friction = self._drive(self.q, self.dq, acting - further)
+            self._ddq = ddq
             if first is None:
                 first = Step(self.q, v, ddq, tau)
                 if friction is not None:
-                    self._acted.append(friction)
+                    shared = 0.0 if self._coupling is None else self._coupling @ ddq
+                    self._acted.append(friction + further + shared)
             self._client.setJointMotorControlArray(
                 self._body, self._indices, self._client.TORQUE_CONTROL, forces=held.tolist()
             )
@@ -194,7 +211,7 @@ class Plant(Closing):
         truth = log.truth
         if truth is not None and self._acted:
             truth = replace(truth, friction=np.array(self._acted[: log.t.size]))
-        noted = {**log.provenance, "friction": self.friction.describe()}
+        noted = {**log.provenance, "friction": describe_law(self.friction)}
         return replace(log, truth=truth, provenance=noted)
 
     def _checked(self, value: Float1D, name: str) -> Float1D:

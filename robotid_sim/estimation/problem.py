@@ -209,6 +209,13 @@ def joint_columns(rows: Float2D) -> Float2D:
     return columns.reshape(samples * dof, dof)
 
 
+def joint_only(rows: Float2D, joint: int, dof: int) -> Float:
+    """Return rows (N, k) as columns (N, n, k) that are zero for all other joints."""
+    columns = np.zeros((len(rows), dof, rows.shape[1]))
+    columns[:, joint] = rows
+    return columns
+
+
 def weights_of(estimate: Estimate) -> Float1D:
     """Return the weights of the joints in an estimate, shape (n,)."""
     return 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights

@@ -15,6 +15,9 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.problem import LinearProblem
 
+LEAST_SPAN = 1e-9
+"""Singular value of columns of length one from which they span a direction."""
+
 BLOCK = 2000
 """Rows per block; larger ones leave the cache."""
 
@@ -93,6 +96,13 @@ def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
 def triangular_factor(A: Float2D) -> Float2D:
     """Return the triangular factor of a QR decomposition."""
     return np.asarray(np.linalg.qr(A, mode="r"))
+
+
+def span_of(columns: Float2D) -> Float2D:
+    """Return an orthonormal basis of what columns (N, k) span; those that are zero do not count."""
+    size = np.linalg.norm(columns, axis=0)
+    U, s, _ = np.linalg.svd(columns[:, size > 0.0] / size[size > 0.0], full_matrices=False)
+    return np.asarray(U[:, s > LEAST_SPAN])
 
 
 def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from robotid_sim.control.controller import Controller
 from robotid_sim.engine.plant import Plant
 from robotid_sim.measurement.sensors import Sensor
-from robotid_sim.model.friction_laws import FrictionLaw
+from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 

@@ -1,96 +1,34 @@
-r"""Friction of the simulated plant where it is not that of its model: laws that any robot can take.
+"""Friction of the simulated plant where it is not that of its model: laws that any robot can take.
 
-Every law is a case of one formula, per joint, with its numbers derived from the robot's own Fv and
-Fc, so that the shares below mean the same on a large and on a small joint:
-
-.. math::
-    F(\dot q, l) = F_v^\pm \dot q + F_o + \left[ F_c^\pm + (F_s^\pm - F_c^\pm)\,
-        e^{-|\dot q / v_s|^\delta} + \mu |l| \right] \sigma(\dot q)
-
-with coefficients that depend on the direction, the Stribeck velocity :math:`v_s`, its shape
-:math:`\delta`, the share :math:`\mu` of the transmitted torque l, and for sigma either the smooth
-sign :math:`\tanh(\dot q / \epsilon)` or the set-valued one, which lets a joint stick [1]_.
-
-A fit keeps the friction model of its Robot: what a law adds to it is model error.
-
-References
-----------
-.. [1] Armstrong-Helouvry, Dupont, Canudas de Wit (1994), "A survey of models, analysis tools and
-   compensation methods for the control of machines with friction", Automatica 30(7), 1083-1138,
-   doi:10.1016/0005-1098(94)90209-7.
+All are cases of the formula in `robotid_sim.model.friction_law`, with numbers relative to the
+robot's own Fv and Fc, or have terms beside it, see `robotid_sim.model.term_laws`.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float2D
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError
+from robotid_sim.model.friction_law import FrictionLaw, coefficients_of, require
 from robotid_sim.model.robot import Robot
-from robotid_sim.registry import Registry
-
-COLUMNS = (
-    "Fv_forward",
-    "Fv_backward",
-    "Fc_forward",
-    "Fc_backward",
-    "Fs_forward",
-    "Fs_backward",
-    "velocity",
-    "shape",
-    "load",
-    "Fo",
-    "eps",
+from robotid_sim.model.term_laws import (
+    Cogging,
+    CoupledJoints,
+    CurvedViscous,
+    FrictionVelocity,
+    Offset,
+    PositionDependent,
+    Presliding,
+    Spring,
+    Warming,
 )
-"""Coefficients of a joint, in this order: the formula above, once for each direction."""
+from robotid_sim.registry import Registry
 
 LARGEST_LOAD_SHARE = 0.5
 """Above it, friction that carries its own torque may have no solution, or two."""
-
-
-class FrictionLaw(ABC):
-    """The friction of a plant; a frozen dataclass of options relative to the robot's Fv and Fc."""
-
-    sticks: ClassVar[bool] = False
-    """Whether the sign is set-valued, so that joints can stand still under torque."""
-
-    @abstractmethod
-    def coefficients(self, robot: Robot) -> Float2D:
-        """Return the coefficients of every joint in the order of `COLUMNS`, shape (n, 11)."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return name and options, for the provenance of a log."""
-        options = asdict(self)  # type: ignore[call-overload]
-        return {"law": FRICTION_LAWS.name_of(self), **options}
-
-
-def coefficients_of(robot: Robot, **columns: ArrayLike) -> Float2D:
-    """Return the coefficients of the robot's own friction with some columns replaced, (n, 11)."""
-    rows = np.empty((robot.dof, len(COLUMNS)))
-    for j, joint in enumerate(robot.joints):
-        law = joint.friction
-        rows[j] = (law.Fv, law.Fv, *(4 * (law.Fc,)), 1.0, 1.0, 0.0, law.Fo, law.eps)
-    for name, values in columns.items():
-        rows[:, COLUMNS.index(name)] = values
-    return rows
-
-
-def column(coefficients: Float2D, name: str) -> Float1D:
-    """Return one column of coefficients by name, shape (n,)."""
-    return np.asarray(coefficients[:, COLUMNS.index(name)])
-
-
-def _require(law: FrictionLaw, name: str, low: float, high: float) -> None:
-    value = getattr(law, name)
-    if not low <= value <= high:  # also refuses nan
-        raise OptionError(
-            f"friction law {type(law).__name__}: {name} must lie in [{low:g}, {high:g}], got "
-            f"{value}"
-        )
 
 
 @documented
@@ -128,10 +66,10 @@ class Stribeck(FrictionLaw):
     """Exponent delta: 2 is a Gaussian; 0.5 to 1 fall more slowly."""
 
     def __post_init__(self) -> None:
-        _require(self, "static", 1.0, 10.0)
-        _require(self, "velocity", 1e-6, 1e3)
-        _require(self, "prismatic_velocity", 1e-6, 1e3)
-        _require(self, "shape", 0.5, 4.0)
+        require(self, "static", 1.0, 10.0)
+        require(self, "velocity", 1e-6, 1e3)
+        require(self, "prismatic_velocity", 1e-6, 1e3)
+        require(self, "shape", 0.5, 4.0)
 
     def coefficients(self, robot: Robot) -> Float2D:
         """Return the coefficients; see `FrictionLaw`."""
@@ -157,8 +95,8 @@ class Asymmetric(FrictionLaw):
     """Share a of Fv."""
 
     def __post_init__(self) -> None:
-        _require(self, "coulomb", -1.0, 1.0)
-        _require(self, "viscous", -1.0, 1.0)
+        require(self, "coulomb", -1.0, 1.0)
+        require(self, "viscous", -1.0, 1.0)
 
     def coefficients(self, robot: Robot) -> Float2D:
         """Return the coefficients; see `FrictionLaw`."""
@@ -195,7 +133,7 @@ class LoadDependent(FrictionLaw):
     """Friction mu per transmitted torque [N m per N m]; some percent, the loss of a gear."""
 
     def __post_init__(self) -> None:
-        _require(self, "share", 0.0, LARGEST_LOAD_SHARE)
+        require(self, "share", 0.0, LARGEST_LOAD_SHARE)
 
     def coefficients(self, robot: Robot) -> Float2D:
         """Return the coefficients; see `FrictionLaw`."""
@@ -227,9 +165,24 @@ FRICTION_LAWS: Registry[FrictionLaw] = Registry(
     FrictionLaw,
     {
         "asymmetric": Asymmetric,
+        "cogging": Cogging,
+        "coupled-joints": CoupledJoints,
+        "curved-viscous": CurvedViscous,
+        "friction-velocity": FrictionVelocity,
         "load-dependent": LoadDependent,
+        "offset": Offset,
+        "position-dependent": PositionDependent,
+        "presliding": Presliding,
         "smooth-coulomb": SmoothCoulomb,
+        "spring": Spring,
         "stick-slip": StickSlip,
         "stribeck": Stribeck,
+        "warming": Warming,
     },
 )
+
+
+def describe_law(law: FrictionLaw) -> dict[str, Any]:
+    """Return name and options of a law, for the provenance of a log."""
+    options = asdict(law)  # type: ignore[call-overload]
+    return {"law": FRICTION_LAWS.name_of(law), **options}

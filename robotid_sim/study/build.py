@@ -22,8 +22,10 @@ from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import load_robot, published_parameters, with_published
-from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw
+from robotid_sim.model.friction_law import FrictionLaw
+from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.inertia import inertia_matrix
+from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.parameters import columns
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
@@ -248,6 +250,7 @@ def build_fit(config: StudyConfig) -> FitPlan:
         chosen=settings.chosen,
         estimate_eps=settings.eps == "estimate",
         torque_gain_std=settings.torque_gain_std,
+        joint_terms=checked_kinds(settings.joint_terms),
     )
 
 

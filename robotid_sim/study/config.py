@@ -220,6 +220,9 @@ class EstimationConfig(_Section):
     torque_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Standard deviation of the relative errors of the torque constants, which no log shows: the
     intervals hold them."""
+    joint_terms: tuple[str, ...] = ()
+    """Kinds of terms of a joint's torque that the fit may choose by evidence beside
+    `joint_parameters`: ``all``, or some of those of `robotid list terms`."""
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
 

@@ -137,7 +137,7 @@ def predicted(
         raise LogError(f"nothing to predict with: the fit failed: {fit.chosen.message}")
     preprocessor = by_positions(plan.preprocessor, fit.preprocessor.delay)
     given = (fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, fit.discrepancy.lacks)
-    return predict_log(*given, error)
+    return predict_log(*given, fit.structure.robot_terms(), error)
 
 
 def _of_block(

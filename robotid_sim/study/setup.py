@@ -30,6 +30,8 @@ class FitPlan:
     """Whether the friction velocities are estimated from the log before the fit."""
     torque_gain_std: float = 0.0
     """Standard deviation of the relative errors of the torque constants."""
+    joint_terms: tuple[str, ...] = ()
+    """Kinds of terms of a joint's torque that the fit may choose beside the standard ones."""
 
 
 @public_value

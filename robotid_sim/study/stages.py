@@ -30,6 +30,7 @@ from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.log_weights import weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.structure import Structure, choose_structure, with_term_values
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
@@ -66,8 +67,10 @@ class Identification:
     """The model of the regressor; its friction velocities are those that were estimated, if so."""
     eps: FrictionFit | None
     """The estimate of the friction velocities; None if they were taken as given."""
+    structure: Structure
+    """Terms that joints have beside the standard ones."""
     plain: LinearProblem
-    """Rows of the motion as the model has them."""
+    """Rows of the motion as the model has them, without what the terms can explain."""
     discrepancy: Discrepancy
     """What the model lacks, and the errors that no log can show."""
     problem: LinearProblem
@@ -166,9 +169,14 @@ def identify(
         if eps.success:
             tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in each)
     motion, weights = _weighed(_motions(each, tuned, nominal), nominal, basis)
-    plain = build_problem(motion, nominal, basis)
+    rows = build_problem(motion, nominal, basis)
+    progress("identify", 0.5)
+    structure = choose_structure(rows, motion, nominal, plan.joint_terms)
+    plain = structure.beside(rows)
     progress("identify", 0.6)
-    discrepancy = find_discrepancy(plain, motion, nominal, gain_std=plan.torque_gain_std)
+    discrepancy = find_discrepancy(
+        plain, motion, nominal, gain_std=plan.torque_gain_std, terms=structure.own_columns
+    )
     problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
@@ -178,6 +186,7 @@ def identify(
     chosen = estimates[plan.chosen]
     if chosen.success:
         discrepancy = with_values(discrepancy, plain, chosen.beta)
+        structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
     lifted = lift_estimate(chosen, nominal, basis)
     why = doubt(chosen, problem, plain) if chosen.success else ""
     if why:
@@ -189,6 +198,7 @@ def identify(
         weights=weights,
         nominal=nominal,
         eps=eps,
+        structure=structure,
         plain=plain,
         discrepancy=discrepancy,
         problem=problem,

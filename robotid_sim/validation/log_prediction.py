@@ -10,11 +10,13 @@ from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.friction_fit import with_eps
 from robotid_sim.estimation.problem import rows_of
 from robotid_sim.estimation.state_functions import QUANTITIES, Lack, lacking_torque
 from robotid_sim.measurement.log import Log
+from robotid_sim.model.joint_terms import OF_TIME, JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
@@ -119,6 +121,7 @@ def predict_log(
     basis: BaseParameters,
     preprocessor: Preprocessor,
     lacks: Sequence[Lack] = (),
+    terms: Sequence[JointTerm] = (),
     error: ModelError | None = None,
 ) -> LogPrediction:
     """Compare the torque that an estimate predicts along a log's motion with that of the log.
@@ -137,6 +140,8 @@ def predict_log(
         Makes the motion from positions alone; see `by_positions`.
     lacks : sequence of Lack
         What the model lacked in the fit. Functions of the state are predicted, those of time not.
+    terms : sequence of JointTerm
+        Terms that the fit found joints to have; those of time are not predicted.
     error : ModelError, optional
         How far the model may be off; with it there is a band about the prediction.
     """
@@ -148,16 +153,20 @@ def predict_log(
     parameters, before = predict_all(both, blind, motion, nominal, basis)
     model = nominal.with_parameters(basis.completed(beta, nominal.parameters()), formal=True)
     added = tuple(lack for lack in lacks if lack.knots and QUANTITIES[lack.quantity].stays)
-    extra = lacking_torque(added, motion, model)
+    lasting = tuple(term for term in terms if term.kind not in OF_TIME)
+    modeled = terms_torque(model, lasting, motion.q, motion.dq, motion.ddq)
+    if lasting:
+        parameters = with_torque(parameters, rows_of(motion, modeled))
+    lacking = lacking_torque(added, motion, model)
     used = slice(None) if motion.row_filter is None else motion.row_filter.used
     q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]
     slow = np.array([joint.friction.eps for joint in nominal.joints])
-    predicted, band = joint_torque(model, q, dq, ddq) + extra[used], None
+    predicted, band = joint_torque(model, q, dq, ddq) + (modeled + lacking)[used], None
     if error is not None:
         spread = spread_of(error.cov, q, dq, ddq, nominal, basis)
         band = half_width(motion.tau[used] - predicted, motion, error.std, spread)
     return LogPrediction(
-        identified=with_torque(parameters, rows_of(motion, extra)),
+        identified=with_torque(parameters, rows_of(motion, lacking)),
         parameters=parameters,
         nominal=before,
         t=motion.t[used],

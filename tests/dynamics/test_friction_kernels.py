@@ -7,14 +7,13 @@ from friction_oracle import friction_torque
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.dynamics.friction_kernels import stick_slip_acceleration
+from robotid_sim.model.friction_law import COLUMNS, column
 from robotid_sim.model.friction_laws import (
-    COLUMNS,
     FRICTION_LAWS,
     Asymmetric,
     LoadDependent,
     SmoothCoulomb,
     Stribeck,
-    column,
 )
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Link, Robot

@@ -77,6 +77,8 @@ def test_explicit_friction_does_chatter() -> None:
 @pytest.mark.parametrize("name", FRICTION_LAWS)
 def test_four_sub_steps_move_a_light_joint_as_many_do_under_every_law(name) -> None:
     robot, law = wrist(2e-4), FRICTION_LAWS.build(name)
+    if law.terms(robot) and hasattr(law, "share"):  # more would hold a light joint where it is
+        law = FRICTION_LAWS.build(name, share=0.02)
     motion = PointToPoint(robot.joint_names, np.zeros(1), np.array([0.6]), 0.0, 0.6)
     runs = []
     for substeps in (4, MAX_SUBSTEPS):

@@ -11,6 +11,7 @@ from robots import single, urdf_path
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
+from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
@@ -18,6 +19,7 @@ from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.experiment.disturbance import Constant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.friction_laws import (
     FRICTION_LAWS,
     Asymmetric,
@@ -33,6 +35,8 @@ EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""
 
 DT = 1e-3  # [s]
+
+IRB140 = Robot.from_urdf(urdf_path("irb140"))
 
 
 def sway(robot):
@@ -59,13 +63,27 @@ def test_truth_obeys_the_equation_of_motion_with_the_friction_that_acted(short, 
     truth = log.truth
     load = rigid_body_torque(robot, truth.q, truth.dq, truth.ddq)
     acted = truth.friction
-    if not law.sticks:
+    if not law.sticks and not law.terms(robot):
         wanted = friction_torque(law.coefficients(robot), truth.dq, load)
         acted = wanted if acted is None else acted
         assert np.abs(acted - wanted).max() < EXACT
     residual = load + rotor_inertia(robot) * truth.ddq + acted - truth.tau
     assert np.abs(residual).max() < EXACT
     assert log.provenance["friction"]["law"] == name
+
+
+@pytest.mark.parametrize("name", [n for n in FRICTION_LAWS if FRICTION_LAWS.build(n).terms(IRB140)])
+def test_terms_of_a_law_act_as_the_model_has_them(name):
+    """Terms act at the velocity that a sub-step foresees, so that they agree but for its error."""
+    law = FRICTION_LAWS.build(name, **({"duration": 0.6} if name == "warming" else {}))
+    truth = run(IRB140, law).truth
+    state = (truth.q, truth.dq, truth.ddq)
+    terms = terms_torque(IRB140, law.terms(IRB140), *state)
+    own = friction_torque(coefficients_of(IRB140), truth.dq, rigid_body_torque(IRB140, *state))
+    size = np.abs(terms).max(axis=0)
+    wrong = np.abs(own + terms - truth.friction)[20:]  # presliding starts with none built up
+    assert size.max() > 0.1
+    assert (wrong.max(axis=0) <= 0.02 * np.abs(truth.friction).max(axis=0) + 1e-9).all()
 
 
 def test_a_torque_from_outside_is_in_the_equation_of_motion_too(irb140):

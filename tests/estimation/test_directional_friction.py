@@ -9,7 +9,8 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.directional_friction import directional_friction, directional_problem
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.model.friction_laws import Asymmetric, column
+from robotid_sim.model.friction_law import column
+from robotid_sim.model.friction_laws import Asymmetric
 
 
 def fitted(data, tau, estimator=None):

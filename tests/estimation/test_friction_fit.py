@@ -11,7 +11,8 @@ from robotid_sim.estimation.friction_shapes import SmoothSign, StribeckShape, li
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.variable_projection import Projection, SeparableProblem
-from robotid_sim.model.friction_laws import Stribeck, column
+from robotid_sim.model.friction_law import column
+from robotid_sim.model.friction_laws import Stribeck
 
 SEEDS = range(5)
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
+from robotid_sim.dynamics.term_torques import require_term_of
 from robotid_sim.errors import OptionError
+from robotid_sim.model.friction_law import COLUMNS, coefficients_of, column
 from robotid_sim.model.friction_laws import (
-    COLUMNS,
     FRICTION_LAWS,
     Asymmetric,
     SmoothCoulomb,
     StickSlip,
     Stribeck,
-    coefficients_of,
-    column,
+    describe_law,
 )
 from robotid_sim.model.robot import Robot
 
@@ -29,12 +29,17 @@ class TestContract:
         assert rows.shape == (robot.dof, len(COLUMNS))
         assert np.isfinite(rows).all()
         assert (column(rows, "velocity") > 0.0).all()
-        for kept in ("Fo", "eps"):
-            np.testing.assert_array_equal(column(rows, kept), of_robot(robot, kept))
+        np.testing.assert_array_equal(column(rows, "Fo"), of_robot(robot, "Fo"))
+        factor = 4.0 if name == "friction-velocity" else 1.0  # what this law is about
+        np.testing.assert_array_equal(column(rows, "eps"), factor * of_robot(robot, "eps"))
+
+    def test_terms_are_of_its_joints(self, robot, name):
+        for term in FRICTION_LAWS.build(name).terms(robot):
+            require_term_of(term, robot)
 
     def test_it_describes_itself_by_name_and_options(self, name):
         law = FRICTION_LAWS.build(name)
-        described = law.describe()
+        described = describe_law(law)
         assert described.pop("law") == name
         assert FRICTION_LAWS.build(name, **described) == law
 

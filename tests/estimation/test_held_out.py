@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robotid_sim.diagnostics.held_out import FREEDOM, HeldOut
+from robotid_sim.estimation.held_out import FREEDOM, HeldOut
 
 
 def rows(seed=0, extra=0.0):

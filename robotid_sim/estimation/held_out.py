@@ -26,6 +26,9 @@ import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 
+FOLDS = 8
+"""Blocks of the cross-validation."""
+
 ROUNDS = 3
 """How often the noise of the joints is estimated anew."""
 
@@ -112,3 +115,13 @@ def _squares(beta: Float1D, A: Float, z: Float2D, yy: Float1D) -> Float1D:
     """Return the sum of squared residuals of every joint from sums of products, shape (n,)."""
     squares = yy - 2.0 * z @ beta + np.einsum("p,jpq,q->j", beta, A, beta)
     return np.asarray(np.maximum(squares, 0.0))
+
+
+def blocks_of(times: Float1D, period: float | None) -> Int1D:
+    """Return the block of every row: the same phases of all periods are left out together."""
+    elapsed = times - times[0]
+    if period is not None and elapsed[-1] > 1.5 * period:
+        share = elapsed / period % 1.0
+    else:
+        share = elapsed / (elapsed[-1] * (1.0 + 1e-9))
+    return np.asarray(np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1))

@@ -1,0 +1,179 @@
+r"""Torque of the terms that a joint may have beside the standard parameters, along a motion.
+
+With the smooth sign s of the joint, the torque l that its gear passes on, and the parameters in
+the order of `robotid_sim.model.joint_terms.KINDS`:
+
+=========================== ======================================================================
+offset                      :math:`T_o`
+asymmetric-friction         :math:`dF_v |\dot q| + dF_c |s|`
+friction-velocity           :math:`F_e (\tanh(\dot q / w) - s)`
+stribeck                    :math:`F_p e^{-(\dot q / v_s)^2} s`
+curved-viscous              :math:`F_a |\dot q|^a s`
+load-dependent-friction     :math:`\mu |l| s`
+position-dependent-friction :math:`(F_s \sin k q + F_k \cos k q) s`
+cogging                     :math:`T_s \sin k q + T_k \cos k q`
+presliding                  :math:`F_d (z - s)` with :math:`z' = (\mathrm{sgn}\,\dot q - z) / d`
+                            along the path [1]_
+spring                      :math:`k_s q + T_{s0}`
+warming                     :math:`dF_v \dot q\, t / T` over a log of length T
+coupled-joints              :math:`I_m \ddot q_i + F_{vm} \dot q_i + F_{cm}
+                            \tanh((\dot q_i \pm \dot q_j) / \epsilon)` with i and j either joint
+=========================== ======================================================================
+
+References
+----------
+.. [1] Dahl (1968), "A solid friction model", Aerospace Corp. TOR-0158(3107-18)-1; exponent one.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.compiled import jit
+from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.errors import OptionError
+from robotid_sim.model.joint_terms import KINDS, JointTerm
+from robotid_sim.model.robot import Robot
+
+
+class TermStates(NamedTuple):
+    """What terms are functions of, arrays of shape (N, n)."""
+
+    q: Float2D
+    dq: Float2D
+    ddq: Float2D
+    sign: Float2D
+    """Smooth sign of the velocity."""
+    load: Float2D
+    """Torque that the gears pass on to the bodies [N m]."""
+    eps: Float1D
+    """Velocity of the smooth sign, shape (n,)."""
+    turn: Float1D
+    """Radians per unit of position, shape (n,): a stroke of 1 m is as good as a turn."""
+    in_order: bool
+    """Whether the samples are those of one motion, one after the other."""
+
+    @classmethod
+    def of(
+        cls, robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, *, in_order: bool = True
+    ) -> Self:
+        """Return the states of a motion, by the bodies of a robot."""
+        load, eps = rigid_body_torque(robot, q, dq, ddq), robot.eps
+        turn = np.where(robot.prismatic, 2.0 * np.pi, 1.0)
+        return cls(q, dq, ddq, np.tanh(dq / eps), load, eps, turn, in_order)
+
+    def of_joint(self, j: int) -> "TermStates":
+        """Return the states of one joint, arrays of shape (N, 1)."""
+        q, dq, ddq, sign, load = (part[:, [j]] for part in self[:5])
+        return TermStates(
+            q, dq, ddq, sign, load, self.eps[[j]], self.turn[[j]], in_order=self.in_order
+        )
+
+
+def term_signals(kind: str, states: TermStates, shape: Float1D | None) -> Float:
+    """Return the torque of every joint per unit of every parameter of a term, shape (N, n, k).
+
+    The constants `shape` have the shape (n,). The torque of coupled joints is in `term_columns`.
+    """
+    q, dq, s = states.q, states.dq, states.sign
+    constant = np.ones(q.shape[1]) if shape is None else shape
+    match kind:
+        case "offset":
+            parts = [np.ones_like(q)]
+        case "asymmetric-friction":
+            parts = [np.abs(dq), np.abs(s)]
+        case "friction-velocity":
+            parts = [np.tanh(dq / constant) - s]
+        case "stribeck":
+            parts = [np.exp(-((dq / constant) ** 2)) * s]
+        case "curved-viscous":
+            parts = [np.abs(dq) ** constant * s]
+        case "load-dependent-friction":
+            parts = [np.abs(states.load) * s]
+        case "position-dependent-friction" | "cogging":
+            angle = constant * states.turn * q
+            size = s if kind == "position-dependent-friction" else np.ones_like(s)
+            parts = [size * np.sin(angle), size * np.cos(angle)]
+        case "presliding":
+            parts = [built_up(q, s[0], constant) - s if states.in_order else np.zeros_like(s)]
+        case "spring":
+            parts = [q, np.ones_like(q)]
+        case "warming":
+            share = np.linspace(0.0, 1.0, len(q)) if states.in_order else np.zeros(len(q))
+            parts = [dq * share[:, None]]
+        case _:
+            raise OptionError(f"'{kind}' is no term of one joint; known: {', '.join(KINDS)}")
+    return np.stack(parts, axis=2)
+
+
+def term_columns(
+    kind: str, states: TermStates, j: int, shape: float | None, partner: int | None = None
+) -> Float:
+    """Return the torque of all joints per unit of every parameter of a term, shape (N, n, k)."""
+    N, n = states.q.shape
+    found = np.zeros((N, n, len(KINDS[kind].symbols)))
+    if partner is None:
+        constant = None if shape is None else np.array([shape])
+        found[:, j] = term_signals(kind, states.of_joint(j), constant)[:, 0]
+        return found
+    side = -1.0 if shape is not None and shape < 0.0 else 1.0
+    turning = np.tanh((states.dq[:, j] + side * states.dq[:, partner]) / states.eps[j])
+    for on, of, sign in ((j, partner, turning), (partner, j, side * turning)):
+        found[:, on, 0] = side * states.ddq[:, of]
+        found[:, on, 1] = side * states.dq[:, of]
+        found[:, on, 2] = sign
+    return found
+
+
+def terms_torque(
+    robot: Robot,
+    terms: Sequence[JointTerm],
+    q: Float2D,
+    dq: Float2D,
+    ddq: Float2D,
+    *,
+    in_order: bool = True,
+) -> Float2D:
+    """Return the torque of terms along a motion [N m], shape (N, n).
+
+    If the samples are not `in_order`, presliding friction is that of a joint that slides, and what
+    changes with time is left out.
+    """
+    torque = np.zeros(q.shape)
+    if not terms:
+        return torque
+    states, names = TermStates.of(robot, q, dq, ddq, in_order=in_order), robot.joint_names
+    for term in terms:
+        partner = None if term.partner is None else names.index(term.partner)
+        columns = term_columns(term.kind, states, names.index(term.joint), term.shape, partner)
+        torque += columns @ np.array(term.values)
+    return torque
+
+
+def require_term_of(term: JointTerm, robot: Robot) -> None:
+    """Raise `OptionError` unless the joints of a term are those of a robot."""
+    for joint in (term.joint, term.partner):
+        if joint is not None and joint not in robot.joint_names:
+            raise OptionError(
+                f"{robot.name} has no joint '{joint}' for {term.kind}; it has "
+                f"{', '.join(robot.joint_names)}"
+            )
+
+
+@jit
+def built_up(q: Float2D, start: Float1D, distance: Float1D) -> Float2D:
+    """Return the share of dry friction that has built up along a path, shape (N, n).
+
+    It has the shares `start`, (n,), at the first sample, and follows the sign of the motion over
+    the distance of every joint, (n,).
+    """
+    z = np.empty(q.shape)
+    for j in range(q.shape[1]):
+        z[0, j] = start[j]
+        for k in range(1, q.shape[0]):
+            step = q[k, j] - q[k - 1, j]
+            toward = 1.0 if step > 0.0 else -1.0
+            z[k, j] = toward + (z[k - 1, j] - toward) * np.exp(-abs(step) / distance[j])
+    return z

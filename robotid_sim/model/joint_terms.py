@@ -1,0 +1,165 @@
+r"""Terms of a joint's torque beside rigid bodies, :math:`F_v \dot q + F_c s + F_o` and the rotor.
+
+What a term is: its name, its parameters, the one constant in which it is not linear, and words for
+it; the numbers of one joint are a `JointTerm`. The torque of a term along a motion is that of
+`robotid_sim.dynamics.term_torques`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, UnknownNameError
+
+
+class TermShape(NamedTuple):
+    """The constant in which a kind of term is not linear."""
+
+    name: str
+    unit: str
+    """With ``{q}`` for the unit of the joint."""
+    tried: tuple[float, ...]
+    """Values that a search starts from; a velocity is relative to the joint's eps."""
+    bounds: tuple[float, float] | None = None
+    """Range of a search between those values; None if there are no others."""
+    of_eps: bool = False
+    """Whether it is a velocity, and the numbers above are relative to eps."""
+
+
+class TermKind(NamedTuple):
+    """One kind of term."""
+
+    symbols: tuple[str, ...]
+    """Names of the parameters."""
+    units: tuple[str, ...]
+    """Their units, with ``{t}`` for that of the torque and ``{q}`` for that of the joint."""
+    words: str
+    """What it is, in words."""
+    shape: TermShape | None = None
+    coupled: bool = False
+    """Whether it acts on the joint and on the one before it."""
+    positive: bool = False
+    """Whether it takes energy, so that its first parameter is positive."""
+
+
+KINDS: Mapping[str, TermKind] = {
+    "offset": TermKind(("To",), ("{t}",), "an offset"),
+    "asymmetric-friction": TermKind(
+        ("dFv", "dFc"), ("{t} s/{q}", "{t}"), "friction that differs between the directions"
+    ),
+    "friction-velocity": TermKind(
+        ("Fe",),
+        ("{t}",),
+        "dry friction that changes its sign within another speed",
+        TermShape("w", "{q}/s", (0.1, 0.3, 3.0, 10.0, 30.0), (0.02, 100.0), of_eps=True),
+        positive=True,
+    ),
+    "stribeck": TermKind(
+        ("Fp",),
+        ("{t}",),
+        "dry friction that falls with speed",
+        TermShape("vs", "{q}/s", (3.0, 6.0, 12.0, 24.0), (1.5, 60.0), of_eps=True),
+        positive=True,
+    ),
+    "curved-viscous": TermKind(
+        ("Fa",),
+        ("{t} (s/{q})^a",),
+        "viscous friction whose slope changes with speed",
+        TermShape("a", "1", (0.5, 2.0, 3.0)),
+    ),
+    "load-dependent-friction": TermKind(
+        ("mu",), ("1",), "dry friction that grows with the transmitted torque", positive=True
+    ),
+    "position-dependent-friction": TermKind(
+        ("Fs", "Fk"),
+        ("{t}", "{t}"),
+        "dry friction that depends on the position",
+        TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0)),
+    ),
+    "cogging": TermKind(
+        ("Ts", "Tk"),
+        ("{t}", "{t}"),
+        "a torque that repeats with the position",
+        TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)),
+    ),
+    "presliding": TermKind(
+        ("Fd",),
+        ("{t}",),
+        "dry friction that builds up over a distance (Dahl)",
+        TermShape("d", "{q}", (3e-4, 1e-3, 3e-3, 1e-2), (5e-5, 0.05)),
+        positive=True,
+    ),
+    "spring": TermKind(("ks", "Ts0"), ("{t}/{q}", "{t}"), "a spring"),
+    "warming": TermKind(("dFv",), ("{t}/{q}",), "viscous friction that changes with time"),
+    "coupled-joints": TermKind(
+        ("Im", "Fvm", "Fcm"),
+        ("{t} s^2/{q}", "{t} s/{q}", "{t}"),
+        "a motor that two joints share, with its inertia and friction",
+        TermShape("side", "1", (1.0, -1.0)),
+        coupled=True,
+    ),
+}
+"""All kinds by name."""
+
+ALL = "all"
+"""Stands for all kinds."""
+
+OF_TIME = ("warming",)
+"""Kinds that another motion has not."""
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class JointTerm:
+    """One term of one joint with its numbers."""
+
+    kind: str
+    joint: str
+    values: tuple[float, ...]
+    """Parameters in the order of the kind's symbols, SI units."""
+    shape: float | None = None
+    """The constant in which it is not linear, if it has one."""
+    partner: str | None = None
+    """The joint before it, of a motor that two joints share."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise OptionError(f"unknown term '{self.kind}'; known: {', '.join(KINDS)}")
+        kind = KINDS[self.kind]
+        numbers = [*self.values, *([] if self.shape is None else [self.shape])]
+        if len(self.values) != len(kind.symbols) or not np.isfinite(numbers).all():
+            raise OptionError(
+                f"{self.kind} of {self.joint} needs finite {', '.join(kind.symbols)}; got "
+                f"{self.values}"
+            )
+        if (self.shape is None) != (kind.shape is None):
+            name = "no constant" if kind.shape is None else kind.shape.name
+            raise OptionError(f"{self.kind} of {self.joint} needs {name}; got {self.shape}")
+        if kind.shape is not None and not kind.coupled and not float(self.shape or 0.0) > 0.0:
+            raise OptionError(f"{self.kind} of {self.joint}: {kind.shape.name} must be positive")
+        if kind.coupled != (self.partner is not None):
+            raise OptionError(f"{self.kind} of {self.joint}: only coupled joints have a partner")
+
+    def content(self) -> dict[str, Any]:
+        """Return the term as JSON values."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def unit_of(unit: str, joint_unit: str) -> str:
+    """Return a unit of a kind for a joint in rad or m."""
+    torque = "N m" if joint_unit == "rad" else "N"
+    return unit.replace("{t}", torque).replace("{q}", joint_unit)
+
+
+def checked_kinds(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds of terms of a list of names, in the order of `KINDS`; ``all`` is all.
+
+    Raises `UnknownNameError` if a name is unknown.
+    """
+    for name in names:
+        if name not in (*KINDS, ALL):
+            raise UnknownNameError.of("term", name, (ALL, *KINDS))
+    return tuple(kind for kind in KINDS if kind in names or ALL in names)

@@ -1,0 +1,204 @@
+"""Further laws of a plant: torques of a joint that the coefficients of one formula do not hold.
+
+Their numbers are relative to the robot's own Fv, Fc and rotors, as those of
+`robotid_sim.model.friction_law`; what they are for a joint is a `JointTerm`.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from robotid_sim.arrays import Float2D
+from robotid_sim.docstrings import documented
+from robotid_sim.model.friction_law import FrictionLaw, coefficients_of, require
+from robotid_sim.model.joint import Joint
+from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.robot import Robot
+
+
+class TermLaw(FrictionLaw):
+    """A law that gives every joint a term beside its own friction."""
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        return coefficients_of(robot)
+
+    def terms(self, robot: Robot) -> tuple[JointTerm, ...]:
+        """Return the terms; see `FrictionLaw`."""
+        return tuple(self.term(joint) for joint in robot.joints)
+
+    @abstractmethod
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term of a joint."""
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offset(TermLaw):
+    """A torque that is always there, as of a sensor that was not zeroed."""
+
+    share: float = 0.2
+    """Torque over Fc."""
+
+    def __post_init__(self) -> None:
+        require(self, "share", -10.0, 10.0)
+
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term; see `TermLaw`."""
+        return JointTerm("offset", joint.name, (self.share * joint.friction.Fc,))
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrictionVelocity(FrictionLaw):
+    """Dry friction that changes its sign within another speed than the model says."""
+
+    factor: float = 4.0
+    """Velocity of the smooth sign over that of the model."""
+
+    def __post_init__(self) -> None:
+        require(self, "factor", 0.01, 100.0)
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        return coefficients_of(robot, eps=self.factor * robot.eps)
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvedViscous(TermLaw):
+    r"""Viscous friction whose slope changes with speed, :math:`F_a |\dot q|^a s` more."""
+
+    share: float = 0.6
+    """That torque at 1 rad/s, or 1 m/s, over Fc."""
+    exponent: float = 0.5
+    """Exponent a: below 1 the slope falls, above it rises."""
+
+    def __post_init__(self) -> None:
+        require(self, "share", -1.0, 10.0)
+        require(self, "exponent", 0.1, 4.0)
+
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term; see `TermLaw`."""
+        values = (self.share * joint.friction.Fc,)
+        return JointTerm("curved-viscous", joint.name, values, self.exponent)
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionDependent(TermLaw):
+    r"""Dry friction that depends on the position, :math:`F_c (1 + a \sin k q)`."""
+
+    share: float = 0.3
+    """Share a of Fc."""
+    waves: int = 1
+    """Waves k a turn, or in 1 m."""
+
+    def __post_init__(self) -> None:
+        require(self, "share", -1.0, 1.0)
+        require(self, "waves", 1, 64)
+
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term; see `TermLaw`."""
+        values = (self.share * joint.friction.Fc, 0.0)
+        return JointTerm("position-dependent-friction", joint.name, values, float(self.waves))
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cogging(TermLaw):
+    """A torque that repeats with the position: magnets of a motor, teeth of a gear."""
+
+    share: float = 0.2
+    """Amplitude over Fc."""
+    waves: int = 6
+    """Waves a turn, or in 1 m."""
+
+    def __post_init__(self) -> None:
+        require(self, "share", -10.0, 10.0)
+        require(self, "waves", 1, 1000)
+
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term; see `TermLaw`."""
+        values = (self.share * joint.friction.Fc, 0.0)
+        return JointTerm("cogging", joint.name, values, float(self.waves))
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presliding(TermLaw):
+    """Dry friction that builds up over a distance after a reversal (Dahl), in place of Fc."""
+
+    distance: float = 5e-3
+    """Distance after which 63 % of it are there [rad or m]."""
+
+    def __post_init__(self) -> None:
+        require(self, "distance", 1e-4, 1.0)
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients without dry friction: it is all in the terms."""
+        none = {f"{name}_{side}": 0.0 for name in ("Fc", "Fs") for side in ("forward", "backward")}
+        return coefficients_of(robot, **none)
+
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term; see `TermLaw`."""
+        return JointTerm("presliding", joint.name, (joint.friction.Fc,), self.distance)
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spring(TermLaw):
+    """A spring on the joint, slack at zero."""
+
+    share: float = 1.0
+    """Stiffness over Fc [1/rad or 1/m]."""
+
+    def __post_init__(self) -> None:
+        require(self, "share", -100.0, 100.0)
+
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term; see `TermLaw`."""
+        return JointTerm("spring", joint.name, (self.share * joint.friction.Fc, 0.0))
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warming(TermLaw):
+    """Viscous friction that changes as the joint warms up."""
+
+    share: float = -0.4
+    """Change of Fv over Fv."""
+    duration: float = 30.0
+    """Time over which it changes evenly; then it stays [s]."""
+
+    def __post_init__(self) -> None:
+        require(self, "share", -1.0, 10.0)
+        require(self, "duration", 1e-3, 1e9)
+
+    def term(self, joint: Joint) -> JointTerm:
+        """Return the term; see `TermLaw`."""
+        return JointTerm("warming", joint.name, (self.share * joint.friction.Fv,))
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoupledJoints(FrictionLaw):
+    """The motor of the last joint turns with the one before it too, as in many wrists."""
+
+    share: float = 0.5
+    """What both joints share of rotor, viscous and dry friction of the last one."""
+
+    def __post_init__(self) -> None:
+        require(self, "share", 0.0, 0.9)
+
+    def coefficients(self, robot: Robot) -> Float2D:
+        """Return the coefficients; see `FrictionLaw`."""
+        return coefficients_of(robot)
+
+    def terms(self, robot: Robot) -> tuple[JointTerm, ...]:
+        """Return the one term; none for a robot of one joint."""
+        if robot.dof < 2:
+            return ()
+        before, last = robot.joints[-2:]
+        own = (last.rotor_inertia, last.friction.Fv, last.friction.Fc)
+        values = tuple(self.share * value for value in own)
+        return (JointTerm("coupled-joints", last.name, values, 1.0, before.name),)
