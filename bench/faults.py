@@ -30,6 +30,7 @@ from robotid_sim.model import parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_law import FrictionLaw, coefficients_of
 from robotid_sim.model.friction_laws import Asymmetric, LoadDependent, Stribeck
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.study.build import build_basis, build_nominal, build_sensors
@@ -76,6 +77,16 @@ class OneJoint(FrictionLaw):
         rows = coefficients_of(robot)
         rows[self.joint] = self.law.coefficients(robot)[self.joint]
         return rows
+
+    def terms(self, robot: Robot) -> tuple[JointTerm, ...]:
+        """Return the terms; see `FrictionLaw`."""
+        name = robot.joint_names[self.joint]
+        return tuple(term for term in self.law.terms(robot) if term.joint == name)
+
+    @property
+    def duration(self) -> float:
+        """Time over which what warms up does so [s]."""
+        return self.law.duration
 
 
 def robot_of(name: str) -> Robot:

@@ -11,12 +11,11 @@ from robotid_sim.arrays import Bool1D, readonly
 from robotid_sim.cli import logs, options, output
 from robotid_sim.cli.logs import LogFile, MapFile
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.dynamics.term_torques import require_term_of
 from robotid_sim.errors import FileFormatError, RobotIdError, ShapeError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.estimation.state_functions import Lack, require_function_of
 from robotid_sim.files import require_distinct, require_writable, write_json
-from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
@@ -178,8 +177,7 @@ def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
             JointTerm(**{key: term[key] for key in keys if key in term})
             for term in context.get("terms", ())
         ]
-        for term in terms:
-            require_term_of(term, nominal)
+        require_terms_of(terms, nominal.joint_names, nominal.name)
     except (TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(
             f"the estimate's 'terms' are not those of `identify`: {error}"

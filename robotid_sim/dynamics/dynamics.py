@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, parts_of, states
 from robotid_sim.compiled import in_threads
 from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.friction_law import coefficients_of
@@ -42,11 +43,14 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
     .. math:: \tau = M \ddot q + C \dot q + g + I_a \ddot q + F_v \dot q
         + F_c \tanh(\dot q / \epsilon) + F_o
 
-    Parameters and shapes as in `rigid_body_torque`.
+    Parameters and shapes as in `rigid_body_torque`. Terms that the robot has beside these are in
+    it, see `robotid_sim.dynamics.term_torques`; a batch is taken for one motion in its order.
     """
     batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
     phi = robot.parameters()
     tau = kernels.joint_torque(robot.geometry, robot.gravity, phi, robot.eps, *batch)
+    if robot.terms:
+        tau += terms_torque(robot, robot.terms, *batch, in_order=len(batch[0]) > 1)
     return tau[0] if single else tau
 
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
-from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
 from robotid_sim.model.joint_terms import KINDS, JointTerm
 from robotid_sim.model.robot import Robot
@@ -60,7 +60,8 @@ class TermStates(NamedTuple):
         cls, robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, *, in_order: bool = True
     ) -> Self:
         """Return the states of a motion, by the bodies of a robot."""
-        load, eps = rigid_body_torque(robot, q, dq, ddq), robot.eps
+        model = (robot.geometry, robot.gravity, robot.parameters())
+        load, eps = kernels.inverse_dynamics(*model, q, dq, ddq), robot.eps
         turn = np.where(robot.prismatic, 2.0 * np.pi, 1.0)
         return cls(q, dq, ddq, np.tanh(dq / eps), load, eps, turn, in_order)
 
@@ -150,16 +151,6 @@ def terms_torque(
         columns = term_columns(term.kind, states, names.index(term.joint), term.shape, partner)
         torque += columns @ np.array(term.values)
     return torque
-
-
-def require_term_of(term: JointTerm, robot: Robot) -> None:
-    """Raise `OptionError` unless the joints of a term are those of a robot."""
-    for joint in (term.joint, term.partner):
-        if joint is not None and joint not in robot.joint_names:
-            raise OptionError(
-                f"{robot.name} has no joint '{joint}' for {term.kind}; it has "
-                f"{', '.join(robot.joint_names)}"
-            )
 
 
 @jit

@@ -235,6 +235,25 @@ def choose_structure(
     return search.structure(chosen)
 
 
+def refitted(
+    structure: Structure, problem: LinearProblem, motion: Motion, model: Robot
+) -> Structure:
+    """Return a structure with the parameters of its terms by the rows of another motion.
+
+    Their constants stay. The bodies of the `model` give the loads.
+    """
+    if not structure.terms:
+        return structure
+    beta = problem.basis.of(model.parameters())
+    search, names = _Search.of(problem, motion, model, beta, ()), problem.joint_names
+    chosen = []
+    for fitted in structure.terms:
+        term = fitted.term
+        partner = None if term.partner is None else names.index(term.partner)
+        chosen.append(search.candidate(term.kind, names.index(term.joint), partner, term.shape))
+    return search.structure(chosen)
+
+
 def with_term_values(
     structure: Structure, problem: LinearProblem, beta: Float1D, noise_std: Float1D
 ) -> Structure:

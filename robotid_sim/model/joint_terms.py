@@ -148,6 +148,19 @@ class JointTerm:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
+def require_terms_of(
+    terms: Sequence[JointTerm], joint_names: Sequence[str], robot: str = "the robot"
+) -> None:
+    """Raise `OptionError` unless the joints of terms are those of a robot."""
+    for term in terms:
+        for joint in (term.joint, term.partner):
+            if joint is not None and joint not in joint_names:
+                raise OptionError(
+                    f"{robot} has no joint '{joint}' for {term.kind}; it has "
+                    f"{', '.join(joint_names)}"
+                )
+
+
 def unit_of(unit: str, joint_unit: str) -> str:
     """Return a unit of a kind for a joint in rad or m."""
     torque = "N m" if joint_unit == "rad" else "N"

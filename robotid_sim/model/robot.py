@@ -28,6 +28,7 @@ from robotid_sim.model.joint import (
     pack_geometry,
     with_assumed_limits,
 )
+from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.settings import check_overrides, read_settings
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
 from robotid_sim.representation import public_value
@@ -83,6 +84,8 @@ class Robot:
     """The URDF it was read from; a writer keeps everything else of it."""
     held_home: Float1D | None = None
     """Home pose [rad or m] where the usual one cannot be held against gravity, shape (n,)."""
+    terms: tuple[JointTerm, ...] = ()
+    """Torques of the joints beside the standard ones; they are not in the parameters."""
     geometry: Float2D = field(init=False)
     """Kinematics packed for the kernels, shape (n, 37); see `pack_geometry`."""
     eps: Float1D = field(init=False)
@@ -92,6 +95,7 @@ class Robot:
     def __post_init__(self) -> None:
         if not self.joints or len(self.joints) != len(self.links):
             raise ShapeError("a robot needs as many links as joints, and at least one")
+        require_terms_of(self.terms, self.joint_names, self.name)
         object.__setattr__(self, "geometry", pack_geometry(self.joints))
         object.__setattr__(self, "eps", [joint.friction.eps for joint in self.joints])
         object.__setattr__(self, "limits", Limits.of(self.joints))

@@ -36,6 +36,7 @@ from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
+from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
@@ -132,7 +133,24 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
         law = joint.friction
         steep = 1.0 - np.tanh(dq[:, j] / law.eps) ** 2
         result[1, :, j] += law.Fv + law.Fc / law.eps * steep
+    if robot.terms:
+        result += term_slopes(robot, q, dq, ddq)
     return result
+
+
+def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
+    """Return what the terms of a robot add to `slopes_of`; sliding friction, fully built up."""
+    found = np.zeros((3, *q.shape))
+    for j, name in enumerate(robot.joint_names):
+        own = [term for term in robot.terms if term.joint == name and term.partner is None]
+        for kind in (0, 1) if own else ():
+            sides = []
+            for sign in (1.0, -1.0):
+                moved = [q, dq, ddq]
+                moved[kind] = moved[kind] + sign * 1e-5
+                sides.append(terms_torque(robot, own, *moved, in_order=False)[:, j])
+            found[kind, :, j] = (sides[0] - sides[1]) / 2e-5
+    return found
 
 
 def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
@@ -263,7 +281,7 @@ class ErrorsInVariables(RowPreprocessor):
             fit = RowFit.of(motion, robot, fit.parameters)
             model = fitted(fit, motion, robot)
             assert motion.row_filter is not None
-            rows = fit.noise(fit.rows(motion.tau))
+            rows = fit.noise(fit.rows(without_terms(motion, robot)))
             noise = replace(noise, torque=np.maximum(noise.torque, unfiltered(rows, motion)))
         return replace(start, parameters=tuple(model.parameters().tolist()), noise=noise)
 
@@ -280,9 +298,14 @@ def _open(motion: Motion, sound: Bool2D) -> Bool2D:
 
 def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
     """Return the robot with the parameters that explain a motion's torque best."""
-    beta = fit.solution(fit.rows(motion.tau))
+    beta = fit.solution(fit.rows(without_terms(motion, robot)))
     phi = fit.parameters.completed(beta, robot.parameters())
     return robot.with_parameters(phi, formal=True)
+
+
+def without_terms(motion: Motion, robot: Robot) -> Float2D:
+    """Return the torque of a motion without that of the terms that a robot is known to have."""
+    return motion.tau - terms_torque(robot, robot.terms, motion.q, motion.dq, motion.ddq)
 
 
 def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:

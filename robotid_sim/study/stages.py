@@ -28,9 +28,16 @@ from robotid_sim.estimation.discrepancy import (
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.log_weights import weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.estimation.structure import Structure, choose_structure, with_term_values
+from robotid_sim.estimation.structure import (
+    NO_TERMS,
+    Structure,
+    choose_structure,
+    refitted,
+    with_term_values,
+)
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
@@ -168,10 +175,16 @@ def identify(
         nominal, eps = _with_estimated_eps(nominal, apart, basis)
         if eps.success:
             tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in each)
-    motion, weights = _weighed(_motions(each, tuned, nominal), nominal, basis)
-    rows = build_problem(motion, nominal, basis)
+    structure, known = NO_TERMS, nominal
+    if plan.joint_terms:
+        structure, known = _chosen_terms(each, tuned, nominal, basis, plan.joint_terms)
+        if structure.terms:
+            again = [_with_delay(plan.preprocessor, use) for use in tuned]
+            tuned = tuple(use.tuned(log, known) for use, log in zip(again, each, strict=True))
     progress("identify", 0.5)
-    structure = choose_structure(rows, motion, nominal, plan.joint_terms)
+    motion, weights = _weighed(_motions(each, tuned, known), nominal, basis)
+    rows = build_problem(motion, nominal, basis)
+    structure = refitted(structure, rows, motion, known)
     plain = structure.beside(rows)
     progress("identify", 0.6)
     discrepancy = find_discrepancy(
@@ -221,6 +234,35 @@ def _smoothed(preprocessor: Preprocessor) -> Preprocessor:
     return (
         replace(preprocessor, method="rts") if isinstance(preprocessor, Adaptive) else preprocessor
     )
+
+
+def _with_delay(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
+    """Return a preprocessor that takes off the delay that was found."""
+    if isinstance(preprocessor, Adaptive) and isinstance(tuned, Adaptive):
+        return replace(preprocessor, delay=tuned.delay)
+    return preprocessor
+
+
+def _chosen_terms(
+    logs: Sequence[Log],
+    tuned: Sequence[Preprocessor],
+    nominal: Robot,
+    basis: BaseParameters,
+    kinds: Sequence[str],
+) -> tuple[Structure, Robot]:
+    """Return the terms that logs speak for, and a robot with them that explains the logs.
+
+    They are chosen on smoothed motion: one that follows from the model hides what it lacks.
+    """
+    motion, _ = _weighed(_motions(logs, [_smoothed(use) for use in tuned], nominal), nominal, basis)
+    rows = build_problem(motion, nominal, basis)
+    structure = choose_structure(rows, motion, nominal, kinds)
+    fit = WeightedLeastSquares().fit(structure.beside(rows), np.random.default_rng(0))
+    if not structure.terms or not fit.success:
+        return NO_TERMS, nominal
+    phi = basis.completed(fit.beta, nominal.parameters())
+    model = nominal.with_parameters(phi, formal=True)
+    return structure, replace(model, terms=structure.robot_terms())
 
 
 def _weighed(

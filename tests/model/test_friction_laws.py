@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.term_torques import require_term_of
 from robotid_sim.errors import OptionError
 from robotid_sim.model.friction_law import COLUMNS, coefficients_of, column
 from robotid_sim.model.friction_laws import (
@@ -15,6 +14,7 @@ from robotid_sim.model.friction_laws import (
     Stribeck,
     describe_law,
 )
+from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.robot import Robot
 
 
@@ -34,8 +34,7 @@ class TestContract:
         np.testing.assert_array_equal(column(rows, "eps"), factor * of_robot(robot, "eps"))
 
     def test_terms_are_of_its_joints(self, robot, name):
-        for term in FRICTION_LAWS.build(name).terms(robot):
-            require_term_of(term, robot)
+        require_terms_of(FRICTION_LAWS.build(name).terms(robot), robot.joint_names)
 
     def test_it_describes_itself_by_name_and_options(self, name):
         law = FRICTION_LAWS.build(name)
