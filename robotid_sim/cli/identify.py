@@ -27,7 +27,7 @@ from robotid_sim.report.prediction_report import (
     log_prediction_table,
     poorly_predicted,
 )
-from robotid_sim.report.tables import parameter_table, residual_table
+from robotid_sim.report.tables import parameter_table, residual_table, terms_table
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log, build_robot
@@ -215,6 +215,9 @@ def _print(name: str, fit: Identification) -> None:
         return
     output.print_line()
     output.print_table(parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters())))
+    if fit.structure.terms:
+        output.print_line()
+        output.print_table(terms_table(fit.structure, nominal))
     if fit.lift is not None:
         output.print_line(f"identified robot: {fit.lift.message}")
         for text in unlikely_masses(fit.lift.robot, nominal):

@@ -12,6 +12,7 @@ from robotid_sim.control.sliding_mode import unwound
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import gravity_torque
+from robotid_sim.dynamics.running_terms import RunningTerms
 from robotid_sim.errors import OptionError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
@@ -44,6 +45,7 @@ class ComputedTorque(ModelController):
     _phi: Float1D = field(init=False, repr=False)
     _drive: Float2D = field(init=False, repr=False)
     """Rows Fv, Fc, Fo, Ia of the model."""
+    _terms: RunningTerms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (self.kp >= 0.0 and self.kd >= 0.0):
@@ -52,6 +54,7 @@ class ComputedTorque(ModelController):
         drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T
         object.__setattr__(self, "_phi", phi)
         object.__setattr__(self, "_drive", drive)
+        object.__setattr__(self, "_terms", RunningTerms(self.model, self.model.terms))
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
@@ -60,13 +63,14 @@ class ComputedTorque(ModelController):
         return cls(model, gains.bandwidth**2, 2.0 * gains.bandwidth)
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
-        """Return the torque; `t` is not used."""
-        del t
+        """Return the torque; see `Controller`."""
         command = setpoint.ddq + self.kd * (setpoint.dq - dq) + self.kp * (setpoint.q - q)
         model = (self.model.geometry, self.model.gravity, self._phi)
         rigid = kernels.inverse_dynamics(*model, q[None], dq[None], command[None])[0]
         Fv, Fc, Fo, Ia = self._drive
         friction = Fv * setpoint.dq + Fc * np.tanh(setpoint.dq / self.model.eps) + Fo
+        if self._terms:
+            friction += self._terms(q, setpoint.dq, command, t)
         return np.asarray(rigid + Ia * command + friction)
 
 

@@ -8,6 +8,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import not_positive_definite
+from robotid_sim.dynamics.running_terms import RunningTerms
 from robotid_sim.errors import OptionError, RankDeficientError
 from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
@@ -52,6 +53,8 @@ class VelocityObserver:
     _q: Float1D = field(init=False, repr=False)
     _dq: Float1D = field(init=False, repr=False)
     _missed: Float1D = field(init=False, repr=False)
+    _ddq: Float1D = field(init=False, repr=False)
+    _terms: RunningTerms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (self.rate > 0.0 and 0.0 < self.bandwidth < np.pi * self.rate):
@@ -62,12 +65,13 @@ class VelocityObserver:
         model, f, z = self.model, self.rate, float(np.exp(-self.bandwidth / self.rate))
         self._gains = (1.0 - z**3, 1.5 * f * (1.0 - z**2) * (1.0 - z), f**2 * (1.0 - z) ** 3)
         self._known = (model.geometry, model.gravity, model.parameters(), coefficients_of(model))
+        self._terms = RunningTerms(model, model.terms)
         self.reset(model.home, np.zeros(model.dof))
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Start from a state that is known."""
         self._q, self._dq = np.array(q, dtype=float), np.array(dq, dtype=float)
-        self._missed = np.zeros(self.model.dof)
+        self._missed, self._ddq = np.zeros(self.model.dof), np.zeros(self.model.dof)
 
     def correct(self, y: Float1D | None) -> tuple[Float1D, Float1D]:
         """Return the state after the encoder sample `y` [rad or m]; None for a lost sample."""
@@ -85,8 +89,11 @@ class VelocityObserver:
         Raises `RankDeficientError` if the model's mass matrix is not positive definite.
         """
         dt = 1.0 / self.rate
+        if self._terms:
+            tau = tau - self._terms(self._q, self._dq, self._ddq)
         _, ddq, _, _, sound = kernels.plant_step(*self._known, self._q, self._dq, tau, dt)
         if not sound:
             raise RankDeficientError(not_positive_definite(self.model))
+        self._ddq = ddq
         self._dq = self._dq + dt * (ddq + self._missed)
         self._q = self._q + dt * self._dq

@@ -10,6 +10,7 @@ from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.running_terms import RunningTerms
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -42,16 +43,19 @@ class Compensation:
 
     model: Robot
     _phi: Float1D = field(init=False, repr=False)
+    _terms: RunningTerms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_phi", self.model.parameters())
+        object.__setattr__(self, "_terms", RunningTerms(self.model, self.model.terms))
 
     def __call__(self, q: Float1D, dq: Float1D, v: Float1D, a: Float1D) -> Float1D:
         """Return the torque [N m], shape (n,), at state `q`, `dq`, for `v` and `a`."""
         model = self.model
-        return kernels.reference_torque(
+        torque = kernels.reference_torque(
             model.geometry, model.gravity, self._phi, model.eps, q, dq, v, a
         )
+        return torque + self._terms(q, v, a) if self._terms else torque
 
 
 @documented

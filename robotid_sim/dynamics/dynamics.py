@@ -18,6 +18,9 @@ from robotid_sim.model import parameters
 from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
 
+TERM_TURNS = 50
+"""Most turns in which accelerations and the terms that depend on them are found."""
+
 
 def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
     r"""Torque of the rigid bodies, :math:`M \ddot q + C \dot q + g`, by recursive Newton-Euler.
@@ -86,15 +89,24 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
     """Acceleration under drive torques, with friction and rotor inertia, shape (n,).
 
+    Terms of the robot are those of sliding joints, with all dry friction built up.
+
     Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
     """
     batch, _ = states(q, dq, tau, dof=robot.dof, names=("q", "dq", "tau"))
     model = (robot.geometry, robot.gravity, robot.parameters(), coefficients_of(robot))
     q0, dq0, tau0 = (part[0] for part in batch)
-    _, ddq, _, _, ok = kernels.plant_step(*model, q0, dq0, tau0, 0.0)
-    if not ok:
-        raise RankDeficientError(not_positive_definite(robot))
-    return np.asarray(ddq)
+    ddq: Float1D = np.zeros(robot.dof)
+    for _ in range(TERM_TURNS if robot.terms else 1):
+        state = (q0[None], dq0[None], ddq[None])
+        further = terms_torque(robot, robot.terms, *state, in_order=False)[0]
+        _, new, _, _, ok = kernels.plant_step(*model, q0, dq0, tau0 - further, 0.0)
+        if not ok:
+            raise RankDeficientError(not_positive_definite(robot))
+        done, ddq = np.abs(new - ddq).max() <= 1e-12 * np.abs(new).max(), new
+        if done:
+            break
+    return ddq
 
 
 def not_positive_definite(robot: Robot) -> str:

@@ -11,16 +11,21 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics import friction_kernels, kernels
 from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
-from robotid_sim.engine.further_torques import rotor_coupling
+from robotid_sim.dynamics.running_terms import rotor_coupling
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError
-from robotid_sim.model.friction_law import FrictionLaw, coefficients_of, column
+from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, coefficients_of, column
 from robotid_sim.model.friction_laws import SmoothCoulomb, describe_law
+from robotid_sim.model.joint_terms import PRESLIDING, JointTerm
 from robotid_sim.model.robot import Robot
 
 _logger = logging.getLogger(__name__)
+
+
+DRY = [COLUMNS.index(f"{name}_{side}") for name in ("Fc", "Fs") for side in ("forward", "backward")]
+"""Coefficients of dry friction."""
 
 
 class DriveStep(NamedTuple):
@@ -43,6 +48,20 @@ class Drive(Protocol):
         """Return what happens under drive torques `tau` over a sub-step from a state."""
 
 
+def terms_of(robot: Robot, law: FrictionLaw | None) -> tuple[JointTerm, ...]:
+    """Return the terms of a plant: those of its robot, and of its law."""
+    return (*robot.terms, *(() if law is None else law.terms(robot)))
+
+
+def rows_of_drive(robot: Robot, law: FrictionLaw | None) -> Float2D:
+    """Return the coefficients of friction without the dry friction that only builds up."""
+    rows = coefficients_of(robot) if law is None else law.coefficients(robot)
+    for term in terms_of(robot, law):
+        if term.kind == PRESLIDING:
+            rows[robot.joint_names.index(term.joint), DRY] -= term.values[0]
+    return rows
+
+
 class SmoothDrive:
     """Drives with a smooth sign, by default with the friction of the robot.
 
@@ -52,9 +71,9 @@ class SmoothDrive:
 
     def __init__(self, robot: Robot, dt: float, law: FrictionLaw | None = None) -> None:
         self._robot, self._dt, self._noted = robot, dt, law is not None
-        rows = coefficients_of(robot) if law is None else law.coefficients(robot)
+        rows = rows_of_drive(robot, law)
         self._model = (robot.geometry, robot.gravity, robot.parameters(), rows)
-        self._coupling = rotor_coupling(robot, () if law is None else law.terms(robot))
+        self._coupling = rotor_coupling(robot, terms_of(robot, law))
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Return the step; see `Drive`."""
@@ -80,7 +99,10 @@ class StickSlipDrive:
         self._robot, self._dt, self._leapfrog = robot, dt, leapfrog
         self._model = (robot.geometry, robot.gravity, robot.parameters())
         self._rotor = np.diag([joint.rotor_inertia for joint in robot.joints])
-        self._rows = law.coefficients(robot)
+        coupling = rotor_coupling(robot, terms_of(robot, law))
+        if coupling is not None:
+            self._rotor += coupling
+        self._rows = rows_of_drive(robot, law)
         self._viscous, self._level, self._peak = (
             np.array([column(self._rows, f"{name}_{side}") for side in ("forward", "backward")])
             for name in ("Fv", "Fc", "Fs")

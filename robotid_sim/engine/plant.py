@@ -9,9 +9,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import mass_matrix
+from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine.client import Closing, EngineClient, EngineError
-from robotid_sim.engine.drives import drive_of
-from robotid_sim.engine.further_torques import FurtherTorques, rotor_coupling
+from robotid_sim.engine.drives import drive_of, terms_of
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import (
@@ -105,11 +105,10 @@ class Plant(Closing):
         self._shape = (robot.dof,)
         self.friction = friction
         self._drive = drive_of(robot, friction, dt / substeps, leapfrog=leapfrog)
-        terms = () if friction is None else friction.terms(robot)
+        terms = terms_of(robot, friction)
         self._coupling = rotor_coupling(robot, terms)
-        self._further = None
-        if friction is not None and terms:
-            self._further = FurtherTorques(robot, terms, friction.duration)
+        duration = None if friction is None else friction.duration
+        self._terms = RunningTerms(robot, terms, duration, whole=True)
         self._ahead = 0.5 * dt / substeps if leapfrog else 0.0
         self._acted: list[Float1D] = []
         self._fastest = DIVERGED * robot.limits.velocity
@@ -138,8 +137,7 @@ class Plant(Closing):
         self.t = 0.0
         self._acted.clear()
         q, dq = self._checked(q, "q"), self._checked(dq, "dq")
-        if self._further is not None:
-            self._further.reset(q)
+        self._terms.reset()
         self._ddq: Float1D = np.zeros(self.robot.dof)
         for j in self._indices:
             self._client.resetJointState(self._body, j, float(q[j]), float(dq[j]))
@@ -171,9 +169,9 @@ class Plant(Closing):
         further: Float1D
         first, further, at = None, np.zeros(tau.size), self.t
         for k in range(self.substeps):
-            if self._further is not None:  # at the velocity within the sub-step, as it was foreseen
-                ahead = self.dq + self._ahead * self._ddq
-                further = self._further(at + k * self.dt / self.substeps, self.q, ahead)
+            if self._terms:  # at the velocity within the sub-step, as it was foreseen
+                ahead, now = self.dq + self._ahead * self._ddq, at + k * self.dt / self.substeps
+                further = self._terms(self.q, ahead, self._ddq, now, inertia=False)
             held, ddq, v, friction = self._drive(self.q, self.dq, acting - further)
             self._ddq = ddq
             if first is None:

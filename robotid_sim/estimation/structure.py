@@ -35,7 +35,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, extended, joint_only, rows_of
 from robotid_sim.estimation.reduction import span_of
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.joint_terms import KINDS, JointTerm, checked_kinds, unit_of
+from robotid_sim.model.joint_terms import KINDS, OF_TIME, JointTerm, checked_kinds, unit_of
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
@@ -114,27 +114,17 @@ class FittedTerm:
             **evidence,
         }
 
-    def sentence(self, joint_unit: str) -> str:
-        """Return the term in words."""
+    def numbers(self, joint_unit: str) -> list[str]:
+        """Return its parameters as texts, for a joint in rad or m."""
         kind = KINDS[self.term.kind]
-        numbers = [
-            f"{symbol} = {value:.4g} +- {std:.2g} {unit_of(unit, joint_unit)}"
-            for symbol, unit, value, std in zip(
-                kind.symbols, kind.units, self.term.values, self.std, strict=True
-            )
+        rows = list(zip(kind.symbols, kind.units, self.term.values, self.std, strict=True))
+        if kind.shape is not None and not kind.coupled and self.term.shape is not None:
+            about = 0.0 if self.shape_std is None else self.shape_std
+            rows.append((kind.shape.name, kind.shape.unit, self.term.shape, about))
+        return [
+            f"{symbol} = {value:.4g} {f'± {std:.2g} ' if std else ''}{unit_of(unit, joint_unit)}"
+            for symbol, unit, value, std in rows
         ]
-        if kind.shape is not None and not kind.coupled:
-            about = "" if self.shape_std is None else f" +- {self.shape_std:.2g}"
-            unit = unit_of(kind.shape.unit, joint_unit)
-            numbers.append(f"{kind.shape.name} = {self.term.shape:.4g}{about} {unit}")
-        where = self.term.joint
-        if self.term.partner is not None:
-            where = f"{self.term.partner}, {where}"
-        return (
-            f"{where}: {kind.words} ({self.term.kind}), {self.torque:.3g} "
-            f"{unit_of('{t}', joint_unit)} RMS: {', '.join(numbers)}; the likelihood of rows left "
-            f"out of the fit rises by {self.gain:.0f} +- {self.gain_std:.0f} (logarithm)."
-        )
 
 
 @public_value
@@ -178,6 +168,10 @@ class Structure:
     def robot_terms(self) -> tuple[JointTerm, ...]:
         """Return the terms as a robot has them."""
         return tuple(fitted.term for fitted in self.terms)
+
+    def lasting_terms(self) -> tuple[JointTerm, ...]:
+        """Return the terms that another motion has too."""
+        return tuple(term for term in self.robot_terms() if term.kind not in OF_TIME)
 
 
 NO_TERMS = Structure((), np.zeros((0, 0)), np.zeros((0, 0)))

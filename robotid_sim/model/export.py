@@ -17,6 +17,7 @@ from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Link, Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
@@ -73,6 +74,9 @@ def lost_in_urdf(robot: Robot) -> tuple[str, ...]:
         )
     if any(law.Fo for law in friction):
         sentences.append("Friction offsets are read by robotid alone.")
+    if robot.terms:
+        kinds = ", ".join(dict.fromkeys(f"{term.kind} of {term.joint}" for term in robot.terms))
+        sentences.append(f"Terms of joints are read by robotid alone: {kinds}.")
     hulls = [s.mesh for link in robot.links for s in link.shapes if s.collision and s.mesh]
     if unread := sorted({mesh.suffix.lower() for mesh in hulls}.difference(MUJOCO_MESHES)):
         sentences.append(
@@ -233,7 +237,18 @@ def _write_extension(root: etree._Element, robot: Robot) -> None:
         entry.set("Fo", number_text(joint.friction.Fo))
         entry.set("eps", number_text(joint.friction.eps))
         entry.set("acceleration", number_text(joint.acceleration))
+    for entry in element.findall("term"):
+        element.remove(entry)
+    for term in robot.terms:
+        etree.SubElement(element, "term", _attributes_of(term))
     _indent(element, level=1)
+
+
+def _attributes_of(term: JointTerm) -> dict[str, str]:
+    values = {"values": " ".join(map(number_text, term.values))}
+    shape = {} if term.shape is None else {"shape": number_text(term.shape)}
+    partner = {} if term.partner is None else {"partner": term.partner}
+    return {"kind": term.kind, "joint": term.joint, **values, **shape, **partner}
 
 
 def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: MeshMode) -> None:

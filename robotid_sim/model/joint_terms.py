@@ -107,7 +107,12 @@ KINDS: Mapping[str, TermKind] = {
 ALL = "all"
 """Stands for all kinds."""
 
-OF_TIME = ("warming",)
+COUPLED, LOADED, PRESLIDING, WARMING = (
+    *("coupled-joints", "load-dependent-friction", "presliding", "warming"),
+)
+"""Kinds that need more than the state of their joint."""
+
+OF_TIME = (WARMING,)
 """Kinds that another motion has not."""
 
 

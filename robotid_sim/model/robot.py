@@ -191,6 +191,7 @@ class Robot:
             assumptions=tuple(notes),
             formal=formal,
             document=document,
+            terms=_terms_of_chain(document.terms, [joint.name for joint in movable]),
         )
 
     @property
@@ -333,6 +334,17 @@ def _where(document: UrdfDocument | None, link: str) -> str:
     if document is None or link not in document.links:
         return ""
     return f"{document.path}:{document.links[link].line}: "
+
+
+def _terms_of_chain(
+    terms: Sequence[JointTerm], joint_names: Sequence[str]
+) -> tuple[JointTerm, ...]:
+    """Return the terms whose joints all are on the chain."""
+    return tuple(
+        term
+        for term in terms
+        if all(joint in joint_names for joint in (term.joint, term.partner) if joint is not None)
+    )
 
 
 def _chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:

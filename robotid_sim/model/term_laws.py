@@ -134,11 +134,6 @@ class Presliding(TermLaw):
     def __post_init__(self) -> None:
         require(self, "distance", 1e-4, 1.0)
 
-    def coefficients(self, robot: Robot) -> Float2D:
-        """Return the coefficients without dry friction: it is all in the terms."""
-        none = {f"{name}_{side}": 0.0 for name in ("Fc", "Fs") for side in ("forward", "backward")}
-        return coefficients_of(robot, **none)
-
     def term(self, joint: Joint) -> JointTerm:
         """Return the term; see `TermLaw`."""
         return JointTerm("presliding", joint.name, (joint.friction.Fc,), self.distance)

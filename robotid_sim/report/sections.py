@@ -24,7 +24,7 @@ from robotid_sim.report.figures.friction import friction
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters
 from robotid_sim.report.link_table import OPEN, link_table
-from robotid_sim.report.tables import noise_table, parameter_table, prediction_table
+from robotid_sim.report.tables import noise_table, parameter_table, prediction_table, terms_table
 from robotid_sim.section import Picture, Section, Table, number, percent
 from robotid_sim.study.stages import Identification
 from robotid_sim.trajectory.reference import Trajectory
@@ -134,7 +134,15 @@ def _notes(models: Mapping[str, Robot]) -> tuple[str, ...]:
 
 def friction_section(fit: Identification, logs: Sequence[Log]) -> Section:
     """Return the friction of the joints, measured in the logs of a fit and fitted."""
-    return Section(title="Friction", charts=(friction(fit, logs),))
+    if not fit.structure.terms:
+        return Section(title="Friction", charts=(friction(fit, logs),))
+    return Section(
+        title="Friction",
+        text="The log speaks for these terms: each raises the likelihood of blocks that are left "
+        "out of the fit by its gain (logarithm), beside all others.",
+        charts=(friction(fit, logs),),
+        tables=(terms_table(fit.structure, fit.nominal),),
+    )
 
 
 LEAST_KNOWN = 5

@@ -8,8 +8,10 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.intervals import Intervals
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.structure import Structure
 from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement.log import Log
+from robotid_sim.model.joint_terms import unit_of
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import Table, number, percent, torque_unit
 from robotid_sim.study.result import CheckResult, ComparedPreprocessor, EstimateResult, StudyResult
@@ -210,6 +212,26 @@ def noise_table(log: Log) -> Table:
         pairs = zip(encoder, log.joint_units, strict=True)
         columns["encoder noise"] = [f"{noise:.3g} m{u}" for noise, u in pairs]
     return Table.of(columns, "Measured")
+
+
+def terms_table(structure: Structure, robot: Robot) -> Table:
+    """Return the terms that were chosen, with their parameters and the evidence for them."""
+    units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
+    rows = []
+    for fitted in structure.terms:
+        term, unit = fitted.term, units[fitted.term.joint]
+        where = term.joint if term.partner is None else f"{term.partner}, {term.joint}"
+        rows.append(
+            (
+                where,
+                term.kind,
+                ", ".join(fitted.numbers(unit)),
+                f"{number(fitted.torque, 3)} {unit_of('{t}', unit)}",
+                f"{fitted.gain:.0f} ± {fitted.gain_std:.0f}",
+            )
+        )
+    columns = ("joint", "term", "parameters", "RMS torque", "gain")
+    return Table(columns, tuple(rows), "Terms beside the standard ones", text_columns=3)
 
 
 def parameter_table(

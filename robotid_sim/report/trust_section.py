@@ -60,8 +60,6 @@ def lack_of_fit(fit: Identification) -> list[str]:
     sentences = [
         f"No torque of {without} was recorded: its rows are left out, and what only they show."
     ] * bool(without)
-    units = dict(zip(fit.nominal.joint_names, fit.nominal.joint_units, strict=True))
-    sentences += [term.sentence(units[term.term.joint]) for term in fit.structure.terms]
     sentences += found.sentences() or [
         "The residuals are noise: no function of speed, direction, "
         "load, position, time or lag of any joint explains them."

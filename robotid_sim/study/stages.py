@@ -201,6 +201,8 @@ def identify(
         discrepancy = with_values(discrepancy, plain, chosen.beta)
         structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
     lifted = lift_estimate(chosen, nominal, basis)
+    if lifted is not None and structure.terms:
+        lifted = replace(lifted, robot=replace(lifted.robot, terms=structure.lasting_terms()))
     why = doubt(chosen, problem, plain) if chosen.success else ""
     if why:
         lifted = _doubted(lifted)

@@ -7,6 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Curve, Mark, Panel, Points
 from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.estimation.state_functions import lacking_torque
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
@@ -20,6 +21,9 @@ BINS = 30
 
 SAMPLES = 61
 """Speeds of a fitted curve, denser where friction changes its sign."""
+
+OF_SPEED = (*("offset", "asymmetric-friction", "friction-velocity", "stribeck", "curved-viscous"),)
+"""Terms that are a curve over the speed."""
 
 BY_SPEED = ("speed", "direction")
 """What the model may lack that is a curve over the speed."""
@@ -44,6 +48,7 @@ def friction(fit: Identification, logs: Sequence[Log]) -> Chart:
         speed = share * np.abs(share) * np.abs(dq[:, j]).max()
         law, at = joint.friction, _binned(dq[:, j], measured[:, j])
         curve = law.Fv * speed + law.Fc * np.tanh(speed / law.eps) + law.Fo
+        curve = curve + _at_speeds(fit, model, j, speed)
         marks: list[Mark] = [
             Points(*at, "measured", "raw", size=3.0),
             Curve(speed, curve, "fitted", "identified", width=1.4),
@@ -98,6 +103,16 @@ def _binned(speed: Float1D, torque: Float1D) -> tuple[Float1D, Float1D]:
     means = [(speed[part].mean(), torque[part].mean()) for part in parts]
     x, y = np.array(means).T
     return x, y
+
+
+def _at_speeds(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D:
+    """Return the torque of the terms of a joint by its speed, with the others at rest."""
+    name = model.joint_names[joint]
+    terms = [t for t in fit.structure.robot_terms() if t.joint == name and t.kind in OF_SPEED]
+    dq = np.zeros((speed.size, model.dof))
+    still = np.zeros_like(dq)
+    dq[:, joint] = speed
+    return np.asarray(terms_torque(model, terms, still, dq, still, in_order=False)[:, joint])
 
 
 def _lacking(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D | None:

@@ -1,0 +1,196 @@
+"""Terms of joints: each is found with its numbers where it is, none where none is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.term_torques import TermStates, term_columns, terms_torque
+from robotid_sim.errors import LogError, OptionError, UnknownNameError
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem, extended
+from robotid_sim.estimation.structure import NO_TERMS, choose_structure, with_term_values
+from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.joint_terms import ALL, KINDS, JointTerm, checked_kinds
+
+SEEDS = 10
+
+
+@pytest.fixture(scope="module")
+def case(irb140, exact):
+    return exact(irb140, 100.0)
+
+
+def term_of(case, law, joint):
+    """Return the term that a law gives a joint; of coupled joints the last."""
+    terms = FRICTION_LAWS.build(law).terms(case.robot)
+    return terms[-1] if law == "coupled-joints" else terms[joint]
+
+
+def fitted(case, terms, seed=0):
+    """Return motion and problem of the exact torque, with terms and noise."""
+    noise = case.white(np.random.default_rng(seed))
+    motion = case.motion(case.tau + terms_torque(case.robot, terms, *case.state) + 0.3 * noise)
+    return motion, build_problem(motion, case.robot, case.basis)
+
+
+def wls(problem):
+    return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+
+
+OTHERS = {
+    "stribeck": lambda joint: JointTerm("stribeck", joint.name, (0.3 * joint.friction.Fc,), 0.15),
+    "asymmetric": lambda joint: JointTerm(
+        "asymmetric-friction", joint.name, (0.3 * joint.friction.Fv, 0.2 * joint.friction.Fc)
+    ),
+    "load-dependent": lambda joint: JointTerm("load-dependent-friction", joint.name, (0.08,)),
+    "friction-velocity": lambda joint: JointTerm(
+        "friction-velocity", joint.name, (joint.friction.Fc,), 0.15
+    ),
+}
+"""Terms whose laws the plant solves for implicitly."""
+
+LAWS = (
+    *("offset", "curved-viscous", "position-dependent", "cogging", "presliding", "spring"),
+    *("warming", "coupled-joints"),
+)
+
+
+@pytest.mark.parametrize("law", [*LAWS, *OTHERS])
+def test_a_term_is_found_with_its_numbers_and_nothing_else(case, law):
+    joint = 1 if law == "load-dependent" else 4  # the shoulder carries a load
+    term = OTHERS[law](case.robot.joints[joint]) if law in OTHERS else term_of(case, law, joint)
+    motion, problem = fitted(case, [term])
+    found = choose_structure(problem, motion, case.robot, [ALL])
+    (one,) = found.terms
+    assert (one.term.kind, one.term.joint, one.term.partner) == (
+        term.kind,
+        term.joint,
+        term.partner,
+    )
+    assert one.gain > 3.0 * one.gain_std
+    assert (np.abs(np.subtract(one.term.values, term.values)) < 4.0 * np.array(one.std)).all()
+    if one.shape_std is not None:
+        assert abs(one.term.shape - term.shape) < 4.0 * one.shape_std
+    else:
+        assert one.term.shape == term.shape
+
+
+def test_nothing_is_added_where_nothing_is(case):
+    found = [choose_structure(*fitted(case, (), s)[::-1], case.robot, [ALL]) for s in range(SEEDS)]
+    assert all(one is NO_TERMS for one in found)
+
+
+def test_two_terms_of_one_joint_and_one_of_another_are_told_apart(case):
+    terms = [
+        term_of(case, "cogging", 4),
+        OTHERS["stribeck"](case.robot.joints[4]),
+        term_of(case, "spring", 2),
+    ]
+    motion, problem = fitted(case, terms)
+    found = choose_structure(problem, motion, case.robot, [ALL]).robot_terms()
+    assert {(t.kind, t.joint) for t in found} == {(t.kind, t.joint) for t in terms}
+
+
+def test_only_the_kinds_that_are_asked_for_are_tried(case):
+    motion, problem = fitted(case, [term_of(case, "cogging", 4)])
+    assert choose_structure(problem, motion, case.robot, ["stribeck"]) is NO_TERMS
+    assert choose_structure(problem, motion, case.robot, []) is NO_TERMS
+    with pytest.raises(UnknownNameError, match="cogs"):
+        choose_structure(problem, motion, case.robot, ["cogs"])
+
+
+@pytest.mark.parametrize("law", ["cogging", "coupled-joints"])
+def test_beside_terms_the_other_parameters_are_those_of_a_fit_with_all(case, law):
+    motion, problem = fitted(case, [term_of(case, law, 4)])
+    found = choose_structure(problem, motion, case.robot, [ALL])
+    names = [f"x{k}" for k in range(found.columns.shape[1])]
+    whole = wls(extended(problem, found.columns, names, ["1"] * len(names)))
+    beside, b = wls(found.beside(problem)), case.basis.rank
+    assert (np.abs(beside.beta - whole.beta[:b]) / whole.std[:b]).max() < 0.05
+    np.testing.assert_allclose(beside.std, whole.std[:b], rtol=0.15)
+    again = with_term_values(found, problem, beside.beta, beside.noise_std)
+    values = [value for term in again.robot_terms() for value in term.values]
+    np.testing.assert_allclose(values, whole.beta[b:], rtol=0.02, atol=1e-4)
+
+
+def test_a_joint_without_torque_has_no_terms(case):
+    term = term_of(case, "cogging", 2)
+    motion, _ = fitted(case, [term])
+    tau = np.array(motion.tau)
+    tau[:, 4] = 0.0
+    motion = replace(motion, tau=tau)
+    problem = build_problem(motion, case.robot, case.basis)
+    found = choose_structure(problem, motion, case.robot, ["cogging", "spring", "offset"])
+    assert [one.joint for one in found.robot_terms()] == [term.joint]
+
+
+def test_few_rows_are_refused(case):
+    motion, _ = fitted(case, ())
+    mask = np.arange(motion.t.size) % 30 == 0
+    motion = replace(motion, mask=mask)
+    problem = build_problem(motion, case.robot, case.basis)
+    with pytest.raises(LogError, match="too few to choose terms"):
+        choose_structure(problem, motion, case.robot, [ALL])
+
+
+class TestTorques:
+    def test_a_robot_with_terms_has_their_torque(self, case):
+        terms = (term_of(case, "cogging", 4), term_of(case, "coupled-joints", 5))
+        robot = replace(case.robot, terms=terms)
+        more = joint_torque(robot, *case.state) - joint_torque(case.robot, *case.state)
+        np.testing.assert_allclose(more, terms_torque(case.robot, terms, *case.state), atol=1e-12)
+
+    def test_coupled_joints_conserve_power(self, case):
+        """A rotor that turns with both joints holds energy of both: its matrix is symmetric."""
+        states = TermStates.of(case.robot, *case.state)
+        for side in (1.0, -1.0):
+            columns = term_columns("coupled-joints", states, 5, side, 4)
+            q, dq, ddq = case.state
+            power = (columns[..., 0] * dq).sum(axis=1)
+            expected = side * (ddq[:, 4] * dq[:, 5] + ddq[:, 5] * dq[:, 4])
+            np.testing.assert_allclose(power, expected, atol=1e-12)
+            assert ((columns[..., 2] * dq).sum(axis=1) >= -1e-12).all()  # friction takes power
+
+    def test_presliding_friction_takes_less_energy_by_its_distance(self, case):
+        """A reversal builds z up as 1 - 2 exp(-x / d), which lacks 2 d of the way."""
+        t = np.linspace(0.0, 4.0 * np.pi, 40001)
+        q, A, d = np.zeros((t.size, 6)), 0.5, 5e-3
+        q[:, 4] = A * np.sin(t)
+        dq = np.gradient(q, t, axis=0)
+        Fc = case.robot.joints[4].friction.Fc
+        term = JointTerm("presliding", case.robot.joint_names[4], (Fc,), d)
+        sign = np.tanh(dq[:, 4] / case.robot.eps[4])
+        torque = terms_torque(case.robot, [term], q, dq, 0.0 * q)[:, 4] + Fc * sign
+        cycle = t >= 2.0 * np.pi
+        work = np.trapezoid((torque * dq[:, 4])[cycle], t[cycle])
+        assert work == pytest.approx(Fc * (4.0 * A - 4.0 * d), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "cogs"}, "unknown term"),
+        ({"values": (1.0,)}, "Ts, Tk"),
+        ({"values": (np.nan, 0.0)}, "finite"),
+        ({"shape": None}, "needs k"),
+        ({"shape": -1.0}, "positive"),
+        ({"partner": "joint_4"}, "only coupled"),
+    ],
+)
+def test_a_term_with_wrong_numbers_is_refused(change, said):
+    with pytest.raises(OptionError, match=said):
+        JointTerm(
+            **{"kind": "cogging", "joint": "joint_5", "values": (1.0, 0.0), "shape": 4.0} | change
+        )
+
+
+def test_a_term_of_a_joint_that_is_not_there_is_refused(irb140):
+    with pytest.raises(OptionError, match="no joint 'elbow'"):
+        replace(irb140, terms=(JointTerm("offset", "elbow", (1.0,)),))
+
+
+def test_all_stands_for_every_kind():
+    assert checked_kinds([ALL]) == tuple(KINDS)
+    assert checked_kinds(["stribeck", "offset"]) == ("offset", "stribeck")
