@@ -23,8 +23,10 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.measurement.log import Log
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_laws import FRICTION_LAWS, Asymmetric, LoadDependent, Stribeck
 from robotid_sim.model.joint_terms import ALL, JointTerm, checked_kinds
+from robotid_sim.model.robot import Robot
+from robotid_sim.model.term_laws import FrictionVelocity
 from robotid_sim.study.build import build_fit
 from robotid_sim.study.config import load_config
 from robotid_sim.study.stages import Identification, identify
@@ -68,6 +70,27 @@ class Run:
     """What else was chosen, or that the term is missing."""
 
 
+def true_terms(one: OneJoint, robot: Robot) -> tuple[JointTerm, ...]:
+    """Return what a law of one joint is as terms beside the friction of the model."""
+    joint, law = robot.joints[one.joint], one.law
+    Fv, Fc = joint.friction.Fv, joint.friction.Fc
+    match law:
+        case Asymmetric():
+            numbers: tuple[tuple[float, ...], float | None] = (
+                (law.viscous * Fv, law.coulomb * Fc),
+                None,
+            )
+        case Stribeck():
+            numbers = ((law.static - 1.0) * Fc,), law.velocity
+        case LoadDependent():
+            numbers = (law.share,), None
+        case FrictionVelocity():
+            numbers = (Fc,), law.factor * joint.friction.eps
+        case _:
+            return one.terms(robot)
+    return (JointTerm(KIND_OF[FRICTION_LAWS.name_of(law)], joint.name, *numbers),)
+
+
 def runs_of(task: tuple[str, str, int]) -> list[Run]:
     """Return the runs of a robot whose one joint has a law, a seed each."""
     name, law_name, seeds = task
@@ -80,7 +103,7 @@ def runs_of(task: tuple[str, str, int]) -> list[Run]:
         law = FRICTION_LAWS.build(law_name)
         one = None if not KIND_OF[law_name] else OneJoint(law, joint)
         clean = bench.log(friction=one)
-        truth = () if one is None else one.terms(bench.plant)
+        truth = () if one is None else true_terms(one, bench.plant)
         where = bench.plant.joint_names[joint]
         for seed in range(first, min(first + 2, seeds)):
             log = sensed(clean, "default", seed)
@@ -107,6 +130,8 @@ def _covered(structure: Structure, truth: tuple[JointTerm, ...]) -> Iterator[boo
             if (fitted.term.kind, fitted.term.joint) == (true.kind, true.joint):
                 for value, std, of in zip(fitted.term.values, fitted.std, true.values, strict=True):
                     yield abs(value - of) <= 1.96 * std
+                if fitted.shape_std is not None:
+                    yield abs(fitted.term.shape - true.shape) <= 1.96 * fitted.shape_std
 
 
 def _error(fit: Identification, clean: Log) -> float:

@@ -143,7 +143,7 @@ def test_a_plant_with_them_follows_a_controller_that_knows_them(irb140, path):
 
 
 def test_an_observer_predicts_with_them(irb140, path):
-    """What the model misses is an acceleration that the observer has to find: here there is little."""
+    """What a model misses is an acceleration that the observer has to find."""
     robot, missed = with_all(irb140), []
     for model in (robot, irb140):
         with Plant(robot) as plant:

@@ -147,7 +147,7 @@ class TestTorques:
         states = TermStates.of(case.robot, *case.state)
         for side in (1.0, -1.0):
             columns = term_columns("coupled-joints", states, 5, side, 4)
-            q, dq, ddq = case.state
+            _, dq, ddq = case.state
             power = (columns[..., 0] * dq).sum(axis=1)
             expected = side * (ddq[:, 4] * dq[:, 5] + ddq[:, 5] * dq[:, 4])
             np.testing.assert_allclose(power, expected, atol=1e-12)
