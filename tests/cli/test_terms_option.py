@@ -1,0 +1,96 @@
+"""``robotid identify --terms``: terms are chosen, told, written and predicted with."""
+
+import json
+
+import numpy as np
+import pytest
+from robots import DATA
+from short_study import SHORT
+
+from robotid_sim.model.robot import Robot
+
+ARM = DATA / "2r.urdf"
+
+
+@pytest.fixture(scope="module")
+def logs(robotid, tmp_path_factory):
+    """Config, and two logs of a plant with cogging."""
+    folder = tmp_path_factory.mktemp("terms")
+    config = folder / "short.toml"
+    law = '[experiment.friction]\nlaw = "cogging"\nshare = 0.5\nwaves = 4\n'
+    config.write_text(SHORT.replace("[control]", law + "[control]"))
+    for name, seed in (("log", "0"), ("unseen", "7")):
+        path = folder / f"{name}.json"
+        seeded = ("--seed", seed, "--config", config)
+        assert robotid("design", ARM, "-o", path, *seeded).code == 0
+        words = ("simulate", ARM, "--trajectory", path, "-o", folder / f"{name}.h5")
+        assert robotid(*words, *seeded).code == 0
+    return config, folder / "log.h5", folder / "unseen.h5"
+
+
+@pytest.fixture(scope="module")
+def identified(robotid, logs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("identified")
+    estimate, urdf, page = (folder / name for name in ("e.json", "r.urdf", "p.html"))
+    words = ("--terms", "all", "-o", estimate, "--urdf", urdf, "--report", page)
+    done = robotid("identify", ARM, logs[1], *words, "--config", logs[0])
+    assert (done.code, done.err) == (0, "")
+    return estimate, urdf, page, done.out
+
+
+def test_they_are_chosen_told_and_written(identified):
+    estimate, urdf, page, printed = identified
+    terms = json.loads(estimate.read_text())["terms"]
+    found = {(t["kind"], t["joint"], t["shape"]) for t in terms}
+    assert found == {("cogging", "shoulder", 4.0), ("cogging", "elbow", 4.0)}
+    assert "Terms beside the standard ones" in printed
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    assert "Terms beside the standard ones" in page.read_text()
+    read = Robot.from_urdf(urdf).terms
+    assert {(t.kind, t.joint) for t in read} == {(t["kind"], t["joint"]) for t in terms}
+    for term in terms:
+        assert len(term["std"]) == len(term["values"])
+        assert term["gain"] > 3.0 * term["gain_std"]
+
+
+def test_predictions_have_them(robotid, logs, identified, tmp_path):
+    estimate = identified[0]
+    content = json.loads(estimate.read_text())
+    without = tmp_path / "without.json"
+    without.write_text(json.dumps(content | {"terms": []}))
+    errors = []
+    for file in (estimate, without):
+        done = robotid("predict", ARM, file, logs[2], "--config", logs[0], "--json")
+        assert done.code == 0
+        errors.append(np.array(json.loads(done.out)["error_filtered_parameters"]))
+    assert (errors[0] < 0.5 * errors[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"joint": "knee"}, "no joint 'knee'"),
+        ({"kind": "mood"}, "unknown term 'mood'"),
+        ({"values": [1.0]}, "needs finite"),
+        ({"shape": None}, "needs k"),
+    ],
+)
+def test_wrong_terms_of_an_estimate_file_are_refused(
+    robotid, logs, identified, tmp_path, change, said
+):
+    content = json.loads(identified[0].read_text())
+    content["terms"][0] |= change
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(content))
+    done = robotid("predict", ARM, bad, logs[2], "--config", logs[0])
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert said in done.err
+
+
+def test_an_unknown_kind_names_the_known(robotid, logs, tmp_path):
+    words = ("--terms", "coging", "-o", tmp_path / "e.json")
+    done = robotid("identify", ARM, logs[1], *words)
+    assert done.code == 2
+    assert "unknown term 'coging' (did you mean 'cogging'?)" in done.err
+    assert not (tmp_path / "e.json").exists()
