@@ -95,7 +95,6 @@ def runs_of(task: tuple[str, str, int]) -> list[Run]:
     """Return the runs of a robot whose one joint has a law, a seed each."""
     name, law_name, seeds = task
     bench = Bench.of(name)
-    config = load_config(None, {})
     found = []
     for first in range(0, seeds, 2):  # two logs of every plant
         joint = int(np.random.default_rng((len(law_name), first)).integers(bench.plant.dof))
@@ -107,20 +106,26 @@ def runs_of(task: tuple[str, str, int]) -> list[Run]:
         where = bench.plant.joint_names[joint]
         for seed in range(first, min(first + 2, seeds)):
             log = sensed(clean, "default", seed)
-            fits = []
-            for kinds in ((ALL,), (KIND_OF[law_name],) if KIND_OF[law_name] else ()):
-                plan = replace(build_fit(config), joint_terms=checked_kinds(kinds))
-                blind = replace(log, truth=None)
-                rng = np.random.default_rng(0)
-                fits.append(identify(blind, bench.nominal, bench.basis, plan, rng))
-            errors = [_error(fit, clean) for fit in fits]
-            chosen = [(t.term.kind, t.term.joint) for t in fits[0].structure.terms]
+            fit = _fit(bench, log, ALL)
+            chosen = [(t.term.kind, t.term.joint) for t in fit.structure.terms]
             wanted = [(KIND_OF[law_name], where)] if KIND_OF[law_name] else []
             others = [f"{kind} {joint}" for kind, joint in chosen if (kind, joint) not in wanted]
             others += ["missing"] * (not set(wanted) <= set(chosen))
-            covered = tuple(_covered(fits[0].structure, truth))
-            found.append(Run(name, law_name, seed, not others, covered, *errors, tuple(others)))
+            covered, error = tuple(_covered(fit.structure, truth)), _error(fit, clean)
+            informed = error
+            if others:  # a right choice is what a fit that knows the term has too
+                informed = _error(_fit(bench, log, KIND_OF[law_name]), clean)
+            run = Run(name, law_name, seed, not others, covered, error, informed, tuple(others))
+            found.append(run)
     return found
+
+
+def _fit(bench: Bench, log: Log, kind: str) -> Identification:
+    """Return the default fit of a log, with terms of a kind to choose from; an empty name none."""
+    kinds = checked_kinds((kind,) if kind else ())
+    plan = replace(build_fit(load_config(None, {})), joint_terms=kinds)
+    blind = replace(log, truth=None)
+    return identify(blind, bench.nominal, bench.basis, plan, np.random.default_rng(0))
 
 
 def _covered(structure: Structure, truth: tuple[JointTerm, ...]) -> Iterator[bool]:

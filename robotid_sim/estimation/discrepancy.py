@@ -28,7 +28,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import LinearProblem, joint_columns
-from robotid_sim.estimation.reduction import cramer_rao, reduce_rows, span_of
+from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 from robotid_sim.estimation.state_functions import QUANTITIES, REST, Lack, state_functions
 from robotid_sim.estimation.variance_components import VarianceComponents, choose_components
 from robotid_sim.measurement.motion import Motion
@@ -91,7 +91,6 @@ def find_discrepancy(
     *,
     gain_std: float = 0.0,
     significance: float = SIGNIFICANCE,
-    terms: Float2D | None = None,
 ) -> Discrepancy:
     """Return what the model of a problem lacks, by the rows themselves.
 
@@ -105,8 +104,6 @@ def find_discrepancy(
         Kinematics and friction velocities.
     significance : float
         Probability that something is found where nothing is.
-    terms : ndarray, shape (N n, k), optional
-        Columns that were taken out of the rows of the problem, and so of what explains them.
     """
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     model = problem.by_joint(problem.W @ estimate.beta)
@@ -118,11 +115,7 @@ def find_discrepancy(
     phi = problem.basis.completed(estimate.beta, nominal.parameters())
     keys, blocks, shapes = [], [], []
     functions = state_functions(motion, nominal.with_parameters(phi, formal=True))
-    taken = None if terms is None or not terms.size else problem.by_joint(terms)
     for key, (rows, knots, mean) in functions.items():
-        if taken is not None:
-            Q = span_of(taken[:, key[1]])
-            rows = rows - Q @ (Q.T @ rows)
         shown = np.abs(rows).max(axis=0) > 0.0
         size = float(np.sqrt((rows**2).sum() / problem.samples))
         if size > 0.0:

@@ -144,11 +144,6 @@ class Structure:
         each = [t.term.partner is not None for t in self.terms for _ in t.term.values]
         return np.array(each, dtype=bool)
 
-    @property
-    def own_columns(self) -> Float2D:
-        """Columns of the parameters that one joint has, shape (N n, k)."""
-        return self.columns[:, ~self.shared]
-
     def beside(self, problem: LinearProblem) -> LinearProblem:
         """Return the rows of a problem without what the terms can explain of them."""
         if not self.terms:
@@ -160,7 +155,7 @@ class Structure:
         y = problem.y - common @ values[shared]
         random = common @ (vectors * np.sqrt(squares))
         rows = problem.by_joint(np.column_stack([problem.W, y, random]))
-        own = problem.by_joint(self.own_columns)
+        own = problem.by_joint(self.columns[:, ~shared])
         flat = without(rows, own).reshape(len(y), -1)
         more = flat[:, b + 1 :] if shared.any() else None
         return replace(problem, W=flat[:, :b], y=flat[:, b], random=more)

@@ -187,9 +187,7 @@ def identify(
     structure = refitted(structure, rows, motion, known)
     plain = structure.beside(rows)
     progress("identify", 0.6)
-    discrepancy = find_discrepancy(
-        plain, motion, nominal, gain_std=plan.torque_gain_std, terms=structure.own_columns
-    )
+    discrepancy = find_discrepancy(plain, motion, nominal, gain_std=plan.torque_gain_std)
     problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
