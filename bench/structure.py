@@ -32,6 +32,9 @@ from robotid_sim.study.config import load_config
 from robotid_sim.study.stages import Identification, identify
 from robotid_sim.validation.prediction import rms, true_rows
 
+SETTLED = 0.5
+"""Time from which on predictions are judged [s]: nobody knows how far friction has built up."""
+
 ROBOTS = ("irb140", "ur10")
 
 KIND_OF = {
@@ -141,12 +144,13 @@ def _covered(structure: Structure, truth: tuple[JointTerm, ...]) -> Iterator[boo
 
 def _error(fit: Identification, clean: Log) -> float:
     """Return the model error along the true motion, worst joint."""
-    truth = true_rows(clean, clean.t >= 0.0)
+    truth = true_rows(clean, clean.t >= SETTLED)
     state = (truth.q, truth.dq, truth.ddq)
     W = torque_regressor(fit.nominal, *state, fit.basis.columns)
     phi = fit.basis.completed(fit.chosen.beta, fit.nominal.parameters())
     model = fit.nominal.with_parameters(phi, formal=True)
-    predicted = W @ fit.chosen.beta + terms_torque(model, fit.structure.robot_terms(), *state)
+    terms, t = fit.structure.robot_terms(), clean.t[clean.t >= SETTLED]
+    predicted = W @ fit.chosen.beta + terms_torque(model, terms, *state, t=t)
     return float((rms(truth.tau - predicted) / rms(truth.tau)).max())
 
 

@@ -39,8 +39,8 @@ class RunningTerms:
         Its bodies give the loads.
     terms : sequence of JointTerm
         Its terms.
-    duration : float, optional
-        Time over which what warms up does so [s]; None for a joint that stays cold.
+    duration : float
+        Time after which what warms up has done so [s].
     whole : bool
         Friction that builds up is all there is of it: the caller took it off the dry friction that
         is there at once.
@@ -50,7 +50,7 @@ class RunningTerms:
         self,
         robot: Robot,
         terms: Sequence[JointTerm],
-        duration: float | None = None,
+        duration: float = np.inf,
         *,
         whole: bool = False,
     ) -> None:
@@ -109,8 +109,7 @@ class RunningTerms:
                 self._z[layer] = built_up(np.array([before, q]), z, shape)[1]
                 torque += values[:, 0] * (self._z[layer] - (0.0 if self._whole else sign[0]))
             elif kind == WARMING:
-                share = 0.0 if self._duration is None else min(t / self._duration, 1.0)
-                torque += values[:, 0] * dq * share
+                torque += values[:, 0] * dq * min(t, self._duration)
             else:
                 torque += (term_signals(kind, states, shape)[0] * values).sum(axis=1)
         for j, k, side, numbers in self._coupled:

@@ -15,7 +15,7 @@ cogging                     :math:`T_s \sin k q + T_k \cos k q`
 presliding                  :math:`F_d (z - s)` with :math:`z' = (\mathrm{sgn}\,\dot q - z) / d`
                             along the path [1]_
 spring                      :math:`k_s q + T_{s0}`
-warming                     :math:`dF_v \dot q\, t / T` over a log of length T
+warming                     :math:`F_t \dot q\, t` with the time t of the log
 coupled-joints              :math:`I_m \ddot q_i + F_{vm} \dot q_i + F_{cm}
                             \tanh((\dot q_i \pm \dot q_j) / \epsilon)` with i and j either joint
 =========================== ======================================================================
@@ -54,22 +54,31 @@ class TermStates(NamedTuple):
     """Radians per unit of position, shape (n,): a stroke of 1 m is as good as a turn."""
     in_order: bool
     """Whether the samples are those of one motion, one after the other."""
+    t: Float1D | None = None
+    """Time [s], shape (N,), where it is known."""
 
     @classmethod
     def of(
-        cls, robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, *, in_order: bool = True
+        cls,
+        robot: Robot,
+        q: Float2D,
+        dq: Float2D,
+        ddq: Float2D,
+        *,
+        in_order: bool = True,
+        t: Float1D | None = None,
     ) -> Self:
         """Return the states of a motion, by the bodies of a robot."""
         model = (robot.geometry, robot.gravity, robot.parameters())
         load, eps = kernels.inverse_dynamics(*model, q, dq, ddq), robot.eps
         turn = np.where(robot.prismatic, 2.0 * np.pi, 1.0)
-        return cls(q, dq, ddq, np.tanh(dq / eps), load, eps, turn, in_order)
+        return cls(q, dq, ddq, np.tanh(dq / eps), load, eps, turn, in_order, t)
 
     def of_joint(self, j: int) -> "TermStates":
         """Return the states of one joint, arrays of shape (N, 1)."""
         q, dq, ddq, sign, load = (part[:, [j]] for part in self[:5])
         return TermStates(
-            q, dq, ddq, sign, load, self.eps[[j]], self.turn[[j]], in_order=self.in_order
+            q, dq, ddq, sign, load, self.eps[[j]], self.turn[[j]], self.in_order, self.t
         )
 
 
@@ -102,8 +111,7 @@ def term_signals(kind: str, states: TermStates, shape: Float1D | None) -> Float:
         case "spring":
             parts = [q, np.ones_like(q)]
         case "warming":
-            share = np.linspace(0.0, 1.0, len(q)) if states.in_order else np.zeros(len(q))
-            parts = [dq * share[:, None]]
+            parts = [dq * (0.0 if states.t is None else states.t[:, None])]
         case _:
             raise OptionError(f"'{kind}' is no term of one joint; known: {', '.join(KINDS)}")
     return np.stack(parts, axis=2)
@@ -136,16 +144,18 @@ def terms_torque(
     ddq: Float2D,
     *,
     in_order: bool = True,
+    t: Float1D | None = None,
 ) -> Float2D:
     """Return the torque of terms along a motion [N m], shape (N, n).
 
-    If the samples are not `in_order`, presliding friction is that of a joint that slides, and what
-    changes with time is left out.
+    If the samples are not `in_order`, presliding friction is that of a joint that slides; without
+    their times `t` [s], shape (N,), what changes with time is left out.
     """
     torque = np.zeros(q.shape)
     if not terms:
         return torque
-    states, names = TermStates.of(robot, q, dq, ddq, in_order=in_order), robot.joint_names
+    states = TermStates.of(robot, q, dq, ddq, in_order=in_order, t=t)
+    names = robot.joint_names
     for term in terms:
         partner = None if term.partner is None else names.index(term.partner)
         columns = term_columns(term.kind, states, names.index(term.joint), term.shape, partner)

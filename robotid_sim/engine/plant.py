@@ -107,7 +107,7 @@ class Plant(Closing):
         self._drive = drive_of(robot, friction, dt / substeps, leapfrog=leapfrog)
         terms = terms_of(robot, friction)
         self._coupling = rotor_coupling(robot, terms)
-        duration = None if friction is None else friction.duration
+        duration = np.inf if friction is None else friction.duration
         self._terms = RunningTerms(robot, terms, duration, whole=True)
         self._ahead = 0.5 * dt / substeps if leapfrog else 0.0
         self._acted: list[Float1D] = []

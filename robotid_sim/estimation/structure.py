@@ -288,7 +288,7 @@ class _Search:
     ) -> "_Search":
         phi = problem.basis.completed(beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
-        states = TermStates.of(model, motion.q, motion.dq, motion.ddq)
+        states = TermStates.of(model, motion.q, motion.dq, motion.ddq, t=motion.t)
         use = np.tile(problem.measured, (problem.samples, 1))
         size = np.sqrt((problem.by_joint(problem.y) ** 2).mean(axis=0))
         bare = cls(

@@ -64,8 +64,8 @@ class FrictionLaw(ABC):
 
     @property
     def duration(self) -> float:
-        """Time over which what warms up does so [s]."""
-        return 1.0
+        """Time after which what warms up has done so [s]."""
+        return np.inf
 
 
 def coefficients_of(robot: Robot, **columns: ArrayLike) -> Float2D:

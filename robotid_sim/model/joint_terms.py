@@ -93,7 +93,7 @@ KINDS: Mapping[str, TermKind] = {
         positive=True,
     ),
     "spring": TermKind(("ks", "Ts0"), ("{t}/{q}", "{t}"), "a spring"),
-    "warming": TermKind(("dFv",), ("{t}/{q}",), "viscous friction that changes with time"),
+    "warming": TermKind(("Ft",), ("{t}/{q}",), "viscous friction that changes with time"),
     "coupled-joints": TermKind(
         ("Im", "Fvm", "Fcm"),
         ("{t} s^2/{q}", "{t} s/{q}", "{t}"),

@@ -171,7 +171,8 @@ class Warming(TermLaw):
 
     def term(self, joint: Joint) -> JointTerm:
         """Return the term; see `TermLaw`."""
-        return JointTerm("warming", joint.name, (self.share * joint.friction.Fv,))
+        values = (self.share * joint.friction.Fv / self.duration,)
+        return JointTerm("warming", joint.name, values)
 
 
 @documented

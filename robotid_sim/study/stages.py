@@ -262,7 +262,7 @@ def _chosen_terms(
         return NO_TERMS, nominal
     phi = basis.completed(fit.beta, nominal.parameters())
     model = nominal.with_parameters(phi, formal=True)
-    return structure, replace(model, terms=structure.robot_terms())
+    return structure, replace(model, terms=structure.lasting_terms())
 
 
 def _weighed(

@@ -96,9 +96,9 @@ def test_a_file_with_a_wrong_one_is_refused(irb140, tmp_path, attributes, said):
 @pytest.mark.parametrize("kind", KINDS)
 def test_state_by_state_they_are_those_of_the_whole_motion(irb140, state, kind):
     one = term(irb140, kind)
-    running = RunningTerms(irb140, [one], duration=0.6)
-    found = [running(*now, 0.6 * k / 600) for k, now in enumerate(zip(*state, strict=True))]
-    whole = terms_torque(irb140, [one], *state)
+    running, t = RunningTerms(irb140, [one]), np.linspace(0.0, 0.6, len(state[0]))
+    found = [running(*now) for now in zip(*state, t, strict=True)]
+    whole = terms_torque(irb140, [one], *state, t=t)
     np.testing.assert_allclose(found, whole, atol=1e-9)
     assert np.abs(whole).max() > 1e-3
 

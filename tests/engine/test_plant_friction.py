@@ -75,10 +75,11 @@ def test_truth_obeys_the_equation_of_motion_with_the_friction_that_acted(short, 
 @pytest.mark.parametrize("name", [n for n in FRICTION_LAWS if FRICTION_LAWS.build(n).terms(IRB140)])
 def test_terms_of_a_law_act_as_the_model_has_them(name):
     """Terms act at the velocity that a sub-step foresees, so that they agree but for its error."""
-    law = FRICTION_LAWS.build(name, **({"duration": 0.6} if name == "warming" else {}))
-    truth = run(IRB140, law).truth
+    law = FRICTION_LAWS.build(name, **({"duration": 1.0} if name == "warming" else {}))
+    log = run(IRB140, law)
+    truth = log.truth
     state = (truth.q, truth.dq, truth.ddq)
-    terms = terms_torque(IRB140, law.terms(IRB140), *state)
+    terms = terms_torque(IRB140, law.terms(IRB140), *state, t=log.t)
     own = friction_torque(coefficients_of(IRB140), truth.dq, rigid_body_torque(IRB140, *state))
     size = np.abs(terms).max(axis=0)
     wrong = np.abs(own + terms - truth.friction)[20:]  # presliding starts with none built up

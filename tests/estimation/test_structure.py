@@ -24,14 +24,17 @@ def case(irb140, exact):
 
 def term_of(case, law, joint):
     """Return the term that a law gives a joint; of coupled joints the last."""
-    terms = FRICTION_LAWS.build(law).terms(case.robot)
+    options = {"duration": 10.0} if law == "warming" else {}
+    terms = FRICTION_LAWS.build(law, **options).terms(case.robot)
     return terms[-1] if law == "coupled-joints" else terms[joint]
 
 
 def fitted(case, terms, seed=0):
     """Return motion and problem of the exact torque, with terms and noise."""
     noise = case.white(np.random.default_rng(seed))
-    motion = case.motion(case.tau + terms_torque(case.robot, terms, *case.state) + 0.3 * noise)
+    t = case.dt * np.arange(len(noise))
+    more = terms_torque(case.robot, terms, *case.state, t=t)
+    motion = case.motion(case.tau + more + 0.3 * noise)
     return motion, build_problem(motion, case.robot, case.basis)
 
 
