@@ -96,5 +96,5 @@ def _drive(value: Float1D) -> Wording:
     return Wording(
         "the joints share a drive, whose inertia and friction act on both: the residual of each "
         f"follows the other's motion, with dry friction {abs(value[2]):.2g} N m",
-        "identify the wrist with its coupling: the model has no such term",
+        "let the fit have it: `identify --terms coupled-joints`",
     )

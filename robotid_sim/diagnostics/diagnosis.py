@@ -110,7 +110,7 @@ def _cause(one: Accepted, evidence: Evidence) -> Cause:
         words, joints = one.words(evidence.correction), tuple(names[j] for j in one.joints)
         return Cause(one.kind, joints, words.finding, text, words.remedy, one.gain)
     text = (
-        f"the likelihood of rows left out of the fit rises by {one.gain:.0f} +- {one.std:.0f} "
+        f"the likelihood of rows left out of the fit rises by {one.gain:.0f} ± {one.std:.0f} "
         f"(logarithm); the residual of {names[worst]} falls from {percent(before[worst], 2)} to "
         f"{percent(after[worst], 2)} of its RMS torque"
     )

@@ -102,7 +102,7 @@ def _stribeck(speed: Float1D, joint: int, unit: str, value: Float1D) -> Wording:
     return Wording(
         f"dry friction falls with speed (Stribeck), by some {value[0]:.2g} {torque_unit(unit)} "
         f"from standstill to {2.0 * speed[joint]:.2g} {unit}/s",
-        "fit its shape with `estimate_stribeck`, or keep the joint away from low speeds",
+        "let the fit have it: `identify --terms stribeck`, or keep the joint away from low speeds",
     )
 
 
@@ -121,7 +121,7 @@ def _asymmetric(joint: int, unit: str, value: Float1D) -> Wording:
     return Wording(
         f"friction differs between the directions: half the difference is {value[0]:+.2g} {torque} "
         f"s/{unit} of the viscous and {value[1]:+.2g} {torque} of the dry part",
-        "fit it by direction with `directional_problem`",
+        "let the fit have it: `identify --terms asymmetric-friction`",
     )
 
 
@@ -129,7 +129,7 @@ def _load_dependent(joint: int, unit: str, value: Float1D) -> Wording:
     del joint, unit
     return Wording(
         f"dry friction grows with the load, by {value[0]:.2g} of what the gear passes on",
-        "identify with the loads of the task; the model has no such term",
+        "let the fit have it: `identify --terms load-dependent-friction`",
     )
 
 
@@ -137,7 +137,8 @@ def _position_dependent(joint: int, unit: str, value: Float1D) -> Wording:
     del joint
     return Wording(
         f"dry friction depends on the position, by {np.hypot(*value):.2g} {torque_unit(unit)}",
-        "look for a tight bearing or gear, and identify in the range of the task",
+        "look for a tight bearing or gear, or let the fit have it: `identify --terms "
+        "position-dependent-friction`",
     )
 
 

@@ -69,7 +69,7 @@ def _load(evidence: Evidence) -> list[Cause]:
         Cause(
             kind="load",
             joints=(nominal.joint_names[-1],),
-            finding=f"the last link carries {mass:.3g} +- {std:.2g} kg that the nominal model does "
+            finding=f"the last link carries {mass:.3g} ± {std:.2g} kg that the nominal model does "
             "not have",
             evidence=f"first moments differ by ({moments}) kg m about the last link; the squared "
             f"distance to the nominal model falls by {fall:.0f}, its parameters taken as known to "

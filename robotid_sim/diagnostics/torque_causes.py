@@ -63,7 +63,7 @@ def unseen_scales(evidence: Evidence) -> list[str]:
         held = evidence.held_out(joint_only(model[:, [j]], j, evidence.dof))
         std = float(np.sqrt(COLORED * held.fit(every).cov[-1, -1]))
         if std > LOOSEST:
-            unseen.append(f"{name} (known to +- {percent(std, 2)})" if std < 1.0 else name)
+            unseen.append(f"{name} (known to ± {percent(std, 2)})" if std < 1.0 else name)
     if not unseen:
         return []
     return [f"Wrong torque constants of {', '.join(unseen)} would not show in this log."]

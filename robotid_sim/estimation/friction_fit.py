@@ -69,7 +69,7 @@ class FrictionFit:
                 continue
             rows = zip(self.nonlinear, self.values[:, j], self.std[:, j], strict=True)
             more = zip(self.linear, self.levels[:, j], self.levels_std[:, j], strict=True)
-            parts = [f"{n} = {v:.4g} +- {s:.2g}" for n, v, s in (*rows, *more)]
+            parts = [f"{n} = {v:.4g} ± {s:.2g}" for n, v, s in (*rows, *more)]
             if self.one_sided[j]:
                 low = self.values[0, j] < self.start[0, j]
                 sentences.append(
