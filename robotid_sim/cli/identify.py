@@ -1,6 +1,6 @@
 """``robotid identify``: from a log to parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -122,10 +122,7 @@ def identify(
     context |= _told(given, hold_out, predicted)
     if robots or predicted is not None:
         context["model_error"] = model_error(fit, fitted, plan, predicted).content()
-    save_estimates(list(fit.estimates), out, **context)
-    write_parameters(fit, table)
-    if urdf is not None:
-        write_identified(fit, urdf, meshes)
+    _write(fit, context, (out, table, urdf), meshes)
     write_draws(robots, files, meshes)
     if report is not None:
         recipe = options.recipe(study)
@@ -141,6 +138,20 @@ def identify(
         output.print_written([out, table, urdf, report])
         _print_draws(files)
     return 0 if fit.chosen.success and not fit.doubt else 1
+
+
+def _write(
+    fit: Identification,
+    context: Mapping[str, Any],
+    files: tuple[Path, Path, Path | None],
+    meshes: MeshMode,
+) -> None:
+    """Write estimates, table of parameters, and the identified robot if it is asked for."""
+    out, table, urdf = files
+    save_estimates(list(fit.estimates), out, **context)
+    write_parameters(fit, table)
+    if urdf is not None:
+        write_identified(fit, urdf, meshes)
 
 
 def _require_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:

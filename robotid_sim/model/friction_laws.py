@@ -22,7 +22,7 @@ from robotid_sim.model.term_laws import (
     Offset,
     PositionDependent,
     Presliding,
-    Spring,
+    SpringLoaded,
     Warming,
 )
 from robotid_sim.registry import Registry
@@ -174,7 +174,7 @@ FRICTION_LAWS: Registry[FrictionLaw] = Registry(
         "position-dependent": PositionDependent,
         "presliding": Presliding,
         "smooth-coulomb": SmoothCoulomb,
-        "spring": Spring,
+        "spring": SpringLoaded,
         "stick-slip": StickSlip,
         "stribeck": Stribeck,
         "warming": Warming,

@@ -141,7 +141,7 @@ class Presliding(TermLaw):
 
 @documented
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spring(TermLaw):
+class SpringLoaded(TermLaw):
     """A spring on the joint, slack at zero."""
 
     share: float = 1.0

@@ -27,30 +27,22 @@ from robotid_sim.estimation.discrepancy import (
 )
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.log_weights import weights_by_log
-from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.estimation.structure import (
-    NO_TERMS,
-    Structure,
-    choose_structure,
-    refitted,
-    with_term_values,
-)
+from robotid_sim.estimation.friction_fit import FrictionFit
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.structure import Structure, with_term_values
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.adaptive import Adaptive, smoother_of
+from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.preprocess.faults import find_faults, repaired
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import named_stream
+from robotid_sim.study.fitted_motion import fitted_motion
 from robotid_sim.study.setup import FitPlan
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
@@ -166,28 +158,11 @@ def identify(
     for log in each:
         log.require_robot(nominal).require_torques()
     progress("identify", 0.0)
-    tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in each)
-    progress("identify", 0.4)
-    eps = None
-    if plan.estimate_eps:
-        # A motion that follows from the model follows from its friction too: smoothed it does not.
-        apart = joined(_motions(each, tuple(map(_smoothed, tuned)), nominal))
-        nominal, eps = _with_estimated_eps(nominal, apart, basis)
-        if eps.success:
-            tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in each)
-    structure, known = NO_TERMS, nominal
-    if plan.joint_terms:
-        structure, known = _chosen_terms(each, tuned, nominal, basis, plan.joint_terms)
-        if structure.terms:
-            again = [_with_delay(plan.preprocessor, use) for use in tuned]
-            tuned = tuple(use.tuned(log, known) for use, log in zip(again, each, strict=True))
-    progress("identify", 0.5)
-    motion, weights = _weighed(_motions(each, tuned, known), nominal, basis)
-    rows = build_problem(motion, nominal, basis)
-    structure = refitted(structure, rows, motion, known)
+    seen = fitted_motion(each, nominal, basis, plan, progress)
+    nominal, structure, rows = seen.nominal, seen.structure, seen.rows
     plain = structure.beside(rows)
     progress("identify", 0.6)
-    discrepancy = find_discrepancy(plain, motion, nominal, gain_std=plan.torque_gain_std)
+    discrepancy = find_discrepancy(plain, seen.motion, nominal, gain_std=plan.torque_gain_std)
     problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
@@ -206,11 +181,11 @@ def identify(
         lifted = _doubted(lifted)
     progress("identify", 1.0)
     return Identification(
-        preprocessors=tuned,
-        motion=motion,
-        weights=weights,
+        preprocessors=seen.preprocessors,
+        motion=seen.motion,
+        weights=seen.weights,
         nominal=nominal,
-        eps=eps,
+        eps=seen.eps,
         structure=structure,
         plain=plain,
         discrepancy=discrepancy,
@@ -222,70 +197,6 @@ def identify(
         lift=lifted,
         doubt=why,
     )
-
-
-def _motions(
-    logs: Sequence[Log], preprocessors: Sequence[Preprocessor], nominal: Robot
-) -> list[Motion]:
-    return [use(log, nominal) for use, log in zip(preprocessors, logs, strict=True)]
-
-
-def _smoothed(preprocessor: Preprocessor) -> Preprocessor:
-    return (
-        replace(preprocessor, method="rts") if isinstance(preprocessor, Adaptive) else preprocessor
-    )
-
-
-def _with_delay(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
-    """Return a preprocessor that takes off the delay that was found."""
-    if isinstance(preprocessor, Adaptive) and isinstance(tuned, Adaptive):
-        return replace(preprocessor, delay=tuned.delay)
-    return preprocessor
-
-
-def _chosen_terms(
-    logs: Sequence[Log],
-    tuned: Sequence[Preprocessor],
-    nominal: Robot,
-    basis: BaseParameters,
-    kinds: Sequence[str],
-) -> tuple[Structure, Robot]:
-    """Return the terms that logs speak for, and a robot with them that explains the logs.
-
-    They are chosen on smoothed motion: one that follows from the model hides what it lacks.
-    """
-    motion, _ = _weighed(_motions(logs, [_smoothed(use) for use in tuned], nominal), nominal, basis)
-    rows = build_problem(motion, nominal, basis)
-    structure = choose_structure(rows, motion, nominal, kinds)
-    fit = WeightedLeastSquares().fit(structure.beside(rows), np.random.default_rng(0))
-    if not structure.terms or not fit.success:
-        return NO_TERMS, nominal
-    phi = basis.completed(fit.beta, nominal.parameters())
-    model = nominal.with_parameters(phi, formal=True)
-    return structure, replace(model, terms=structure.lasting_terms())
-
-
-def _weighed(
-    motions: Sequence[Motion], nominal: Robot, basis: BaseParameters
-) -> tuple[Motion, Float2D]:
-    """Return motions as one, and the weights by log and joint that make their noise alike."""
-    motion = joined(motions)
-    row_filter = motion.row_filter
-    if not isinstance(row_filter, JoinedRowFilter):
-        return motion, np.ones((1, nominal.dof))
-    weights = weights_by_log(build_problem(motion, nominal, basis), row_filter.log_of)
-    return replace(motion, row_filter=replace(row_filter, weights=weights)), weights
-
-
-def _with_estimated_eps(
-    nominal: Robot, motion: Motion, basis: BaseParameters
-) -> tuple[Robot, FrictionFit]:
-    """Return the nominal robot with the friction velocities of the log, if they can be had."""
-    fit = estimate_eps(finer_rows(motion), nominal, basis)
-    if not fit.success:
-        _logger.warning("friction velocities were not estimated: %s", fit.message)
-        return nominal, fit
-    return with_eps(nominal, fit.values[0]), fit
 
 
 @one_blas_thread()

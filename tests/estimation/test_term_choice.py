@@ -10,7 +10,8 @@ from robotid_sim.dynamics.term_torques import TermStates, term_columns, terms_to
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem, extended
-from robotid_sim.estimation.structure import NO_TERMS, choose_structure, with_term_values
+from robotid_sim.estimation.structure import NO_TERMS, with_term_values
+from robotid_sim.estimation.structure_search import choose_structure
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.joint_terms import ALL, KINDS, JointTerm, checked_kinds
 
