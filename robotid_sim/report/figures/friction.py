@@ -39,7 +39,7 @@ def friction(fit: Identification, logs: Sequence[Log]) -> Chart:
     motions = [informed_by_sensors(log, use, fit.nominal) for log, use in pairs]
     dq = np.concatenate([_used(motion, motion.dq) for motion in motions])
     measured = np.concatenate(
-        [_used(motion, motion.tau - _bodies(model, motion)) for motion in motions]
+        [_used(motion, motion.tau - _beside_friction(fit, model, motion)) for motion in motions]
     )
     panels = []
     for j, joint in enumerate(model.joints):
@@ -69,9 +69,10 @@ def friction(fit: Identification, logs: Sequence[Log]) -> Chart:
     return Chart(
         name="friction",
         title="Friction over speed",
-        caption="Torque that is left when that of bodies and rotors is taken off, mean of equally "
-        f"many samples at each of {BINS} speeds, and the friction that was fitted. Where points "
-        "leave the curve, friction has another shape, or depends on load or position too.",
+        caption="Torque that is left when that of bodies, rotors and terms of load or position is "
+        f"taken off, mean of equally many samples at each of {BINS} speeds, and the friction that "
+        "was fitted. Where points leave the curve, friction has another shape, or depends on load "
+        "or position too.",
         panels=tuple(panels),
         columns=3,
         panel_height=1.5,
@@ -95,6 +96,13 @@ def _bodies(model: Robot, motion: Motion) -> Float2D:
     rotors = [phi[parameters.joint_slice(j, model.dof)][3] for j in range(model.dof)]
     bodies = rigid_body_torque(model, motion.q, motion.dq, motion.ddq)
     return np.asarray(bodies + motion.ddq * rotors)
+
+
+def _beside_friction(fit: Identification, model: Robot, motion: Motion) -> Float2D:
+    """Return the torque along a motion that is no function of a joint's speed, shape (N, n)."""
+    others = [term for term in fit.structure.robot_terms() if term.kind not in OF_SPEED]
+    state = (motion.q, motion.dq, motion.ddq)
+    return _bodies(model, motion) + terms_torque(model, others, *state, t=motion.t)
 
 
 def _binned(speed: Float1D, torque: Float1D) -> tuple[Float1D, Float1D]:
