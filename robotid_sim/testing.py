@@ -33,6 +33,7 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw
+from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.minimize import minimize
@@ -358,7 +359,7 @@ def check_condition(condition: Condition) -> None:
 
 
 def check_friction_law(law: FrictionLaw) -> None:
-    """Check that a law gives every joint of any robot its coefficients, and leaves the robot."""
+    """Check that a law gives the joints of any robot coefficients and terms, always the same."""
     for name in ("twolink", "irb140"):
         robot = load_robot(name)
         rows = law.coefficients(robot)
@@ -366,3 +367,6 @@ def check_friction_law(law: FrictionLaw) -> None:
         assert np.isfinite(rows).all(), "coefficients are not finite"
         assert (rows[:, COLUMNS.index("velocity")] > 0.0).all(), "a velocity is not positive"
         assert np.array_equal(rows, law.coefficients(robot)), "gives other numbers each time"
+        terms = law.terms(robot)
+        require_terms_of(terms, robot.joint_names, name)
+        assert terms == law.terms(robot), "gives other terms each time"

@@ -42,6 +42,9 @@ TIE = 5.0
 FINALISTS = 8
 """Candidates of the first look that are compared by held-out likelihood."""
 
+PAIRED = 3
+"""Candidates that are tried with another one where none gains alone."""
+
 MOST = 5
 """Most terms a joint on average."""
 
@@ -102,45 +105,68 @@ class _TermSearch:
     candidates: list[Candidate]
 
     def chosen(self) -> list[Candidate]:
-        """Return the candidates that the log speaks for, the first the one that gains most."""
+        """Return the candidates that the log speaks for."""
         chosen: list[Candidate] = []
         while len(chosen) < MOST * self.rows.problem.dof:
             best = self._best(chosen)
-            if best is None:
+            if not best:
                 break
-            chosen.append(best)
-            chosen = [
-                self._sought(one, [o for o in chosen if o is not one]) for one in chosen[::-1]
-            ][::-1]
+            chosen += best
+            chosen = [self._sought(one, [o for o in chosen if o is not one]) for one in chosen]
         return self._needed(chosen)
 
-    def _best(self, chosen: Sequence[Candidate]) -> Candidate | None:
-        """Return the candidate that gains most beside the chosen ones, None if none gains."""
+    def _best(self, chosen: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidate that gains most beside the chosen ones, none if none gains.
+
+        Where no single one does, two may: what one of two large terms leaves, the other, hides the
+        gain of the first.
+        """
+        finalists, margin = self._finalists(chosen)
+        tried = [[self._sought(one, chosen)] for one in finalists]
+        best = self._most_likely(chosen, tried, margin)
+        if best or not finalists:
+            return best
+        pairs = []
+        for (one,) in tried[:PAIRED]:
+            more, _ = self._finalists([*chosen, one])
+            pairs += [[one, self._sought(other, [*chosen, one])] for other in more[:1]]
+        return self._most_likely(chosen, pairs, margin + MARGIN)
+
+    def _finalists(self, chosen: Sequence[Candidate]) -> tuple[list[Candidate], float]:
+        """Return the candidates that a first look likes best, and the least gain of one."""
         taken = {one.place for one in chosen}
         left = [c for c in self.candidates if c.place not in taken]
         if not left:
-            return None
+            return [], np.inf
         gains = first_look(self.rows.held_out(*chosen, *left), self.rows.plain(chosen), left)
         margin = MARGIN + float(np.log(len(left)))
         best = [int(k) for k in np.argsort(-gains, kind="stable")[:FINALISTS]]
-        finalists = [self._sought(left[k], chosen) for k in best if gains[k] > margin]
-        if not finalists:
-            return None
-        held = self.rows.held_out(*chosen, *finalists)
+        return [left[k] for k in best if gains[k] > margin], margin
+
+    def _most_likely(
+        self, chosen: Sequence[Candidate], tried: Sequence[list[Candidate]], margin: float
+    ) -> list[Candidate]:
+        """Return which of some candidates, or pairs of them, blocks left out speak for most."""
+        held = self.rows.held_out(*chosen, *(one for group in tried for one in group))
         plain = np.arange(self.rows.plain(chosen))
         before, first, passed = held.score(plain), plain.size, []
-        for one in finalists:
-            columns = np.concatenate([plain, np.arange(first, first + one.rows.shape[2])])
-            first += one.rows.shape[2]
+        for group in tried:
+            sizes = [one.rows.shape[2] for one in group]
+            columns = np.concatenate([plain, np.arange(first, first + sum(sizes))])
+            first += sum(sizes)
             gain = held.score(columns) - before
-            positive = not KINDS[one.kind].positive or held.fit(columns).beta[plain.size] > 0.0
-            if positive and _worth(gain) > margin:
-                passed.append((one, gain))
+            values = held.fit(columns).beta[plain.size + np.cumsum([0, *sizes[:-1]])]
+            positive = [
+                value > 0.0 or not KINDS[one.kind].positive
+                for one, value in zip(group, values, strict=True)
+            ]
+            if all(positive) and _worth(gain) > margin:
+                passed.append((group, gain))
         if not passed:
-            return None
+            return []
         top = max(passed, key=lambda p: float(p[1].sum()))[1]
         equal = [p for p in passed if _no_worse(p[1], top)]
-        return min(equal, key=lambda p: (p[0].rows.shape[2], -float(p[1].sum())))[0]
+        return min(equal, key=lambda p: (sum(c.rows.shape[2] for c in p[0]), -float(p[1].sum())))[0]
 
     def _sought(self, one: Candidate, others: Sequence[Candidate]) -> Candidate:
         """Return a candidate with the likeliest constant beside others."""

@@ -34,9 +34,10 @@ class Candidate:
     """Torque per unit of every parameter, shape (N, n, k)."""
 
     @property
-    def place(self) -> tuple[str, int, int | None]:
+    def place(self) -> tuple[str, int, int | None, float | None]:
         """What at most one term can be of."""
-        return self.kind, self.joint, self.partner
+        constant = self.shape if KINDS[self.kind].several else None
+        return self.kind, self.joint, self.partner, constant
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,6 +43,8 @@ class TermKind(NamedTuple):
     """Whether it acts on the joint and on the one before it."""
     positive: bool = False
     """Whether it takes energy, so that its first parameter is positive."""
+    several: bool = False
+    """Whether a joint may have one of every constant, as of harmonics."""
 
 
 KINDS: Mapping[str, TermKind] = {
@@ -78,12 +80,14 @@ KINDS: Mapping[str, TermKind] = {
         ("{t}", "{t}"),
         "dry friction that depends on the position",
         TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0)),
+        several=True,
     ),
     "cogging": TermKind(
         ("Ts", "Tk"),
         ("{t}", "{t}"),
         "a torque that repeats with the position",
         TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)),
+        several=True,
     ),
     "presliding": TermKind(
         ("Fd",),

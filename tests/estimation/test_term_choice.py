@@ -97,6 +97,14 @@ def test_two_terms_of_one_joint_and_one_of_another_are_told_apart(case):
     assert {(t.kind, t.joint) for t in found} == {(t.kind, t.joint) for t in terms}
 
 
+def test_a_joint_may_have_several_harmonics(case):
+    name = case.robot.joint_names[4]
+    terms = [JointTerm("cogging", name, (0.4, 0.0), k) for k in (3.0, 8.0)]
+    motion, problem = fitted(case, terms)
+    found = choose_structure(problem, motion, case.robot, [ALL]).robot_terms()
+    assert {(t.kind, t.joint, t.shape) for t in found} == {(t.kind, name, t.shape) for t in terms}
+
+
 def test_only_the_kinds_that_are_asked_for_are_tried(case):
     motion, problem = fitted(case, [term_of(case, "cogging", 4)])
     assert choose_structure(problem, motion, case.robot, ["stribeck"]) is NO_TERMS
