@@ -149,7 +149,8 @@ def _error(fit: Identification, clean: Log) -> float:
     W = torque_regressor(fit.nominal, *state, fit.basis.columns)
     phi = fit.basis.completed(fit.chosen.beta, fit.nominal.parameters())
     model = fit.nominal.with_parameters(phi, formal=True)
-    terms, t = fit.structure.robot_terms(), clean.t[clean.t >= SETTLED]
+    terms, middle = fit.structure.robot_terms(), 0.5 * (clean.t[0] + clean.t[-1])
+    t = clean.t[clean.t >= SETTLED] - middle
     predicted = W @ fit.chosen.beta + terms_torque(model, terms, *state, t=t)
     return float((rms(truth.tau - predicted) / rms(truth.tau)).max())
 

@@ -15,7 +15,7 @@ cogging                     :math:`T_s \sin k q + T_k \cos k q`
 presliding                  :math:`F_d (z - s)` with :math:`z' = (\mathrm{sgn}\,\dot q - z) / d`
                             along the path [1]_
 spring                      :math:`k_s q + T_{s0}`
-warming                     :math:`F_t \dot q\, t` with the time t of the log
+warming                     :math:`F_t \dot q\, t` with the time t from the middle of the log on
 coupled-joints              :math:`I_m \ddot q_i + F_{vm} \dot q_i + F_{cm}
                             \tanh((\dot q_i \pm \dot q_j) / \epsilon)` with i and j either joint
 =========================== ======================================================================

@@ -33,7 +33,7 @@ from robotid_sim.model.robot import Robot
 MARGIN = 6.0
 """Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
 
-ERRORS = 2.0
+ERRORS = 2.5
 """Least gain over its standard error."""
 
 TIE = 5.0

@@ -61,7 +61,8 @@ class TermRows:
         """Return the rows of a motion, with the loads by base parameters."""
         phi = problem.basis.completed(beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
-        states = TermStates.of(model, motion.q, motion.dq, motion.ddq, t=motion.t)
+        state = (motion.q, motion.dq, motion.ddq)
+        states = TermStates.of(model, *state, t=motion.from_middle)  # Fv is that of the middle
         use = np.tile(problem.measured, (problem.samples, 1))
         size = np.sqrt((problem.by_joint(problem.y) ** 2).mean(axis=0))
         return cls(

@@ -171,6 +171,11 @@ class Motion:
         return float((self.t[-1] - self.t[0]) / (self.t.size - 1))
 
     @property
+    def from_middle(self) -> Float1D:
+        """Time from the middle of the motion on [s], shape (N,)."""
+        return np.asarray(self.t - 0.5 * (self.t[0] + self.t[-1]))
+
+    @property
     def row_times(self) -> Float1D:
         """Times of the samples that become rows of a fit [s]."""
         if self.row_filter is not None:

@@ -102,7 +102,7 @@ def _beside_friction(fit: Identification, model: Robot, motion: Motion) -> Float
     """Return the torque along a motion that is no function of a joint's speed, shape (N, n)."""
     others = [term for term in fit.structure.robot_terms() if term.kind not in OF_SPEED]
     state = (motion.q, motion.dq, motion.ddq)
-    return _bodies(model, motion) + terms_torque(model, others, *state, t=motion.t)
+    return _bodies(model, motion) + terms_torque(model, others, *state, t=motion.from_middle)
 
 
 def _binned(speed: Float1D, torque: Float1D) -> tuple[Float1D, Float1D]:
