@@ -2,6 +2,7 @@
 
 from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.instrumental import InstrumentalVariables
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.robust import RobustLeastSquares
 from robotid_sim.estimation.swarm import swarm_estimators
@@ -12,6 +13,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
     Estimator,
     {
         "consistent": Consistent,
+        "instrumental-variables": InstrumentalVariables,
         "ols": OrdinaryLeastSquares,
         "robust": RobustLeastSquares,
         "wls": WeightedLeastSquares,

@@ -20,6 +20,7 @@ References
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
-from robotid_sim.estimation.problem import LinearProblem, joint_columns
+from robotid_sim.estimation.problem import LinearProblem, joint_columns, with_rows_changed
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 from robotid_sim.estimation.state_functions import QUANTITIES, REST, Lack, state_functions
 from robotid_sim.estimation.variance_components import VarianceComponents, choose_components
@@ -266,12 +267,10 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     """
     if not discrepancy.columns.size:
         return problem
-    b, columns = problem.basis.rank, problem.by_joint(discrepancy.columns)
-    known = np.zeros((len(problem.y), 0)) if problem.random is None else problem.random
-    every = np.column_stack([problem.W, problem.y, discrepancy.columns, known])
-    rows = freed(problem.by_joint(every), columns / discrepancy.noise_std[:, None])
-    flat: Float = rows.reshape(len(problem.y), -1)
-    return replace(problem, W=flat[:, :b], y=flat[:, b], random=flat[:, b + 1 :])
+    columns = problem.by_joint(discrepancy.columns) / discrepancy.noise_std[:, None]
+    known = () if problem.random is None else (problem.random,)
+    whole = replace(problem, random=np.hstack([discrepancy.columns, *known]))
+    return with_rows_changed(whole, partial(freed, columns=columns))
 
 
 def freed(rows: Float, columns: Float) -> Float:

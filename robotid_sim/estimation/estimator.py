@@ -22,6 +22,9 @@ class Estimator(ABC):
     random: ClassVar[bool] = False
     """Whether `fit` draws anything, so that another stream gives another estimate."""
 
+    uses_instruments: ClassVar[bool] = False
+    """Whether `fit` looks at the instruments of a problem, which take time to make."""
+
     @abstractmethod
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the estimate; numerical failure is data, not an exception."""

@@ -1,7 +1,8 @@
 """Linear problems: from motion and the nominal model, with more or fewer columns, or stacked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -38,12 +39,15 @@ class LinearProblem:
     random: Float2D | None = None
     """Torque of one standard deviation of effects that are unknown and no parameters, such as
     errors of torque constants, shape (N n, k): they widen the covariance."""
+    instruments: Float2D | None = None
+    """What goes with the columns of W and not with their noise, shape (N n, b), if it is known."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, self.basis.rank), "W")
         W = self.W
         freeze(self, (len(W),), "y")
         freeze(self, (len(W), None), "random", optional=True)
+        freeze(self, (len(W), self.basis.rank), "instruments", optional=True)
         if len(W) % len(self.joint_names):
             raise ShapeError(f"{len(W)} rows are not a multiple of {len(self.joint_names)} joints")
         if len(W) <= self.basis.rank:
@@ -69,6 +73,25 @@ class LinearProblem:
     def by_joint(self, x: Float) -> Float:
         """Return stacked rows as (N, n, ...)."""
         return x.reshape(self.samples, self.dof, *x.shape[1:])
+
+
+def with_rows_changed(problem: LinearProblem, change: Callable[[Float], Float]) -> LinearProblem:
+    """Return a problem whose rows are a linear map of its rows, joint by joint.
+
+    The map takes rows (N, n, m), of whatever columns, and returns rows of the same shape.
+    """
+    parts = [problem.W, problem.y[:, None]]
+    parts += [part for part in (problem.instruments, problem.random) if part is not None]
+    changed = change(problem.by_joint(np.hstack(parts))).reshape(len(problem.y), -1)
+    ends = np.cumsum([0, *(part.shape[1] for part in parts)])
+    W, y, *more = (changed[:, low:high] for low, high in pairwise(ends))
+    return replace(
+        problem,
+        W=W,
+        y=y[:, 0],
+        instruments=None if problem.instruments is None else more[0],
+        random=None if problem.random is None else more[-1],
+    )
 
 
 def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> LinearProblem:
@@ -124,7 +147,10 @@ def extended(
         units=(*basis.units, *units),
         considered=np.concatenate([basis.considered, further]),
     )
-    return replace(problem, W=np.hstack([problem.W, columns]), basis=larger)
+    known = problem.instruments
+    instruments = None if known is None else np.hstack([known, columns])
+    W = np.hstack([problem.W, columns])
+    return replace(problem, W=W, basis=larger, instruments=instruments)
 
 
 def robot_part(problem: LinearProblem) -> BaseParameters:
@@ -161,7 +187,10 @@ def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> Linear
         units=tuple(basis.units[k] for k in which),
         inertial_rank=int((which < basis.inertial_rank).sum()),
     )
-    return replace(problem, W=problem.W[:, which], basis=smaller, nominal=None)
+    known = problem.instruments
+    instruments = None if known is None else known[:, which]
+    W = problem.W[:, which]
+    return replace(problem, W=W, basis=smaller, nominal=None, instruments=instruments)
 
 
 def stacked(problems: Sequence[LinearProblem]) -> LinearProblem:
@@ -172,7 +201,10 @@ def stacked(problems: Sequence[LinearProblem]) -> LinearProblem:
         if not same or abs(other.dt - first.dt) > 1e-6 * first.dt:
             raise ShapeError("only problems of one robot, basis and row rate can be stacked")
     W = np.vstack([problem.W for problem in problems])
-    return replace(first, W=W, y=np.concatenate([problem.y for problem in problems]))
+    y = np.concatenate([problem.y for problem in problems])
+    known = [problem.instruments for problem in problems if problem.instruments is not None]
+    instruments = np.vstack(known) if len(known) == len(problems) else None
+    return replace(first, W=W, y=y, instruments=instruments)
 
 
 def part_of(estimate: Estimate, count: int) -> Estimate:

@@ -12,13 +12,14 @@ References
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
 from robotid_sim.docstrings import documented
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import LinearProblem, with_rows_changed
 from robotid_sim.estimation.reduction import span_of
 from robotid_sim.model.joint_terms import KINDS, OF_TIME, JointTerm, unit_of
 from robotid_sim.representation import public_value
@@ -91,17 +92,13 @@ class Structure:
         """Return the rows of a problem without what the terms can explain of them."""
         if not self.terms:
             return problem
-        shared, b = self.shared, problem.basis.rank
+        shared, own = self.shared, problem.by_joint(self.columns[:, ~self.shared])
         values = np.array([value for t in self.terms for value in t.term.values])
         common = self.columns[:, shared]
         vectors, squares, _ = np.linalg.svd(self.cov[np.ix_(shared, shared)])
-        y = problem.y - common @ values[shared]
-        random = common @ (vectors * np.sqrt(squares))
-        rows = problem.by_joint(np.column_stack([problem.W, y, random]))
-        own = problem.by_joint(self.columns[:, ~shared])
-        flat = without(rows, own).reshape(len(y), -1)
-        more = flat[:, b + 1 :] if shared.any() else None
-        return replace(problem, W=flat[:, :b], y=flat[:, b], random=more)
+        random = common @ (vectors * np.sqrt(squares)) if shared.any() else None
+        rest = replace(problem, y=problem.y - common @ values[shared], random=random)
+        return with_rows_changed(rest, partial(without, columns=own))
 
     def robot_terms(self) -> tuple[JointTerm, ...]:
         """Return the terms as a robot has them."""

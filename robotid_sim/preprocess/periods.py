@@ -35,6 +35,18 @@ class Periods:
         """Return the sample of the period that every sample of the log is at, shape (samples,)."""
         return np.asarray((np.arange(samples) - self.first) % self.samples)
 
+    def of_others(self, x: Float2D) -> Float2D:
+        """Return a signal (N, n) whose periods are the mean of the others; needs two.
+
+        Before the first whole period it is the mean of all.
+        """
+        used = slice(self.first, self.first + self.count * self.samples)
+        mean = self.mean(x)
+        found = np.asarray(mean[self.phase(len(x))])
+        blocks = x[used].reshape(self.count, self.samples, -1)
+        found[used] = ((self.count * mean - blocks) / (self.count - 1)).reshape(-1, x.shape[1])
+        return found
+
     def variance(self, x: Float2D) -> Float1D:
         """Return the variance of a signal about its mean period, shape (n,); needs two periods."""
         used = x[self.first : self.first + self.count * self.samples]

@@ -21,6 +21,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.periods import periods_of
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress
 from robotid_sim.study.setup import FitPlan
@@ -66,8 +67,33 @@ def fitted_motion(
     progress("identify", 0.5)
     motion, weights = _weighed(_motions(logs, tuned, known), nominal, basis)
     rows = build_problem(motion, nominal, basis)
+    if any(estimator.uses_instruments for estimator in plan.estimators.values()):
+        instruments = _instruments(logs, tuned, motion, nominal, basis)
+        rows = replace(rows, instruments=instruments)
     structure = refitted(structure, rows, motion, known)
     return FittedMotion(tuned, motion, weights, nominal, eps, structure, rows)
+
+
+def _instruments(
+    logs: Sequence[Log],
+    tuned: Sequence[Preprocessor],
+    motion: Motion,
+    nominal: Robot,
+    basis: BaseParameters,
+) -> Float2D | None:
+    """Return the regressor along the mean of the other periods; None if a log has less than two."""
+    others = []
+    for log in logs:
+        periods = None
+        if log.period is not None and log.torque_times is None:
+            periods = periods_of(log, "an estimate by instruments")
+        if periods is None or periods.count < 2:
+            return None
+        q = np.where((log.t >= 0.0)[:, None], periods.of_others(log.q), log.q)
+        others.append(replace(log, q=q, dq=None, truth=None))
+    smooth = joined(_motions(others, [_smoothed(use) for use in tuned], nominal))
+    apart = replace(motion, q=smooth.q, dq=smooth.dq, ddq=smooth.ddq)
+    return build_problem(apart, nominal, basis).W
 
 
 def _motions(
