@@ -1,6 +1,6 @@
-"""Noise in the loop's feedback: bias and coverage of least squares, of instruments, of both with
-motion and parameters estimated together.
+"""Noise in the loop's feedback: bias and coverage of least squares and of instruments.
 
+Both on smoothed motion, and with motion and parameters estimated together, as by default.
 The controller of the excitation sees the encoder samples that the log records, through an observer,
 so that the true motion follows their noise. Three periods, 1 % torque noise; every seed is a run of
 its own. Columns, over the seeds: error over the Cramér-Rao deviation of a calm motion, RMS,
