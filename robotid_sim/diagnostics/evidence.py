@@ -8,6 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
+from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.held_out import FOLDS, Fit, HeldOut, blocks_of
 from robotid_sim.measurement.motion import Motion, RowFilter, ungated
@@ -112,7 +113,8 @@ class Evidence:
         row_filter = replace(ungated(row_filter), edge=reach)
         coarse, grid = _coarse(row_filter)
         full = replace(row_filter, step=1, edge=0)
-        low = full.apply(motion.tau[full.used])[grid.start - full.first :: grid.step]
+        tau = standard_torque(nominal, motion.q, motion.dq, motion.ddq, motion.tau)
+        low = full.apply(tau[full.used])[grid.start - full.first :: grid.step]
         times = motion.t[grid][coarse.rows]
         use = np.ones((times.size, nominal.dof), dtype=bool)
         if bad is not None:

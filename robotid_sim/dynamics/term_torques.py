@@ -163,6 +163,16 @@ def terms_torque(
     return torque
 
 
+def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Float2D) -> Float2D:
+    """Return torques along a motion without those of the terms that a robot has, shape (N, n).
+
+    They are what its regressor times its parameters is.
+    """
+    if not robot.terms:
+        return tau
+    return np.asarray(tau - terms_torque(robot, robot.terms, q, dq, ddq))
+
+
 @jit
 def built_up(q: Float2D, start: Float1D, distance: Float1D) -> Float2D:
     """Return the share of dry friction that has built up along a path, shape (N, n).

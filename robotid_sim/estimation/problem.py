@@ -10,6 +10,7 @@ from scipy.linalg import block_diag
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
+from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.motion import Motion
@@ -98,7 +99,7 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     """Return the linear problem of a motion; regressor and torque pass the same row filter.
 
     The nominal robot gives kinematics, gravity and friction velocities; its inertial parameters do
-    not enter.
+    not enter, but for the loads of terms that it has, whose torque is taken off.
     """
     remedy = "preprocess the log first, as Adaptive()(log, nominal) does"
     require_type(motion, Motion, "motion", remedy)
@@ -113,9 +114,10 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
         W = torque_regressor(nominal, q, dq, ddq, basis.columns)
     else:
         W = row_filter.filtered(regressor_parts(nominal, q, dq, ddq, basis.columns))
+    tau = standard_torque(nominal, motion.q, motion.dq, motion.ddq, motion.tau)
     return LinearProblem(
         W=W.reshape(-1, basis.rank),
-        y=rows_of(motion, motion.tau).ravel(),
+        y=rows_of(motion, tau).ravel(),
         basis=basis,
         joint_names=motion.joint_names,
         dt=motion.dt * (1 if row_filter is None else row_filter.step),

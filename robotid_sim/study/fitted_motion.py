@@ -134,7 +134,7 @@ def _chosen_terms(
         return NO_TERMS, nominal
     phi = basis.completed(fit.beta, nominal.parameters())
     model = nominal.with_parameters(phi, formal=True)
-    return structure, replace(model, terms=structure.lasting_terms())
+    return structure, replace(model, terms=(*nominal.terms, *structure.lasting_terms()))
 
 
 def _weighed(

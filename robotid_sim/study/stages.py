@@ -175,7 +175,8 @@ def identify(
         structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
     lifted = lift_estimate(chosen, nominal, basis)
     if lifted is not None and structure.terms:
-        lifted = replace(lifted, robot=replace(lifted.robot, terms=structure.lasting_terms()))
+        terms = (*nominal.terms, *structure.lasting_terms())
+        lifted = replace(lifted, robot=replace(lifted.robot, terms=terms))
     why = doubt(chosen, problem, plain) if chosen.success else ""
     if why:
         lifted = _doubted(lifted)

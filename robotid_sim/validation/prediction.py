@@ -8,6 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.log import Log, Truth
@@ -68,12 +69,14 @@ def predict_all(
     size, truth = rms(measured), None
     if log.truth is not None:
         truth = true_rows(log, log.t >= 0.0)
-        W = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
+        state = (truth.q, truth.dq, truth.ddq)
+        W = torque_regressor(nominal, *state, basis.columns)
+        standard = standard_torque(nominal, *state, truth.tau)
     rows = []
     for beta in betas:
         predicted = problem.by_joint(problem.W @ beta)
         residual = rms(measured - predicted)
-        error = None if truth is None else rms(truth.tau - W @ beta) / rms(truth.tau)
+        error = None if truth is None else rms(standard - W @ beta) / rms(truth.tau)
         scores = (residual, over_measured(residual, size), error)
         rows.append(
             Prediction(log.joint_names, units, motion.row_times, measured, predicted, *scores)
@@ -139,10 +142,10 @@ def true_rows(log: Log, use: Bool1D) -> Truth:
 def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float) -> LinearProblem:
     """Return the problem of the exactly known motion from time `first` on, at the full rate."""
     truth = true_rows(log, log.t >= first - 0.5 * log.dt)
-    W = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
-    return LinearProblem(
-        W.reshape(-1, basis.rank), truth.tau.ravel(), basis, log.joint_names, log.dt, nominal
-    )
+    state = (truth.q, truth.dq, truth.ddq)
+    W = torque_regressor(nominal, *state, basis.columns).reshape(-1, basis.rank)
+    tau = standard_torque(nominal, *state, truth.tau)
+    return LinearProblem(W, tau.ravel(), basis, log.joint_names, log.dt, nominal)
 
 
 def rms(x: Float2D) -> Float1D:

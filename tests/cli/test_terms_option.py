@@ -1,12 +1,14 @@
 """``robotid identify --terms``: terms are chosen, told, written and predicted with."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from robots import DATA
 from short_study import SHORT
 
+from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 
 ARM = DATA / "2r.urdf"
@@ -64,6 +66,25 @@ def test_predictions_have_them(robotid, logs, identified, tmp_path):
         assert done.code == 0
         errors.append(np.array(json.loads(done.out)["error_filtered_parameters"]))
     assert (errors[0] < 0.5 * errors[1]).all()
+
+
+def test_a_file_with_them_is_a_robot_that_has_them(robotid, logs, identified, tmp_path):
+    """Its plant has the torques, and a fit takes them off."""
+    robot, errors = identified[1], []
+    for words in (
+        ("design", robot, "-o", tmp_path / "t.json"),
+        ("simulate", robot, "--trajectory", tmp_path / "t.json", "-o", tmp_path / "log.h5"),
+    ):
+        assert robotid(*words).code == 0
+    for plain in (False, True):
+        file = robot
+        if plain:
+            file = tmp_path / "plain.urdf"
+            write_urdf(replace(Robot.from_urdf(robot), terms=()), file)
+        words = ("identify", file, tmp_path / "log.h5", "-o", tmp_path / "e.json", "--json")
+        found = json.loads(robotid(*words).out)["estimates"][-1]
+        errors.append(np.array(found["torque_rms"]))
+    assert (errors[0] < 0.2 * errors[1]).all()
 
 
 @pytest.mark.parametrize(
