@@ -62,6 +62,10 @@ class ComputedTorque(ModelController):
         require_size(gains, model)
         return cls(model, gains.bandwidth**2, 2.0 * gains.bandwidth)
 
+    def reset(self) -> None:
+        """Forget how far dry friction has built up."""
+        self._terms.reset()
+
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; see `Controller`."""
         command = setpoint.ddq + self.kd * (setpoint.dq - dq) + self.kp * (setpoint.q - q)

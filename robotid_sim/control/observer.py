@@ -70,6 +70,7 @@ class VelocityObserver:
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Start from a state that is known."""
+        self._terms.reset()
         self._q, self._dq = np.array(q, dtype=float), np.array(dq, dtype=float)
         self._missed, self._ddq = np.zeros(self.model.dof), np.zeros(self.model.dof)
 

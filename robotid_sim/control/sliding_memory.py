@@ -62,6 +62,7 @@ class IntegralSlidingMode(SlidingLaw):
 
     def reset(self) -> None:
         """Start on the surface at the next sample, wherever the robot then is."""
+        self._modelled.reset()
         self._state[:] = np.nan
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -146,6 +147,7 @@ class SuperTwisting(SlidingLaw):
 
     def reset(self) -> None:
         """Forget the integral."""
+        self._modelled.reset()
         self._state[:] = 0.0
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -230,6 +232,7 @@ class AdaptiveSlidingMode(SlidingLaw):
 
     def reset(self) -> None:
         """Let the gain start over."""
+        self._modelled.reset()
         self._state[:] = self.smallest
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:

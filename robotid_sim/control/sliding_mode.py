@@ -49,6 +49,10 @@ class Compensation:
         object.__setattr__(self, "_phi", self.model.parameters())
         object.__setattr__(self, "_terms", RunningTerms(self.model, self.model.terms))
 
+    def reset(self) -> None:
+        """Forget how far dry friction has built up."""
+        self._terms.reset()
+
     def __call__(self, q: Float1D, dq: Float1D, v: Float1D, a: Float1D) -> Float1D:
         """Return the torque [N m], shape (n,), at state `q`, `dq`, for `v` and `a`."""
         model = self.model
@@ -75,6 +79,10 @@ class SlidingLaw(ModelController):
         object.__setattr__(self, "_modelled", Compensation(self.model))
         object.__setattr__(self, "_state", np.zeros(self.model.dof))
         self.reset()
+
+    def reset(self) -> None:
+        """Forget what was remembered of the run before."""
+        self._modelled.reset()
 
 
 def sliding(
@@ -141,6 +149,10 @@ class SlidingMode(ModelController):
     def __post_init__(self) -> None:
         require_size(self.gains, self.model)
         object.__setattr__(self, "_modelled", Compensation(self.model))
+
+    def reset(self) -> None:
+        """Forget what was remembered of the run before."""
+        self._modelled.reset()
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:

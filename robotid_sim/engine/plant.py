@@ -109,6 +109,8 @@ class Plant(Closing):
         self._coupling = rotor_coupling(robot, terms)
         duration = np.inf if friction is None else friction.duration
         self._terms = RunningTerms(robot, terms, duration, whole=True)
+        self._has_terms = bool(terms)
+        self._none: Float1D = np.zeros(robot.dof)
         self._ahead = 0.5 * dt / substeps if leapfrog else 0.0
         self._acted: list[Float1D] = []
         self._fastest = DIVERGED * robot.limits.velocity
@@ -166,13 +168,13 @@ class Plant(Closing):
         effort = self.robot.limits.effort
         tau = np.minimum(np.maximum(self._checked(tau, "tau"), -effort), effort)
         acting = tau if disturbance is None else tau + self._checked(disturbance, "disturbance")
-        further: Float1D
-        first, further, at = None, np.zeros(tau.size), self.t
+        first, further, free, at = None, self._none, acting, self.t
         for k in range(self.substeps):
-            if self._terms:  # at the velocity within the sub-step, as it was foreseen
+            if self._has_terms:  # at the velocity within the sub-step, as it was foreseen
                 ahead, now = self.dq + self._ahead * self._ddq, at + k * self.dt / self.substeps
                 further = self._terms(self.q, ahead, self._ddq, now, inertia=False)
-            held, ddq, v, friction = self._drive(self.q, self.dq, acting - further)
+                free = acting - further
+            held, ddq, v, friction = self._drive(self.q, self.dq, free)
             self._ddq = ddq
             if first is None:
                 first = Step(self.q, v, ddq, tau)

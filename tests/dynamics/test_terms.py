@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import Setpoint
+from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.control.sliding_mode import Compensation
@@ -131,6 +133,19 @@ def _computed(controller, state):
 
 def _referred(compensation, state):
     return np.array([compensation(q, dq, dq, ddq) for q, dq, ddq in zip(*state, strict=True)])
+
+
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_a_controller_forgets_the_run_before(irb140, state, name):
+    robot = replace(irb140, terms=(term(irb140, "presliding"),))
+    one = np.ones(6)
+    gains = LoopGains(20.0, one, 30.0 * one, 0.1 * one, 1e-3 * one, one, 1000.0)
+    controller = CONTROLLERS[name].from_gains(robot, gains)
+    runs = []
+    for _ in range(2):
+        controller.reset()
+        runs.append(_computed(controller, state))
+    np.testing.assert_array_equal(*runs)
 
 
 def test_a_plant_with_them_follows_a_controller_that_knows_them(irb140, path):
