@@ -83,9 +83,14 @@ def test_an_interrupt_of_a_compiled_function_is_no_error_of_it() -> None:
     before = signal.signal(signal.SIGINT, raise_outside_of_compiled_code)
     try:
         for k in range(50):
-            with pytest.raises(KeyboardInterrupt):  # on a busy machine 1 ms is over at once
-                threading.Timer(1e-3 + 1e-5 * k, signal.raise_signal, [signal.SIGINT]).start()
+            timer = threading.Timer(1e-3 + 1e-5 * k, signal.raise_signal, [signal.SIGINT])
+
+            def stepped(timer: threading.Timer = timer) -> None:
+                timer.start()  # on a busy machine 1 ms is over at once
                 deque((drive(q, q, q) for _ in range(10**6)), maxlen=0)
+
+            with pytest.raises(KeyboardInterrupt):
+                stepped()
     finally:
         signal.signal(signal.SIGINT, before)
 
