@@ -81,7 +81,11 @@ def number(value: float | None, digits: int = 4) -> str:
 
 def percent(value: float | None, digits: int = 3) -> str:
     """Return a share as a percentage, or a dash."""
-    return "-" if value is None else f"{100.0 * value:.{digits}g} %"
+    if value is None:
+        return "-"
+    share = 100.0 * value
+    whole = 10.0**digits <= abs(share) + 0.5 < 1e6  # an exponent would be all there is to read
+    return f"{share:.0f} %" if whole else f"{share:.{digits}g} %"
 
 
 def torque_unit(unit: str) -> str:

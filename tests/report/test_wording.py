@@ -8,6 +8,7 @@ from robotid_sim.report.figures.torques import prediction
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.tables import check_table, limits_table, relative_text
 from robotid_sim.report.trust_section import trust_section
+from robotid_sim.section import percent
 from robotid_sim.study.result import CheckResult
 from robotid_sim.study.stages import intervals_of
 from robotid_sim.validation.prediction import predictions
@@ -24,6 +25,20 @@ def study(quick_study):
 )
 def test_a_std_beyond_its_value_is_no_percentage(std, value, text) -> None:
     assert relative_text(std, value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (1.0, 2, "100 %"),
+        (0.996, 2, "100 %"),
+        (0.123, 2, "12 %"),
+        (12.3, 2, "1230 %"),
+        (1e9, 2, "1e+11 %"),
+    ],
+)
+def test_a_share_beyond_one_has_no_exponent(share, digits, text) -> None:
+    assert percent(share, digits) == text
 
 
 def test_a_check_of_a_band_shows_both_ends() -> None:
