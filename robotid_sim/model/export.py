@@ -17,7 +17,7 @@ from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
-from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.joint_terms import JointTerm, names_of
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Link, Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
@@ -75,8 +75,7 @@ def lost_in_urdf(robot: Robot) -> tuple[str, ...]:
     if any(law.Fo for law in friction):
         sentences.append("Friction offsets are read by robotid alone.")
     if robot.terms:
-        kinds = ", ".join(dict.fromkeys(f"{term.kind} of {term.joint}" for term in robot.terms))
-        sentences.append(f"Terms of joints are read by robotid alone: {kinds}.")
+        sentences.append(f"Terms of joints are read by robotid alone: {names_of(robot.terms)}.")
     hulls = [s.mesh for link in robot.links for s in link.shapes if s.collision and s.mesh]
     if unread := sorted({mesh.suffix.lower() for mesh in hulls}.difference(MUJOCO_MESHES)):
         sentences.append(

@@ -170,6 +170,11 @@ def require_terms_of(
                 )
 
 
+def names_of(terms: Sequence[JointTerm]) -> str:
+    """Return which terms there are, in words."""
+    return ", ".join(dict.fromkeys(f"{term.kind} of {term.joint}" for term in terms))
+
+
 def unit_of(unit: str, joint_unit: str) -> str:
     """Return a unit of a kind for a joint in rad or m."""
     torque = "N m" if joint_unit == "rad" else "N"

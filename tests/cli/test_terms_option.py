@@ -68,6 +68,19 @@ def test_predictions_have_them(robotid, logs, identified, tmp_path):
     assert (errors[0] < 0.5 * errors[1]).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        *((f"r.{end}", "Terms of joints are left out: cogging of") for end in ("xml", "sdf", "c")),
+        ("r.urdf", "Terms of joints are read by robotid alone: cogging of"),
+    ],
+)
+def test_an_export_says_where_they_are_left_out(robotid, identified, tmp_path, name, said):
+    done = robotid("export", identified[1], "-o", tmp_path / name)
+    assert done.code == 0
+    assert said in " ".join(done.out.split())
+
+
 def test_a_file_with_them_is_a_robot_that_has_them(robotid, logs, identified, tmp_path):
     """Its plant has the torques, and a fit takes them off."""
     robot, errors = identified[1], []
