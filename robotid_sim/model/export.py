@@ -17,11 +17,12 @@ from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
-from robotid_sim.model.joint_terms import JointTerm, names_of
+from robotid_sim.model.joint_terms import names_of
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Link, Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
 from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml, resolve_mesh
+from robotid_sim.model.urdf_terms import attributes_of
 
 INDENT = "  "
 TRIANGLE_MARGIN = 1e-6
@@ -239,15 +240,8 @@ def _write_extension(root: etree._Element, robot: Robot) -> None:
     for entry in element.findall("term"):
         element.remove(entry)
     for term in robot.terms:
-        etree.SubElement(element, "term", _attributes_of(term))
+        etree.SubElement(element, "term", attributes_of(term))
     _indent(element, level=1)
-
-
-def _attributes_of(term: JointTerm) -> dict[str, str]:
-    values = {"values": " ".join(map(number_text, term.values))}
-    shape = {} if term.shape is None else {"shape": number_text(term.shape)}
-    partner = {} if term.partner is None else {"partner": term.partner}
-    return {"kind": term.kind, "joint": term.joint, **values, **shape, **partner}
 
 
 def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: MeshMode) -> None:

@@ -17,10 +17,11 @@ from lxml import etree
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError, UrdfError
+from robotid_sim.errors import UrdfError
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
-from robotid_sim.model.joint_terms import JointTerm, require_terms_of
+from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.urdf_terms import terms_in
 from robotid_sim.representation import public_value
 
 V = TypeVar("V")
@@ -142,7 +143,7 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")
     reader.extension(root, joints)
-    terms = reader.terms(root, joints)
+    terms = terms_in(root.findall(f"{EXTENSION}/term"), list(joints), reader.fail)
     base = reader.tree_root(links, joints, _line(root))
     name = root.get("name") or file.stem
     ends = root.find(EXTENSION)
@@ -355,25 +356,6 @@ class _Reader:
             keys = [key for key in EXTENSION_KEYS if element.get(key) is not None]
             owner = f"joint '{name}'"
             joints[name].dynamics.update({k: self.number(element, k, owner, None) for k in keys})
-
-    def terms(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> tuple[JointTerm, ...]:
-        found = []
-        for element in root.findall(f"{EXTENSION}/term"):
-            given = {key: element.get(key) for key in ("kind", "joint", "partner")}
-            shape = element.get("shape")
-            try:
-                term = JointTerm(
-                    str(given["kind"]),
-                    str(given["joint"]),
-                    tuple(float(text) for text in element.get("values", "").split()),
-                    None if shape is None else float(shape),
-                    given["partner"],
-                )
-                require_terms_of([term], list(joints))
-            except (ValueError, OptionError) as error:
-                self.fail(element, f"<{EXTENSION}> term: {error}")
-            found.append(term)
-        return tuple(found)
 
     def tree_root(self, links: dict[str, UrdfLink], joints: dict[str, UrdfJoint], line: int) -> str:
         """Return the root link; raise unless links and joints form one tree."""

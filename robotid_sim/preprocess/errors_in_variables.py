@@ -36,7 +36,7 @@ from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
-from robotid_sim.dynamics.term_torques import standard_torque, terms_torque
+from robotid_sim.dynamics.term_torques import standard_torque, term_slopes
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
@@ -136,21 +136,6 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
     if robot.terms:
         result += term_slopes(robot, q, dq, ddq)
     return result
-
-
-def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
-    """Return what the terms of a robot add to `slopes_of`; sliding friction, fully built up."""
-    found = np.zeros((3, *q.shape))
-    for j, name in enumerate(robot.joint_names):
-        own = [term for term in robot.terms if term.joint == name and term.partner is None]
-        for kind in (0, 1) if own else ():
-            sides = []
-            for sign in (1.0, -1.0):
-                moved = [q, dq, ddq]
-                moved[kind] = moved[kind] + sign * 1e-5
-                sides.append(terms_torque(robot, own, *moved, in_order=False)[:, j])
-            found[kind, :, j] = (sides[0] - sides[1]) / 2e-5
-    return found
 
 
 def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
