@@ -10,7 +10,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
-from robotid_sim.estimation.held_out import FOLDS, Fit, HeldOut, blocks_of
+from robotid_sim.estimation.held_out import FLOOR, FOLDS, Fit, HeldOut, blocks_of
 from robotid_sim.measurement.motion import Motion, RowFilter, ungated
 from robotid_sim.measurement.sensors import between_samples
 from robotid_sim.model import parameters
@@ -28,9 +28,6 @@ NEIGHBOURS = 0.15
 
 LONGEST_DELAY = 0.2
 """Largest delay of a torque that can be corrected, of either sign [s]; rows leave it out."""
-
-FLOOR = 5e-4
-"""Least deviation of a joint's rows that counts, over its RMS torque."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,10 +11,9 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.cause import Extension, Wording
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
-from robotid_sim.model import parameters
 from robotid_sim.section import torque_unit
 
 PEAKS = (3.0, 6.0, 12.0)
@@ -90,12 +89,7 @@ would be a peak at low speed."""
 
 def transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:
     """Return the torque that the gears pass on to the bodies [N m], shape (M, n)."""
-    robot = evidence.model(fit)
-    phi, dof = robot.parameters(), evidence.dof
-    for j in range(dof):
-        phi[parameters.joint_slice(j, dof)] = 0.0
-    bodies = robot.with_parameters(phi, formal=True)
-    return joint_torque(bodies, evidence.q, evidence.dq, evidence.ddq)
+    return rigid_body_torque(evidence.model(fit), evidence.q, evidence.dq, evidence.ddq)
 
 
 def _stribeck(speed: Float1D, joint: int, unit: str, value: Float1D) -> Wording:

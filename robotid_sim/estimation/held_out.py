@@ -29,6 +29,9 @@ from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 FOLDS = 8
 """Blocks of the cross-validation."""
 
+FLOOR = 5e-4
+"""Least noise of a joint's rows that counts, over its RMS torque."""
+
 ROUNDS = 3
 """How often the noise of the joints is estimated anew."""
 

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,10 +59,10 @@ class InstrumentalVariables(Estimator):
         require_type(problem, LinearProblem, "problem", PROBLEM)
         began, wls = time.perf_counter(), WeightedLeastSquares(rounds=1, block=self.block)
         found = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        named = {"estimator": "instrumental-variables", "options": asdict(self)}
+        named: dict[str, Any] = {"estimator": "instrumental-variables", "options": asdict(self)}
         if problem.instruments is None or not found.success:
             text = found.message or NONE_KNOWN
-            return replace(found, message=text, **named)  # type: ignore[arg-type]
+            return replace(found, message=text, **named)
         beta = found.beta
         for _ in range(self.rounds):
             left = problem.y - problem.W @ beta
@@ -76,4 +76,4 @@ class InstrumentalVariables(Estimator):
         found = wls.fit(replace(problem, W=W, y=W @ beta + left), rng)
         rms = np.sqrt((problem.by_joint(left) ** 2).mean(axis=0))
         seconds = time.perf_counter() - began
-        return replace(found, beta=beta, torque_rms=rms, seconds=seconds, **named)  # type: ignore[arg-type]
+        return replace(found, beta=beta, torque_rms=rms, seconds=seconds, **named)

@@ -8,15 +8,12 @@ import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics.term_torques import TermStates, term_columns, term_signals
-from robotid_sim.estimation.held_out import Fit, HeldOut, blocks_of
+from robotid_sim.estimation.held_out import FLOOR, Fit, HeldOut, blocks_of
 from robotid_sim.estimation.problem import LinearProblem, joint_only, rows_of
 from robotid_sim.estimation.reduction import span_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.joint_terms import KINDS
 from robotid_sim.model.robot import Robot
-
-FLOOR = 5e-4
-"""Least noise of a joint's rows that counts, over its RMS torque."""
 
 SHOWN = 1e-4
 """Size of a term's columns beside those of the model from which it shows, relative."""

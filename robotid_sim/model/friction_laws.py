@@ -4,7 +4,7 @@ All are cases of the formula in `robotid_sim.model.friction_law`, with numbers r
 robot's own Fv and Fc, or have terms beside it, see `robotid_sim.model.term_laws`.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -184,5 +184,5 @@ FRICTION_LAWS: Registry[FrictionLaw] = Registry(
 
 def describe_law(law: FrictionLaw) -> dict[str, Any]:
     """Return name and options of a law, for the provenance of a log."""
-    options = asdict(law)  # type: ignore[call-overload]
-    return {"law": FRICTION_LAWS.name_of(law), **options}
+    assert is_dataclass(law)
+    return {"law": FRICTION_LAWS.name_of(law), **asdict(law)}
