@@ -84,8 +84,8 @@ class ViewerWindow:
         self._updates: deque[Update] = deque([*boards, *self._content.updates()])
         self._events = WindowEvents(client, self._controls, self._share_at)
         self._tick()
+        set_title(f"{first.robot.name}: {first.name}")  # before the robot can be seen
         client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 1)
-        set_title(f"{first.robot.name}: {first.name}")
 
     def run(self) -> None:
         """Play until the window is closed or the parent process is gone."""

@@ -270,8 +270,8 @@ def test_switches_and_cameras_change_the_picture(display) -> None:
 @pytest.mark.parametrize("how", ["windowclose", "windowkill"])
 def test_closing_the_window_is_a_clean_end(display, how) -> None:
     with viewer(display, DATA / "2r.urdf") as program:
-        window = xdotool(display, "search", "--name", TITLE).split()[-1]
-        xdotool(display, how, window)
+        windows = wait_for(lambda: xdotool(display, "search", "--name", TITLE).split())
+        xdotool(display, how, windows[-1])
         ended_cleanly(program)
 
 
