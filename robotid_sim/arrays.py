@@ -14,6 +14,7 @@ Float2D = NDArray[np.floating[Any]]
 Bool1D = NDArray[np.bool_]
 Bool2D = NDArray[np.bool_]
 Int1D = NDArray[np.intp]
+Int2D = NDArray[np.intp]
 
 MotionArrays = tuple[Float2D, Float2D, Float2D]
 """Position, velocity and acceleration, each of shape (N, n)."""

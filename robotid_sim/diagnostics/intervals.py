@@ -26,7 +26,13 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import SATURATED, check_block, random_errors, row_blocks
+from robotid_sim.estimation.least_squares import (
+    SATURATED,
+    check_block,
+    random_errors,
+    row_blocks,
+    share_in_blocks,
+)
 from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.representation import public_value
@@ -171,7 +177,7 @@ def _block_variance(
         per_parameter = U.transpose(2, 1, 0)
         outer += per_parameter @ per_parameter.transpose(0, 2, 1)
     squares += (outer**2).sum(axis=(1, 2))
-    share = problem.samples / (Z.shape[0] * Z.shape[1])  # what the last, incomplete block lacks
+    share = 1.0 / share_in_blocks(problem, block)  # what the last, incomplete block lacks
     further = (random_errors(problem, weights, inverse) ** 2).sum(axis=1)
     return share * variance + further, np.maximum(trace**2 / squares, 1.0)
 

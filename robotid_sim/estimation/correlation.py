@@ -26,7 +26,7 @@ are too few, and their covariance scatters.
 """
 
 FEWEST_BLOCKS = 20
-"""Blocks of every joint that a log is cut into, at least."""
+"""Blocks of every joint that a log, or a period of it, is cut into, at least."""
 
 
 def autocorrelation(x: Float2D) -> Float2D:
@@ -49,14 +49,14 @@ def effective_rows(rho: Float2D) -> Float1D:
     return np.asarray(N / np.maximum(inflation, 1.0))
 
 
-def block_length(residual: Float2D, dt: float) -> float:
+def block_length(residual: Float2D, dt: float, period: float | None = None) -> float:
     """Return how long the blocks of a covariance are to be for residuals (N, n), `dt` apart [s].
 
-    That of the joint whose residuals are correlated longest.
+    That of the joint whose residuals are correlated longest; `period` [s] if they repeat.
     """
     N = len(residual)
     correlated = dt * N / float(effective_rows(autocorrelation(residual)).min())
-    longest = dt * N / FEWEST_BLOCKS
+    longest = min(dt * N, period or np.inf) / FEWEST_BLOCKS
     return max(SHORTEST_BLOCK, min(CORRELATION_TIMES * correlated, longest))
 
 

@@ -25,9 +25,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import fdtrc
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
+from robotid_sim.estimation.correlation import SHORTEST_BLOCK, autocorrelation, effective_rows
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors, same_phase
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, with_rows_changed
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 from robotid_sim.estimation.state_functions import QUANTITIES, REST, Lack, state_functions
@@ -51,6 +53,8 @@ and parameters left open that the log shows well.
 
 PARTS = 4
 """Parts of a log, each foretold by the functions of the others."""
+
+TINY = float(np.finfo(float).tiny)
 
 EXTREMES = 0.02
 """Share of the rows of a joint that must not be all that shows a function."""
@@ -79,10 +83,18 @@ class Discrepancy:
     """Noise of the rows beside the functions [N m], shape (n,)."""
     functions: tuple[RandomFunction, ...] = ()
     """The function of every one of the `lacks`; their columns are the last ones."""
+    period: float | None = None
+    """Period [s], if what is left beside the functions repeats, as torque ripple does."""
 
     def sentences(self) -> list[str]:
         """Return what the model lacks in words, the most obvious first."""
-        return [lack.sentence() for lack in self.lacks]
+        sentences = [lack.sentence() for lack in self.lacks]
+        if self.period is not None:
+            sentences.append(
+                "What is left repeats from period to period, as torque ripple or an encoder's "
+                "error does: intervals count the periods as one where that is so."
+            )
+        return sentences
 
 
 def find_discrepancy(
@@ -112,8 +124,22 @@ def find_discrepancy(
     nothing = Discrepancy((), gains, estimate.noise_std)
     if not estimate.success:
         return nothing
-    noise = estimate.noise_std
-    phi = problem.basis.completed(estimate.beta, nominal.parameters())
+    found = _with_functions(nothing, problem, motion, nominal, estimate.beta, significance)
+    return replace(found, period=_repeating(problem, found, motion, significance))
+
+
+def _with_functions(
+    nothing: Discrepancy,
+    problem: LinearProblem,
+    motion: Motion,
+    nominal: Robot,
+    beta: Float1D,
+    significance: float,
+) -> Discrepancy:
+    """Return the functions that explain the residuals of a fit with parameters beta."""
+    gains, noise = nothing.columns, nothing.noise_std
+    model = problem.by_joint(problem.W @ beta)
+    phi = problem.basis.completed(beta, nominal.parameters())
     keys, blocks, shapes = [], [], []
     functions = state_functions(motion, nominal.with_parameters(phi, formal=True))
     for key, (rows, knots, mean) in functions.items():
@@ -142,6 +168,36 @@ def find_discrepancy(
         scaled = Z[..., ends[c] : ends[c + 1]] * (std * before[j])
         columns.append(scaled.reshape(len(problem.y), -1))
     return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(used))
+
+
+def _repeating(
+    problem: LinearProblem, found: Discrepancy, motion: Motion, significance: float
+) -> float | None:
+    r"""Return the period of a motion [s], if what is left of the rows repeats with it.
+
+    With the sums of a joint's residuals of unit variance over the :math:`n_i` rows of one phase,
+    :math:`\sum_i S_i^2 / n_i` is the number of phases if nothing repeats, and as many times that as
+    there are periods if all does. It is judged by the F distribution, all joints together and one
+    by one, with as many rows as correlated ones are worth.
+    """
+    period = motion.repeats if motion.mask is None else None
+    if period is None:
+        return None
+    rows = allowing_for(problem, found)
+    beta = WeightedLeastSquares(block=SHORTEST_BLOCK).fit(rows, np.random.default_rng(0)).beta
+    left = rows.by_joint(rows.y - rows.W @ beta)[:, problem.measured]
+    phases = round(period / problem.dt)
+    which = same_phase(problem, period, phases)
+    worth = effective_rows(autocorrelation(left)) / problem.samples
+    held = np.bincount(which, minlength=phases)
+    sums = np.array([np.bincount(which, r, phases) for r in left.T])
+    power = np.maximum((left**2).mean(axis=0), TINY)
+    between = (sums**2 / np.maximum(held, 1)).sum(axis=1) / power
+    above, below = phases * worth, (problem.samples - phases) * worth
+    within = np.maximum(problem.samples - between, TINY) / (problem.samples - phases)
+    each = fdtrc(above, below, between / phases / within)
+    pooled = fdtrc(above.sum(), below.sum(), between.mean() / phases / within.mean())
+    return period if min(pooled, each.min() * len(each)) < 0.5 * significance else None
 
 
 def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D) -> Discrepancy:
@@ -265,11 +321,13 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
     :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
     """
+    found = discrepancy.period
     if not discrepancy.columns.size:
-        return problem
+        return problem if found is None else replace(problem, period=found)
     columns = problem.by_joint(discrepancy.columns) / discrepancy.noise_std[:, None]
     known = () if problem.random is None else (problem.random,)
-    whole = replace(problem, random=np.hstack([discrepancy.columns, *known]))
+    random = np.hstack([discrepancy.columns, *known])
+    whole = replace(problem, random=random, period=found)
     return with_rows_changed(whole, partial(freed, columns=columns))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, Int2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.correlation import block_length
@@ -34,6 +34,11 @@ SMALLEST_NOISE = 1e-150
 SATURATED = 0.999
 """Largest block leverage that is corrected; a block beyond fits itself."""
 
+BLOCKS_PER_PARAMETER = 2
+"""Blocks of all joints that a covariance needs, per parameter."""
+
+NO_SAMPLE = -1
+"""Stands for the samples that a block has less than others."""
 
 PROBLEM = "make one by build_problem(motion, nominal, basis)"
 """What to do where a problem was expected."""
@@ -124,7 +129,8 @@ def _length(problem: LinearProblem, beta: Float1D, block: float | None) -> float
     """Return the length of the blocks of a covariance [s], given or by the residuals."""
     if block is not None:
         return block
-    return block_length(problem.by_joint(problem.y - problem.W @ beta), problem.dt)
+    residual = problem.by_joint(problem.y - problem.W @ beta)
+    return block_length(residual, problem.dt, problem.period)
 
 
 def _with_random(estimate: Estimate, problem: LinearProblem, reduction: Reduction) -> Estimate:
@@ -242,8 +248,8 @@ def block_sandwich(
     .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
         s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
 
-    one score per joint j and block B of `block` seconds, with the weighted rows X, their
-    residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
+    one score per joint j and block B of `block` seconds, by `block_samples`, with the weighted rows
+    X, their residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
     [2]_. Residuals of a filtered log are coloured, and in blocks of high leverage too small;
     with few blocks the form errs on the large side, by a quarter for 300 blocks of white
     residuals and 52 parameters. The solution is beta, shape (b,), with weights of the joints,
@@ -259,8 +265,7 @@ def block_sandwich(
     for Z, residual in row_blocks(problem, beta, weights, inverse, block):
         scores = _corrected_scores(Z, residual)
         meat += scores.T @ scores
-    used = Z.shape[0] * Z.shape[1]
-    return np.asarray(problem.samples / used * (inverse @ meat @ inverse.T))
+    return np.asarray(inverse @ meat @ inverse.T / share_in_blocks(problem, block))
 
 
 def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) -> Float2D:
@@ -279,22 +284,55 @@ def row_blocks(
 ) -> Iterator[tuple[Float, Float]]:
     """Yield the blocks of every joint: rows Z of unit Gram matrix, (m, l, b), and residuals.
 
-    Arguments as of `block_sandwich`; Z Z^T is the leverage, residuals are weighted, (m, l, 1), and
-    samples left over at the end are dropped.
+    Arguments as of `block_sandwich`; Z Z^T is the leverage, residuals are weighted, (m, l, 1).
+    Blocks with fewer rows than others end with zeros.
     """
-    count = row_blocks_of(problem, block)
-    length = min(max(1, round(block / problem.dt)), problem.samples)
-    used = count * length
-    residual = problem.by_joint(problem.y - problem.W @ beta)[:used] * weights
-    rows = problem.by_joint(problem.W)[:used]
+    samples = block_samples(problem, block)
+    residual = problem.by_joint(problem.y - problem.W @ beta) * weights
+    rows = problem.by_joint(problem.W)
+    missing = samples == NO_SAMPLE
     for j in range(problem.dof):
-        Z = ((rows[:, j] * weights[j]) @ inverse).reshape(count, length, -1)
-        yield Z, residual[:, j].reshape(count, length, 1)
+        Z, r = ((rows[:, j] * weights[j]) @ inverse)[samples], residual[samples, j, None]
+        Z[missing], r[missing] = 0.0, 0.0
+        yield Z, r
+
+
+def block_samples(problem: LinearProblem, block: float) -> Int2D:
+    """Return the samples of every block, shape (m, l), `NO_SAMPLE` where one has fewer.
+
+    Where residuals repeat, a block is the same part of all periods: that is one error, not as many
+    as there are periods. Too few such blocks show no covariance: then, and where nothing repeats,
+    blocks follow one another, and samples left over at the end are dropped.
+    """
+    N = problem.samples
+    if problem.period is not None:
+        count = int(problem.period / block)
+        if count * problem.dof >= BLOCKS_PER_PARAMETER * problem.basis.rank:
+            which = same_phase(problem, problem.period, count)
+            held = np.bincount(which, minlength=count)
+            order = np.argsort(which, kind="stable")
+            place = np.arange(N) - np.repeat(np.cumsum(held) - held, held)
+            samples = np.full((count, held.max()), NO_SAMPLE)
+            samples[which[order], place] = order
+            return samples
+    length = min(max(1, round(block / problem.dt)), N)
+    return np.arange(N // length * length).reshape(-1, length)
+
+
+def same_phase(problem: LinearProblem, period: float, count: int) -> Int1D:
+    """Return which of `count` parts of a period [s] every sample is in, shape (N,)."""
+    phase = np.arange(problem.samples) * problem.dt / period % 1.0
+    return np.minimum((phase * count).astype(np.intp), count - 1)
 
 
 def row_blocks_of(problem: LinearProblem, block: float) -> int:
     """Return how many blocks of a length [s] the rows of a joint have."""
-    return problem.samples // min(max(1, round(block / problem.dt)), problem.samples)
+    return len(block_samples(problem, block))
+
+
+def share_in_blocks(problem: LinearProblem, block: float) -> float:
+    """Return the share of the samples that blocks hold."""
+    return float((block_samples(problem, block) != NO_SAMPLE).sum() / problem.samples)
 
 
 def _corrected_scores(Z: Float, r: Float) -> Float2D:

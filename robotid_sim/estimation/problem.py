@@ -42,6 +42,8 @@ class LinearProblem:
     errors of torque constants, shape (N n, k): they widen the covariance."""
     instruments: Float2D | None = None
     """What goes with the columns of W and not with their noise, shape (N n, b), if it is known."""
+    period: float | None = None
+    """Period [s] in which residuals repeat, so that they are no noise from period to period."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, self.basis.rank), "W")
@@ -206,7 +208,7 @@ def stacked(problems: Sequence[LinearProblem]) -> LinearProblem:
     y = np.concatenate([problem.y for problem in problems])
     known = [problem.instruments for problem in problems if problem.instruments is not None]
     instruments = np.vstack(known) if len(known) == len(problems) else None
-    return replace(first, W=W, y=y, instruments=instruments)
+    return replace(first, W=W, y=y, instruments=instruments, period=None)
 
 
 def part_of(estimate: Estimate, count: int) -> Estimate:

@@ -21,9 +21,6 @@ from robotid_sim.model.robot import Robot
 REST = "phase"
 """What repeats from period to period and is a function of nothing else."""
 
-FEWEST_PERIODS = 1.9
-"""Periods in the rows that can show that something repeats; filters take some of the two."""
-
 PHASES = 20
 """Piecewise linear functions a period."""
 
@@ -209,7 +206,8 @@ def joint_states(motion: Motion, robot: Robot) -> list[JointStates]:
     """Return what the functions of every joint depend on, by the torques of a model."""
     q, dq, ddq = motion.q, motion.dq, motion.ddq
     load, torque = rigid_body_torque(robot, q, dq, ddq), joint_torque(robot, q, dq, ddq)
-    time, phase = np.linspace(0.0, 1.0, motion.t.size), _phase(motion)
+    time, period = np.linspace(0.0, 1.0, motion.t.size), motion.repeats
+    phase = np.zeros(motion.t.size) if period is None else motion.t / period
     return [
         JointStates(
             q=q[:, j],
@@ -224,14 +222,6 @@ def joint_states(motion: Motion, robot: Robot) -> list[JointStates]:
         )
         for j, joint in enumerate(robot.joints)
     ]
-
-
-def _phase(motion: Motion) -> Float1D:
-    """Return the time in periods, or zeros if the rows have less than two periods."""
-    used = slice(None) if motion.row_filter is None else motion.row_filter.used
-    if motion.period is None or np.ptp(motion.t[used]) < FEWEST_PERIODS * motion.period:
-        return np.zeros(motion.t.size)
-    return np.asarray(motion.t / motion.period)
 
 
 def lacking_torque(lacks: Sequence[Lack], motion: Motion, robot: Robot) -> Float2D:

@@ -22,6 +22,9 @@ DENSE = 4
 FEWEST_ROWS = 10
 """Fewest rows of a fit."""
 
+FEWEST_PERIODS = 1.9
+"""Periods in the rows that can show that something repeats; filters take some of the two."""
+
 
 @documented
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,14 @@ class Motion:
     def dt(self) -> float:
         """Sample time [s]."""
         return float((self.t[-1] - self.t[0]) / (self.t.size - 1))
+
+    @property
+    def repeats(self) -> float | None:
+        """Period [s], if the samples that become rows of a fit hold two of them."""
+        used = slice(None) if self.row_filter is None else self.row_filter.used
+        if self.period is None or np.ptp(self.t[used]) < FEWEST_PERIODS * self.period:
+            return None
+        return self.period
 
     @property
     def from_middle(self) -> Float1D:

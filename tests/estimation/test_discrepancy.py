@@ -174,3 +174,42 @@ def test_random_effects_widen_both_covariances(case):
         values = np.linalg.eigvalsh(more)
         assert (values > 1e-9 * values.max()).sum() == 2
     np.testing.assert_array_equal(alone.beta, with_random.beta)
+
+
+PERIODS = 3
+
+
+def repeated(case, seed, share):
+    """Return motion and problem of three periods, a share of whose noise is the same in all."""
+    rng = np.random.default_rng(seed)
+    same = np.tile(case.white(rng), (PERIODS, 1))
+    other = np.vstack([case.white(rng) for _ in range(PERIODS)])
+    noise = np.sqrt(share) * same + np.sqrt(1.0 - share) * other
+    one = case.motion(case.tau)
+    q, dq, ddq, tau = (np.tile(x, (PERIODS, 1)) for x in (one.q, one.dq, one.ddq, one.tau))
+    t = case.dt * np.arange(len(q))
+    motion = replace(one, t=t, q=q, dq=dq, ddq=ddq, tau=tau + noise, period=len(one.t) * case.dt)
+    return motion, build_problem(motion, case.robot, case.basis)
+
+
+def test_noise_that_no_period_repeats_is_none(case):
+    found = 0
+    for seed in range(SEEDS):
+        motion, problem = repeated(case, seed, 0.0)
+        found += find_discrepancy(problem, motion, case.robot).period is not None
+    assert found <= 1
+
+
+def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
+    """As of torque ripple, of a hundred waves a turn: three periods are no better than one."""
+    plain_hits, hits = [], []
+    for seed in range(SEEDS):
+        motion, plain = repeated(case, seed, 0.7)
+        discrepancy = find_discrepancy(plain, motion, case.robot)
+        assert discrepancy.period == motion.period
+        assert "repeats from period to period" in discrepancy.sentences()[-1]
+        problem = allowing_for(plain, discrepancy)
+        for rows, covered in ((plain, plain_hits), (problem, hits)):
+            covered.append(confidence_intervals(rows, wls(rows)).covers(case.beta).mean())
+    assert np.mean(plain_hits) < 0.88
+    assert 0.92 < np.mean(hits) < 0.98
