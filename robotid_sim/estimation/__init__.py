@@ -4,6 +4,7 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.instrumental import InstrumentalVariables
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.robust import RobustLeastSquares
 from robotid_sim.estimation.swarm import swarm_estimators
 from robotid_sim.registry import Registry
@@ -15,6 +16,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
         "consistent": Consistent,
         "instrumental-variables": InstrumentalVariables,
         "ols": OrdinaryLeastSquares,
+        "output-error": OutputError,
         "robust": RobustLeastSquares,
         "wls": WeightedLeastSquares,
         **swarm_estimators(),
