@@ -6,6 +6,7 @@ from robotid_sim.estimation.extended_kalman import ExtendedKalman
 from robotid_sim.estimation.instrumental import InstrumentalVariables
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.output_error import OutputError
+from robotid_sim.estimation.recursive import RecursiveLeastSquares
 from robotid_sim.estimation.robust import RobustLeastSquares
 from robotid_sim.estimation.swarm import swarm_estimators
 from robotid_sim.registry import Registry
@@ -19,6 +20,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
         "instrumental-variables": InstrumentalVariables,
         "ols": OrdinaryLeastSquares,
         "output-error": OutputError,
+        "recursive-least-squares": RecursiveLeastSquares,
         "robust": RobustLeastSquares,
         "wls": WeightedLeastSquares,
         **swarm_estimators(),
