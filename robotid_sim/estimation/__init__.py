@@ -9,6 +9,7 @@ from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.recursive import RecursiveLeastSquares
 from robotid_sim.estimation.robust import RobustLeastSquares
 from robotid_sim.estimation.swarm import swarm_estimators
+from robotid_sim.estimation.total_least_squares import TotalLeastSquares
 from robotid_sim.registry import Registry
 
 ESTIMATORS: Registry[Estimator] = Registry(
@@ -22,6 +23,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
         "output-error": OutputError,
         "recursive-least-squares": RecursiveLeastSquares,
         "robust": RobustLeastSquares,
+        "total-least-squares": TotalLeastSquares,
         "wls": WeightedLeastSquares,
         **swarm_estimators(),
     },
