@@ -117,8 +117,9 @@ def confidence_intervals(
     It is a least-squares estimate of the problem, weighted or not. Residuals are taken as
     correlated within ``blocks`` of the length `block` [s], by default that of the estimate's
     covariance, or as ``white`` with N n - b degrees of freedom. A parameter at its bound of zero
-    has a one-sided interval. Raises `OptionError` if `level` is no probability, or the estimate has
-    failed.
+    has a one-sided interval. An estimate with degrees of freedom of its own, whose covariance is
+    not that of a fit of these rows, keeps both. Raises `OptionError` if `level` is no probability,
+    or the estimate has failed.
     """
     if not 0.0 < level < 1.0:
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")
@@ -129,6 +130,8 @@ def confidence_intervals(
     if residuals == "white":
         variance = np.diag(estimate.cov_white)
         dof = np.full(len(variance), float(max(len(problem.y) - len(variance), 1)))
+    elif estimate.dof is not None and estimate.cov is not None:
+        variance, dof = np.diag(estimate.cov), estimate.dof
     else:
         variance, dof = _block_variance(
             problem, estimate, block_of(estimate) if block is None else block

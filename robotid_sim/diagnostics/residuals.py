@@ -81,7 +81,8 @@ def cross_validate(
     predicted, fitted = [], []
     for left_out in range(int(fold.max()) + 1):
         use = fold != left_out
-        part = replace(problem, W=W[use].reshape(-1, W.shape[2]), y=y[use].ravel())
+        some = W[use].reshape(-1, W.shape[2])
+        part = replace(problem, W=some, y=y[use].ravel(), recordings=(), period=None)
         estimate = method.fit(part, np.random.default_rng(0))
         if not estimate.success:
             raise LogError(f"without period {left_out + 1} the fit failed: {estimate.message}")

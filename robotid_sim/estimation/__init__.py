@@ -2,10 +2,14 @@
 
 from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.extended_kalman import ExtendedKalman
 from robotid_sim.estimation.instrumental import InstrumentalVariables
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.output_error import OutputError
+from robotid_sim.estimation.recursive import RecursiveLeastSquares
 from robotid_sim.estimation.robust import RobustLeastSquares
 from robotid_sim.estimation.swarm import swarm_estimators
+from robotid_sim.estimation.total_least_squares import TotalLeastSquares
 from robotid_sim.registry import Registry
 
 ESTIMATORS: Registry[Estimator] = Registry(
@@ -13,9 +17,13 @@ ESTIMATORS: Registry[Estimator] = Registry(
     Estimator,
     {
         "consistent": Consistent,
+        "extended-kalman": ExtendedKalman,
         "instrumental-variables": InstrumentalVariables,
         "ols": OrdinaryLeastSquares,
+        "output-error": OutputError,
+        "recursive-least-squares": RecursiveLeastSquares,
         "robust": RobustLeastSquares,
+        "total-least-squares": TotalLeastSquares,
         "wls": WeightedLeastSquares,
         **swarm_estimators(),
     },

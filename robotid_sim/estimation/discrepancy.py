@@ -83,13 +83,13 @@ class Discrepancy:
     """Noise of the rows beside the functions [N m], shape (n,)."""
     functions: tuple[RandomFunction, ...] = ()
     """The function of every one of the `lacks`; their columns are the last ones."""
-    period: float | None = None
-    """Period [s], if what is left beside the functions repeats, as torque ripple does."""
+    repeats: bool = False
+    """Whether what is left beside the functions repeats with the period, as torque ripple does."""
 
     def sentences(self) -> list[str]:
         """Return what the model lacks in words, the most obvious first."""
         sentences = [lack.sentence() for lack in self.lacks]
-        if self.period is not None:
+        if self.repeats:
             sentences.append(
                 "What is left repeats from period to period, as torque ripple or an encoder's "
                 "error does: intervals count the periods as one where that is so."
@@ -125,7 +125,7 @@ def find_discrepancy(
     if not estimate.success:
         return nothing
     found = _with_functions(nothing, problem, motion, nominal, estimate.beta, significance)
-    return replace(found, period=_repeating(problem, found, motion, significance))
+    return replace(found, repeats=_repeats(problem, found, significance))
 
 
 def _with_functions(
@@ -170,24 +170,21 @@ def _with_functions(
     return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(used))
 
 
-def _repeating(
-    problem: LinearProblem, found: Discrepancy, motion: Motion, significance: float
-) -> float | None:
-    r"""Return the period of a motion [s], if what is left of the rows repeats with it.
+def _repeats(problem: LinearProblem, found: Discrepancy, significance: float) -> bool:
+    r"""Return whether what is left of the rows repeats with their period.
 
     With the sums of a joint's residuals of unit variance over the :math:`n_i` rows of one phase,
     :math:`\sum_i S_i^2 / n_i` is the number of phases if nothing repeats, and as many times that as
     there are periods if all does. It is judged by the F distribution, all joints together and one
     by one, with as many rows as correlated ones are worth.
     """
-    period = motion.repeats if motion.mask is None else None
-    if period is None:
-        return None
+    if problem.period is None:
+        return False
     rows = allowing_for(problem, found)
     beta = WeightedLeastSquares(block=SHORTEST_BLOCK).fit(rows, np.random.default_rng(0)).beta
     left = rows.by_joint(rows.y - rows.W @ beta)[:, problem.measured]
-    phases = round(period / problem.dt)
-    which = same_phase(problem, period, phases)
+    phases = round(problem.period / problem.dt)
+    which = same_phase(problem, phases)
     worth = effective_rows(autocorrelation(left)) / problem.samples
     held = np.bincount(which, minlength=phases)
     sums = np.array([np.bincount(which, r, phases) for r in left.T])
@@ -197,7 +194,7 @@ def _repeating(
     within = np.maximum(problem.samples - between, TINY) / (problem.samples - phases)
     each = fdtrc(above, below, between / phases / within)
     pooled = fdtrc(above.sum(), below.sum(), between.mean() / phases / within.mean())
-    return period if min(pooled, each.min() * len(each)) < 0.5 * significance else None
+    return bool(min(pooled, each.min() * len(each)) < 0.5 * significance)
 
 
 def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D) -> Discrepancy:
@@ -321,13 +318,12 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
     :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
     """
-    found = discrepancy.period
     if not discrepancy.columns.size:
-        return problem if found is None else replace(problem, period=found)
+        return replace(problem, repeats=True) if discrepancy.repeats else problem
     columns = problem.by_joint(discrepancy.columns) / discrepancy.noise_std[:, None]
     known = () if problem.random is None else (problem.random,)
     random = np.hstack([discrepancy.columns, *known])
-    whole = replace(problem, random=random, period=found)
+    whole = replace(problem, random=random, repeats=discrepancy.repeats)
     return with_rows_changed(whole, partial(freed, columns=columns))
 
 

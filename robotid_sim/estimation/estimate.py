@@ -19,7 +19,7 @@ SIGNED = ("Fv", "Fc", "Ia")
 AT_BOUND = 0.01
 """Standard deviations from zero within which a parameter is at its bound."""
 
-_ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights")
+_ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights", "dof")
 
 
 @public_value
@@ -59,6 +59,8 @@ class Estimate:
     """Its value over its minimum, for estimators that search; None for those that solve."""
     weights: Float1D | None = None
     """Weights of the joints in the criterion, shape (n,); None for `noise_std` inverted."""
+    dof: Float1D | None = None
+    """Degrees of freedom of `cov`, where it is not that of a fit of the rows, shape (b,)."""
     unbiased: bool = True
     """Whether the error is that of the noise alone, as the covariance says."""
     pseudo: Float1D | None = None
@@ -74,6 +76,7 @@ class Estimate:
         freeze(self, (b, b), "cov", "cov_white", optional=True)
         freeze(self, (None,), "phi", "pseudo", optional=True)
         freeze(self, (n,), "weights", optional=True)
+        freeze(self, (b,), "dof", optional=True)
 
     @property
     def std(self) -> Float1D:
@@ -135,7 +138,8 @@ def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, A
 
 def _from_content(values: dict[str, Any]) -> Estimate:
     values = dict(values)
-    values.setdefault("weights", None)  # not in files of before
+    for name in ("weights", "dof"):
+        values.setdefault(name, None)  # not in files of before
     for name in _ARRAYS:
         if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)

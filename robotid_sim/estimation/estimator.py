@@ -25,6 +25,9 @@ class Estimator(ABC):
     uses_instruments: ClassVar[bool] = False
     """Whether `fit` looks at the instruments of a problem, which take time to make."""
 
+    uses_recordings: ClassVar[bool] = False
+    """Whether `fit` looks at the recordings of a problem."""
+
     @abstractmethod
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the estimate; numerical failure is data, not an exception."""

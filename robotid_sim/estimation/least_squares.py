@@ -65,7 +65,7 @@ class OrdinaryLeastSquares(Estimator):
         """Return the least-squares estimate; `rng` is not used."""
         del rng
         require_type(problem, LinearProblem, "problem", PROBLEM)
-        return _fit(problem, "ols", rounds=0, block=self.block, options=asdict(self))
+        return fit_rows(problem, "ols", rounds=0, block=self.block, options=asdict(self))
 
 
 @documented
@@ -96,7 +96,7 @@ class WeightedLeastSquares(Estimator):
         """Return the weighted least-squares estimate; `rng` is not used."""
         del rng
         require_type(problem, LinearProblem, "problem", PROBLEM)
-        return _fit(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
+        return fit_rows(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
 
 
 def check_block(block: float | None) -> None:
@@ -105,32 +105,44 @@ def check_block(block: float | None) -> None:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
-def _fit(
-    problem: LinearProblem, name: str, rounds: int, block: float | None, options: dict[str, Any]
+def fit_rows(
+    problem: LinearProblem,
+    name: str,
+    *,
+    rounds: int,
+    block: float | None,
+    options: dict[str, Any],
+    reduction: Reduction | None = None,
 ) -> Estimate:
+    """Return the least-squares estimate of a problem, with weights estimated anew `rounds` times.
+
+    The reduction of its rows is made unless it is given.
+    """
     began = time.perf_counter()
     result = estimate_of(problem, name, len(problem.W), options)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
-        length = _length(problem, beta, block)
+        length = length_of(problem, beta, block)
         return block_sandwich(problem, beta, weights, inverse, length)
 
-    reduction = reduce_rows(problem)
+    if reduction is None:
+        reduction = reduce_rows(problem)
     estimate = fit_reduction(reduction, rounds, result, sandwich)
     if not estimate.success:
         return estimate
-    estimate = replace(estimate, block=_length(problem, estimate.beta, block))
+    estimate = replace(estimate, block=length_of(problem, estimate.beta, block))
     if problem.random is not None:
         estimate = _with_random(estimate, problem, reduction)
     return replace(estimate, seconds=time.perf_counter() - began)
 
 
-def _length(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
-    """Return the length of the blocks of a covariance [s], given or by the residuals."""
+def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
+    """Return the length of the blocks of a covariance [s], given or by the residuals of beta."""
     if block is not None:
         return block
     residual = problem.by_joint(problem.y - problem.W @ beta)
-    return block_length(residual, problem.dt, problem.period)
+    period = problem.period if problem.repeats else None
+    return block_length(residual, problem.dt, period)
 
 
 def _with_random(estimate: Estimate, problem: LinearProblem, reduction: Reduction) -> Estimate:
@@ -154,11 +166,11 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
     first = next(iter(parts()), None)
     reduction = reduce_parts(parts())
     assert first is not None
-    result = estimate_of(first, "wls", reduction.samples * reduction.dof, asdict(method))
+    result = estimate_of(first, "wls", round(reduction.samples) * reduction.dof, asdict(method))
     del first
 
     def length(beta: Float1D) -> float:
-        return _length(next(iter(parts())), beta, method.block)
+        return length_of(next(iter(parts())), beta, method.block)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
         block = length(beta)
@@ -218,7 +230,7 @@ def fit_reduction(
         torque_rms=np.sqrt(reduction.squared_residuals(beta) / reduction.samples),
         noise_std=sigma,
         cov=sandwich(beta, weights, inverse),
-        cov_white=_white_covariance(reduction, weights, sigma, inverse),
+        cov_white=white_covariance(reduction, weights, sigma, inverse),
         cond=float(np.linalg.cond(R / np.linalg.norm(R, axis=0))),
         weights=None if rounds else weights,
     )
@@ -231,10 +243,13 @@ def noise_std(reduction: Reduction, beta: Float1D, rank: int) -> Float1D:
     return np.asarray(np.maximum(sigma, max(1e-9 * sigma.max(), SMALLEST_NOISE)))
 
 
-def _white_covariance(
+def white_covariance(
     reduction: Reduction, weights: Float1D, sigma: Float1D, inverse: Float2D
 ) -> Float2D:
-    """Return A (sum_j w_j^4 sigma_j^2 W_j^T W_j) A with A = (sum_j w_j^2 W_j^T W_j)^-1."""
+    """Return A (sum_j w_j^4 sigma_j^2 W_j^T W_j) A with A = inverse inverse^T, shape (b, b).
+
+    A is (sum_j w_j^2 W_j^T W_j)^-1 for weights w and noise sigma of the joints, shape (n,).
+    """
     scaled = reduction.factors[:, :, :-1] * (weights**2 * sigma)[:, None, None]
     half = scaled.reshape(-1, scaled.shape[2]) @ (inverse @ inverse.T)
     return np.asarray(half.T @ half)
@@ -305,10 +320,10 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
     blocks follow one another, and samples left over at the end are dropped.
     """
     N = problem.samples
-    if problem.period is not None:
+    if problem.repeats and problem.period is not None:
         count = int(problem.period / block)
         if count * problem.dof >= BLOCKS_PER_PARAMETER * problem.basis.rank:
-            which = same_phase(problem, problem.period, count)
+            which = same_phase(problem, count)
             held = np.bincount(which, minlength=count)
             order = np.argsort(which, kind="stable")
             place = np.arange(N) - np.repeat(np.cumsum(held) - held, held)
@@ -319,9 +334,10 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
     return np.arange(N // length * length).reshape(-1, length)
 
 
-def same_phase(problem: LinearProblem, period: float, count: int) -> Int1D:
-    """Return which of `count` parts of a period [s] every sample is in, shape (N,)."""
-    phase = np.arange(problem.samples) * problem.dt / period % 1.0
+def same_phase(problem: LinearProblem, count: int) -> Int1D:
+    """Return which of `count` parts of the period every sample is in, shape (N,)."""
+    assert problem.period is not None
+    phase = np.arange(problem.samples) * problem.dt / problem.period % 1.0
     return np.minimum((phase * count).astype(np.intp), count - 1)
 
 

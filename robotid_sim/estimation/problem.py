@@ -13,6 +13,7 @@ from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -42,8 +43,12 @@ class LinearProblem:
     errors of torque constants, shape (N n, k): they widen the covariance."""
     instruments: Float2D | None = None
     """What goes with the columns of W and not with their noise, shape (N n, b), if it is known."""
+    recordings: tuple[RecordedLog, ...] = ()
+    """What the logs of the rows recorded, if an estimator asks for it; rows may leave some out."""
     period: float | None = None
-    """Period [s] in which residuals repeat, so that they are no noise from period to period."""
+    """Period [s], if the rows are one motion and hold two periods of it."""
+    repeats: bool = False
+    """Whether residuals repeat with the period, so that they are no noise from one to the next."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, self.basis.rank), "W")
@@ -124,6 +129,7 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
         joint_names=motion.joint_names,
         dt=motion.dt * (1 if row_filter is None else row_filter.step),
         nominal=nominal,
+        period=motion.repeats if motion.mask is None else None,
     )
 
 
@@ -208,7 +214,10 @@ def stacked(problems: Sequence[LinearProblem]) -> LinearProblem:
     y = np.concatenate([problem.y for problem in problems])
     known = [problem.instruments for problem in problems if problem.instruments is not None]
     instruments = np.vstack(known) if len(known) == len(problems) else None
-    return replace(first, W=W, y=y, instruments=instruments, period=None)
+    every = all(problem.recordings for problem in problems)
+    recordings = tuple(part for problem in problems for part in problem.recordings if every)
+    joined = replace(first, W=W, y=y, instruments=instruments, recordings=recordings)
+    return joined if len(problems) == 1 else replace(joined, period=None)
 
 
 def part_of(estimate: Estimate, count: int) -> Estimate:

@@ -28,8 +28,8 @@ class Reduction:
 
     factors: Float
     """Factor of ``[W_j y_j]``, shape (n, b + 1, b + 1); its last column holds z_j and sqrt(c_j)."""
-    samples: int
-    """Rows per joint."""
+    samples: float
+    """Rows per joint; those that fade count by what they weigh."""
 
     @property
     def dof(self) -> int:

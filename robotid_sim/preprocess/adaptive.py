@@ -74,7 +74,7 @@ class Adaptive(RowPreprocessor):
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the motion of the log as decided."""
         tuned = self.tuned(log, robot)
-        log, sound = _prepared(log, tuned.delay or 0.0, _faults(log, self.outliers))
+        log, sound = tuned.prepared(log, robot)
         if tuned.method == "errors-in-variables":
             return tuned.joint.motion(log, robot, sound)
         use: Preprocessor = replace(tuned.smoother, rows=self.rows)
@@ -83,6 +83,11 @@ class Adaptive(RowPreprocessor):
         motion = use(log, robot)
         assert motion.row_filter is not None
         return replace(motion, row_filter=gated(motion.row_filter, sound))
+
+    def prepared(self, log: Log, robot: Robot) -> tuple[Log, Bool2D]:
+        """Return the log that the motion is made from, and which samples were measured, (N, n)."""
+        delay = self.tuned(log, robot).delay
+        return _prepared(log, delay or 0.0, _faults(log, self.outliers))
 
     def tuned(self, log: Log, robot: Robot) -> Self:
         """Return the preprocessor with all decisions made for `log` and reported in `message`."""

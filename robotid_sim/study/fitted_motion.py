@@ -24,6 +24,7 @@ from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.periods import periods_of
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress
+from robotid_sim.study.recordings import recordings_of
 from robotid_sim.study.setup import FitPlan
 
 _logger = logging.getLogger(__name__)
@@ -65,8 +66,11 @@ def fitted_motion(
             again = [_with_delay(plan.preprocessor, use) for use in tuned]
             tuned = tuple(use.tuned(log, known) for use, log in zip(again, logs, strict=True))
     progress("identify", 0.5)
-    motion, weights = _weighed(_motions(logs, tuned, known), nominal, basis)
+    motions = _motions(logs, tuned, known)
+    motion, weights = _weighed(motions, nominal, basis)
     rows = build_problem(motion, nominal, basis)
+    if any(estimator.uses_recordings for estimator in plan.estimators.values()):
+        rows = replace(rows, recordings=recordings_of(logs, tuned, motions, known))
     if any(estimator.uses_instruments for estimator in plan.estimators.values()):
         instruments = _instruments(logs, tuned, motion, nominal, basis)
         rows = replace(rows, instruments=instruments)

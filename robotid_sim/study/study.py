@@ -299,7 +299,7 @@ def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, obje
         "unlikely_masses": [] if fit.lift is None else unlikely_masses(fit.lift.robot, fit.nominal),
         "doubt": fit.doubt,
         "lacks": [asdict(lack) for lack in fit.discrepancy.lacks],
-        "residuals_repeat": fit.discrepancy.period is not None,
+        "residuals_repeat": fit.discrepancy.repeats,
         "terms": [fitted.content() for fitted in fit.structure.terms],
         "torque_gain_std": fit.torque_gain_std,
         "friction_velocity": [joint.friction.eps for joint in fit.nominal.joints],

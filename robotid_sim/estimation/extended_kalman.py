@@ -1,0 +1,199 @@
+"""The extended Kalman filter of motion and parameters."""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
+from robotid_sim.dynamics import kernels
+from robotid_sim.errors import OptionError, require_type
+from robotid_sim.estimation import filter_kernels
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.recording import RecordedLog
+from robotid_sim.estimation.sample_fit import NOT_RECORDED, with_parameters_of_its_own
+from robotid_sim.estimation.simulation import (
+    FIRST_BANDWIDTH,
+    LOST,
+    can_simulate,
+    constant_gains,
+    friction_slopes,
+    predict,
+    rigid_slopes,
+    share_of_step,
+    simulated_robot,
+    start_covariance,
+    start_state,
+)
+from robotid_sim.estimation.torque_noise import likely_torque_noise
+from robotid_sim.model.friction_law import COLUMNS, coefficients_of
+from robotid_sim.model.parameters import joint_slice
+from robotid_sim.model.robot import Robot
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtendedKalman(Estimator):
+    r"""Positions, velocities and parameters as one state, estimated sample by sample.
+
+    .. math:: \ddot q = M(q; \beta)^{-1} (\tau + v - h(q, \dot q; \beta)), \qquad
+        \dot\beta = 0, \qquad z = q + n
+
+    with white noise v of the torques and n of the positions [1]_; the former is that of largest
+    likelihood, see `robotid_sim.estimation.torque_noise`. The equations are linearized about the
+    latest estimate, but for the slopes of the rigid bodies by position and velocity, which are
+    those along a prediction by the first model. Covariances are updated one position after the
+    other in Joseph's form, with parameters in units of their first deviations.
+
+    A filter that is linearized far from the truth diverges, and [1]_ found it to depend on its
+    start. It starts from weighted least squares, with `spread` times its standard deviations and
+    its correlations: the data count twice, the second time by one part in the square of that.
+
+    The covariance holds for white noise and a model without errors; where innovations are larger
+    than the filter says, it is raised by as much, but not for their correlation, as that of output
+    error is. With the same noise its estimate is about that of output error; it goes over the log
+    once and in order, as on a robot that moves.
+
+    References
+    ----------
+    .. [1] Gautier, Poignet (2001), "Extended Kalman filtering and weighted least squares dynamic
+       identification of robot", Control Engineering Practice 9(12),
+       doi:10.1016/S0967-0661(01)00105-8.
+    """
+
+    uses_recordings: ClassVar[bool] = True
+
+    spread: float = 30.0
+    """Standard deviations at the start, over those of weighted least squares."""
+
+    def __post_init__(self) -> None:
+        if not 1.0 <= self.spread < np.inf:
+            raise OptionError(f"the spread at the start is 1 or more, got {self.spread}")
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
+        """Return the estimate; `rng` is not used."""
+        require_type(problem, LinearProblem, "problem", PROBLEM)
+        began = time.perf_counter()
+        wls = WeightedLeastSquares().fit(problem, rng)
+        named: dict[str, Any] = {"estimator": "extended-kalman", "options": asdict(self)}
+        if not wls.success or not can_simulate(problem):
+            return replace(wls, message=wls.message or NOT_RECORDED, **named)
+        running, message = _Filter(problem, wls, self.spread), ""
+        for recording in problem.recordings:
+            message = message or running.over(recording)
+        named["seconds"] = time.perf_counter() - began
+        if message:
+            return replace(wls, success=False, message=message, **named)
+        white = running.covariance
+        cov = white * max(1.0, running.square_sum / max(running.measured, 1))
+        dof = np.full(len(wls.beta), float(max(running.measured - len(wls.beta), 1)))
+        found = with_parameters_of_its_own(problem, wls, running.beta, cov, white, dof)
+        return replace(found, rows=running.measured, block=None, **named)
+
+
+class _Filter:
+    """The state of a filter over recordings, one after the other."""
+
+    def __init__(self, problem: LinearProblem, wls: Estimate, spread: float) -> None:
+        assert wls.cov is not None
+        self._problem = problem
+        self._start = wls.beta
+        self._unit = spread * wls.std
+        self._x = np.zeros(2 * problem.dof + len(wls.beta))
+        self._P = np.zeros((self._x.size, self._x.size))
+        self._P[2 * problem.dof :, 2 * problem.dof :] = wls.cov / np.outer(wls.std, wls.std)
+        self.square_sum = 0.0
+        """Of the innovations over their standard deviations."""
+        self.measured = 0
+        """How many there were."""
+
+    @property
+    def beta(self) -> Float1D:
+        """Base parameters, shape (b,)."""
+        return np.asarray(self._start + self._unit * self._x[2 * self._problem.dof :])
+
+    @property
+    def covariance(self) -> Float2D:
+        """Covariance of the base parameters, shape (b, b)."""
+        n = self._problem.dof
+        return np.asarray(self._P[2 * n :, 2 * n :] * np.outer(self._unit, self._unit))
+
+    def over(self, recording: RecordedLog) -> str:
+        """Go over a recording; return what went wrong, if anything did."""
+        robot = simulated_robot(self._problem, self.beta)
+        gains = constant_gains(FIRST_BANDWIDTH, recording)
+        motion = predict(robot, recording, gains)
+        if motion is None:
+            return "the model of weighted least squares does not follow the motion"
+        columns = self._problem.basis.columns
+        noise = likely_torque_noise(robot, recording, motion, gains, columns)
+        rigid = rigid_slopes(robot, motion.q, motion.dq, motion.ddq, recording.dt)
+        n, x, P = robot.dof, self._x, self._P
+        x[: 2 * n] = start_state(recording)
+        P[: 2 * n] = P[:, : 2 * n] = 0.0
+        P[: 2 * n, : 2 * n] = start_covariance(recording)
+        step, e = _Step(robot, self._problem, self.beta, recording.dt), np.zeros(n)
+        position = recording.position_noise**2
+        for k in range(recording.samples):
+            z, sound = recording.q[k], recording.sound[k]
+            filter_kernels.update(x, P, z, recording.lead, position, sound, e)
+            self.square_sum += float(e @ e)
+            ok = step.over(x[: 2 * n], self.beta, recording.tau[k], rigid[0][k], rigid[1][k])
+            if not ok or not np.abs(x[:n] - z).max() < LOST:
+                time_lost = k * recording.dt
+                return (
+                    f"the filter loses the motion after {time_lost:.3g} s; its start is too far off"
+                )
+            filter_kernels.propagate(P, step.A, step.B * self._unit, step.G * noise, recording.dt)
+        self.measured += int(recording.sound.sum())
+        return ""
+
+
+class _Step:
+    """Steps of a model whose parameters change."""
+
+    def __init__(self, robot: Robot, problem: LinearProblem, beta: Float1D, dt: float) -> None:
+        n, b = robot.dof, problem.basis.rank
+        self._robot, self._columns, self._dt = robot, problem.basis.columns, dt
+        self._phi, self._beta = robot.parameters().copy(), beta.copy()
+        self._lead = self._phi[self._columns].copy()
+        self._rows = coefficients_of(robot)
+        self._friction = np.array(
+            [np.arange(14 * n)[joint_slice(j, n)] for j in range(n)], dtype=np.intp
+        )
+        self._slopes = (np.zeros((1, n, 2 * n)), np.zeros((1, n, b)), np.zeros((1, n, n)))
+        self.A, self.B, self.G = (part[0] for part in self._slopes)
+        self._Y = np.zeros((1, n, b))
+
+    def over(self, x: Float1D, beta: Float1D, tau: Float1D, T_q: Float2D, T_v: Float2D) -> bool:
+        """Go a step with the state x (2 n,), in place, and linearize it; False if that failed."""
+        self._take(beta)
+        robot, h, n = self._robot, self._dt, len(tau)
+        middle, dq = x[:n] + 0.5 * h * x[n:], x[n:].copy()
+        model = (robot.geometry, robot.gravity, self._phi)
+        _, ddq, v, _, ok = kernels.plant_step(*model, self._rows, middle, dq, tau, h)
+        if not ok:
+            return False
+        state = (middle[None], v[None], ddq[None])
+        kernels.regressor(*model[:2], robot.eps, *state, self._columns, self._Y)
+        M = kernels.mass_matrix(robot.geometry, self._phi, state[0])
+        M[0] += np.diag(self._phi[self._friction[:, 3]])
+        T_v = T_v + np.diag(friction_slopes(self._rows, v))
+        share = share_of_step(dq, v, ddq, h)[None]
+        filter_kernels.accelerations(M, T_q[None], T_v[None], share, self._Y, h, *self._slopes)
+        x[:n] += h * dq + 0.5 * h * h * ddq
+        x[n:] += h * ddq
+        return True
+
+    def _take(self, beta: Float1D) -> None:
+        """Take other base parameters: those that lead the base change, see `BaseParameters`."""
+        self._phi[self._columns] = self._lead + beta - self._beta
+        Fv, Fc, Fo, _ = self._phi[self._friction].T
+        self._rows[:, 0:2] = Fv[:, None]
+        self._rows[:, 2:6] = Fc[:, None]
+        self._rows[:, COLUMNS.index("Fo")] = Fo

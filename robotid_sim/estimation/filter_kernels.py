@@ -1,0 +1,276 @@
+r"""Compiled loops of filters along a motion: correction, gains, sensitivities, covariance.
+
+The state of n joints is :math:`x = (q, \dot q)`. Its small changes follow
+
+.. math:: \delta a = A\, \delta x + B\, \delta\beta, \qquad
+    \delta q^+ = \delta q + h\, \delta\dot q + \tfrac{h^2}{2} \delta a, \qquad
+    \delta\dot q^+ = \delta\dot q + h\, \delta a .
+
+Measured are positions :math:`q + c\, \dot q` a time c after the begin of a step, joint by
+joint: each corrects the state before the next one is compared, so that all innovations of a
+sample are independent [1]_ and nothing is inverted.
+
+References
+----------
+.. [1] Bierman (1977), "Factorization methods for discrete sequential estimation", Academic Press.
+"""
+
+import math
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D
+from robotid_sim.compiled import jit
+
+
+@jit
+def accelerations(
+    M: Float,
+    T_q: Float,
+    T_v: Float,
+    share: Float2D,
+    Y: Float,
+    h: float,
+    A: Float,
+    B: Float,
+    G: Float,
+) -> None:
+    """Fill the slopes A (N, n, 2 n), B (N, n, b), G (N, n, n) by state, parameters and torques.
+
+    Of the acceleration of a step whose torque needs the inertia M, the slopes T_q and T_v by
+    position and velocity, shape (N, n, n), and the regressor Y (N, n, b), all in the middle of the
+    step, but velocity after a `share` of it, shape (N, n):
+    (M + T_v h share) da = dtau - T_q dq - (h / 2 T_q + T_v) dv - Y dbeta.
+    """
+    N, n, b = Y.shape
+    inertia, right = np.empty((n, n)), np.empty((n, 3 * n + b))
+    for k in range(N):
+        for i in range(n):
+            for j in range(n):
+                inertia[i, j] = M[k, i, j] + h * T_v[k, i, j] * share[k, j]
+                right[i, j] = -T_q[k, i, j]
+                right[i, n + j] = -0.5 * h * T_q[k, i, j] - T_v[k, i, j]
+                right[i, 2 * n + j] = 1.0 if i == j else 0.0
+            for p in range(b):
+                right[i, 3 * n + p] = -Y[k, i, p]
+        solved = np.linalg.solve(inertia, right)
+        A[k] = solved[:, : 2 * n]
+        G[k] = solved[:, 2 * n : 3 * n]
+        B[k] = solved[:, 3 * n :]
+
+
+@jit
+def correct(
+    x: Float1D, z: Float1D, c: float, sound: Bool1D, gain: Float2D, innovation: Float1D
+) -> None:
+    """Correct the state x (2 n,) by positions z (n,) with the gains (2 n, n), in place.
+
+    Fills the innovations (n,); those of positions that are not sound are zero.
+    """
+    n = z.shape[0]
+    for j in range(n):
+        innovation[j] = z[j] - x[j] - c * x[n + j] if sound[j] else 0.0
+        for i in range(x.shape[0]):
+            x[i] += gain[i, j] * innovation[j]
+
+
+@jit
+def _transition(A: Float2D, h: float, F: Float2D) -> None:
+    """Fill the transition matrix F (2 n, 2 n) for the slopes A (n, 2 n) of the acceleration."""
+    n = A.shape[0]
+    for i in range(n):
+        for c in range(2 * n):
+            F[i, c] = 0.5 * h * h * A[i, c]
+            F[n + i, c] = h * A[i, c]
+        F[i, i] += 1.0
+        F[i, n + i] += h
+        F[n + i, n + i] += 1.0
+
+
+@jit
+def _add_shaking(P: Float2D, G: Float2D, h: float) -> None:
+    """Add what white accelerations G w, w of variance 1, do to the covariance in a step."""
+    n = G.shape[0]
+    for i in range(n):
+        for j in range(n):
+            q = 0.0
+            for c in range(G.shape[1]):
+                q += G[i, c] * G[j, c]
+            P[i, j] += 0.25 * h**4 * q
+            P[i, n + j] += 0.5 * h**3 * q
+            P[n + i, j] += 0.5 * h**3 * q
+            P[n + i, n + j] += h * h * q
+
+
+@jit
+def _update(P: Float2D, j: int, n: int, c: float, r: float, gain: Float1D) -> float:
+    """Update P (d, d) by the position of joint j with variance r; return that of the innovation.
+
+    In Joseph's form (1 - K H) P (1 - K H)^T + r K K^T, exactly symmetric. Fills the gain K (d,).
+    """
+    d = P.shape[0]
+    row = P[j] + c * P[n + j]
+    s: float = row[j] + c * row[n + j] + r
+    for a in range(d):
+        gain[a] = row[a] / s
+    for a in range(d):
+        for b in range(a, d):
+            P[a, b] += gain[a] * gain[b] * s - gain[a] * row[b] - row[a] * gain[b]
+            P[b, a] = P[a, b]
+    return s
+
+
+@jit
+def kalman_gains(
+    A: Float,
+    G: Float,
+    h: float,
+    c: float,
+    r: Float1D,
+    sound: Bool2D,
+    P: Float2D,
+    K: Float,
+    s: Float2D,
+) -> None:
+    """Fill the gains K (N, 2 n, n) and variances s (N, n) of innovations of a Kalman filter.
+
+    A (N, n, 2 n) are slopes of the acceleration, G (N, n, m) accelerations by one standard
+    deviation of every noise, r (n,) variances of the positions. P (2 n, 2 n), the covariance
+    before the first sample, becomes that after the last.
+    """
+    N, n = s.shape
+    F, gain = np.empty((2 * n, 2 * n)), np.empty(2 * n)
+    for k in range(N):
+        for j in range(n):
+            s[k, j] = 1.0
+            for i in range(2 * n):
+                K[k, i, j] = 0.0
+            if sound[k, j]:
+                s[k, j] = _update(P, j, n, c, r[j], gain)
+                for i in range(2 * n):
+                    K[k, i, j] = gain[i]
+        _transition(A[k], h, F)
+        P[:] = F @ P @ F.T
+        _add_shaking(P, G[k], h)
+
+
+@jit
+def likelihood(
+    A: Float,
+    G: Float,
+    h: float,
+    c: float,
+    r: Float1D,
+    sound: Bool2D,
+    P: Float2D,
+    innovations: Float2D,
+    gains: Float,
+) -> float:
+    """Return twice the negative logarithm of the likelihood of positions, up to a constant.
+
+    Arguments as for `kalman_gains`. Given are the innovations (N, n) of a prediction with other
+    gains, shape (N, 2 n, n); those of the Kalman filter follow from them by the slopes.
+    """
+    N, n = innovations.shape
+    F, gain, d = np.empty((2 * n, 2 * n)), np.empty(2 * n), np.zeros(2 * n)
+    cost = 0.0
+    for k in range(N):
+        given = np.zeros(2 * n)
+        for j in range(n):
+            for i in range(2 * n):
+                given[i] += gains[k, i, j] * innovations[k, j]
+        # Predicted positions of the given filter within the sample: before all its corrections.
+        moved = np.zeros(2 * n)
+        for j in range(n):
+            if sound[k, j]:
+                before = innovations[k, j] + moved[j] + c * moved[n + j]
+                e = before - d[j] - c * d[n + j]
+                s = _update(P, j, n, c, r[j], gain)
+                cost += math.log(s) + e * e / s
+                for i in range(2 * n):
+                    d[i] += gain[i] * e
+            for i in range(2 * n):
+                moved[i] += gains[k, i, j] * innovations[k, j]
+        _transition(A[k], h, F)
+        d[:] = F @ (d - given)
+        P[:] = F @ P @ F.T
+        _add_shaking(P, G[k], h)
+    return cost
+
+
+@jit
+def sensitivities(
+    A: Float, B: Float, h: float, c: float, K: Float, sound: Bool2D, D: Float2D, psi: Float
+) -> None:
+    """Fill psi (N, n, b): derivatives of the predicted positions by the parameters.
+
+    A (N, n, 2 n) and B (N, n, b) are slopes of the acceleration. D (2 n, b), the derivatives of the
+    state before the first sample, become those after the last.
+    """
+    N, n, b = psi.shape
+    a = np.empty(b)
+    accelerated = np.empty((n, b))
+    for k in range(N):
+        for j in range(n):
+            for p in range(b):
+                psi[k, j, p] = D[j, p] + c * D[n + j, p] if sound[k, j] else 0.0
+            for i in range(2 * n):
+                for p in range(b):
+                    D[i, p] -= K[k, i, j] * psi[k, j, p]
+        for i in range(n):
+            for p in range(b):
+                a[p] = B[k, i, p]
+            for m in range(2 * n):
+                slope = A[k, i, m]
+                for p in range(b):
+                    a[p] += slope * D[m, p]
+            for p in range(b):
+                accelerated[i, p] = a[p]
+        for i in range(n):
+            for p in range(b):
+                D[i, p] += h * D[n + i, p] + 0.5 * h * h * accelerated[i, p]
+                D[n + i, p] += h * accelerated[i, p]
+
+
+@jit
+def propagate(P: Float2D, A: Float2D, B: Float2D, G: Float2D, h: float) -> None:
+    """Propagate the covariance P (2 n + b, 2 n + b) of state and constant parameters, in place.
+
+    A (n, 2 n) and B (n, b) are slopes of the acceleration, G (n, m) as for `kalman_gains`.
+    """
+    n, d = A.shape[0], P.shape[0]
+    F = np.zeros((2 * n, d))
+    _transition(A, h, F[:, : 2 * n])
+    for i in range(n):
+        for c in range(B.shape[1]):
+            F[i, 2 * n + c] = 0.5 * h * h * B[i, c]
+            F[n + i, 2 * n + c] = h * B[i, c]
+    rows = F @ P
+    corner = rows @ F.T
+    for i in range(2 * n):
+        for c in range(2 * n):
+            P[i, c] = 0.5 * (corner[i, c] + corner[c, i])
+        for c in range(2 * n, d):
+            P[i, c] = rows[i, c]
+            P[c, i] = rows[i, c]
+    _add_shaking(P, G, h)
+
+
+@jit
+def update(
+    x: Float1D, P: Float2D, z: Float1D, c: float, r: Float1D, sound: Bool1D, normalized: Float1D
+) -> None:
+    """Correct state, parameters and covariance by positions z (n,) of variance r (n,), in place.
+
+    x (2 n + b,) holds the positions first. Fills the innovations over their standard deviations,
+    shape (n,); those of positions that are not sound are zero.
+    """
+    n, gain = z.shape[0], np.empty(x.shape[0])
+    for j in range(n):
+        normalized[j] = 0.0
+        if sound[j]:
+            e = z[j] - x[j] - c * x[n + j]
+            s = _update(P, j, n, c, r[j], gain)
+            normalized[j] = e / math.sqrt(s)
+            for i in range(x.shape[0]):
+                x[i] += gain[i] * e

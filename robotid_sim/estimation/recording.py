@@ -1,0 +1,46 @@
+"""What a log recorded, sample by sample, for estimators that simulate."""
+
+from dataclasses import dataclass
+
+from robotid_sim.arrays import Bool2D, Float1D, Float2D, freeze
+from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.representation import public_value
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedLog:
+    """Positions and torques of a log as the sensors gave them, not filtered."""
+
+    q: Float2D
+    """Measured position [rad or m], shape (N, n)."""
+    tau: Float2D
+    """Measured torque of the step that begins about at every position, less what no parameter of a
+    fit explains, such as known loads [N m], shape (N, n)."""
+    dq: Float1D
+    """Velocity of the first sample, about [rad/s], shape (n,)."""
+    sound: Bool2D
+    """Which positions are measurements; others are interpolated, shape (N, n)."""
+    dt: float
+    """Sample time [s]."""
+    lead: float
+    """Time from the begin of a step to the measurement of its position [s], at most half a step
+    early or late: a torque is not interpolated, for what it will be is known to nobody."""
+    position_noise: Float1D
+    """Standard deviation of the white noise of the positions [rad or m], shape (n,)."""
+
+    def __post_init__(self) -> None:
+        freeze(self, (None, None), "q")
+        freeze(self, self.q.shape, "tau")
+        freeze(self, self.q.shape[1:], "dq", "position_noise")
+        if self.sound.shape != self.q.shape:
+            raise ShapeError(f"sound has shape {self.sound.shape}, expected {self.q.shape}")
+        if abs(self.lead) > 0.5001 * self.dt:
+            raise OptionError(f"a position {self.lead:g} s off belongs to another step")
+        if not (self.dt > 0.0 and (self.position_noise > 0.0).all()):
+            raise OptionError("a recording needs a positive sample time and noise of its positions")
+
+    @property
+    def samples(self) -> int:
+        """Number of samples N."""
+        return len(self.q)

@@ -1,0 +1,187 @@
+r"""Recursive least squares: the triangular factors of all rows, carried on sample by sample.
+
+With the factor R of the rows so far and a forgetting factor :math:`\lambda` a new row enters by
+rotations (square-root information form [1]_, [2]_):
+
+.. math:: \begin{pmatrix} \sqrt\lambda\, R \\ w^T \end{pmatrix} = Q
+    \begin{pmatrix} R^+ \\ 0 \end{pmatrix} .
+
+Nothing is inverted and no start covariance is made up: parameters follow as soon as the rows
+determine them. There is a factor per joint, as in `robotid_sim.estimation.reduction`, so that the
+weights of the joints need not be known before.
+
+References
+----------
+.. [1] Bierman (1977), "Factorization methods for discrete sequential estimation", Academic Press.
+.. [2] Ljung, Söderström (1983), "Theory and practice of recursive identification", MIT Press.
+"""
+
+import math
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.compiled import jit
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, require_type
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.least_squares import (
+    PROBLEM,
+    check_block,
+    estimate_of,
+    fit_reduction,
+    fit_rows,
+    length_of,
+    row_blocks_of,
+    white_covariance,
+)
+from robotid_sim.estimation.problem import LinearProblem, weights_of, with_rows_changed
+from robotid_sim.estimation.reduction import Reduction
+
+
+@jit
+def fold(factors: Float, rows: Float, keep: float) -> None:
+    """Rotate rows (N, n, d) into triangular factors (n, d, d), in place, sample by sample.
+
+    With every sample what was there before is multiplied by `keep`.
+    """
+    samples, n, d = rows.shape
+    for k in range(samples):
+        for j in range(n):
+            R, row = factors[j], rows[k, j].copy()
+            for i in range(d):
+                size = math.hypot(keep * R[i, i], row[i])
+                c, s = (1.0, 0.0) if size == 0.0 else (keep * R[i, i] / size, row[i] / size)
+                for m in range(i, d):
+                    old = keep * R[i, m]
+                    R[i, m] = c * old + s * row[m]
+                    row[m] = c * row[m] - s * old
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running:
+    """What recursive least squares remembers of the rows so far."""
+
+    reduction: Reduction
+    """Factors of the rows, older ones faded."""
+    twice: Reduction
+    """The same where they fade twice as fast, for the covariance."""
+
+    @classmethod
+    def nothing(cls, problem: LinearProblem) -> "Running":
+        """Return what is known before the first row of a problem."""
+        size = problem.basis.rank + 1
+        empty = Reduction(np.zeros((problem.dof, size, size)), 0.0)
+        return cls(empty, empty)
+
+    def after(self, problem: LinearProblem, fading: float) -> "Running":
+        """Return what is known after the rows of a problem, which fade by a share a sample."""
+        rows = np.dstack([problem.by_joint(problem.W), problem.by_joint(problem.y)])
+        first = _after(self.reduction, rows, fading)
+        return Running(first, first if fading == 1.0 else _after(self.twice, rows, fading**2))
+
+
+def _after(reduction: Reduction, rows: Float, fading: float) -> Reduction:
+    factors = reduction.factors.copy()
+    fold(factors, rows, math.sqrt(fading))
+    faded = fading ** np.arange(len(rows))
+    return Reduction(factors, fading ** len(rows) * reduction.samples + float(faded.sum()))
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecursiveLeastSquares(Estimator):
+    r"""Weighted least squares carried on from sample to sample, older ones forgotten on wish.
+
+    Without forgetting the last estimate is weighted least squares to rounding; with a `forgetting`
+    time T a row that is t old weighs :math:`e^{-t / T}` [1]_, so that parameters that drift are
+    followed, at the price of a variance as of 2 T of data. `follow` gives the estimates on the way,
+    for logs that come in parts.
+
+    References
+    ----------
+    .. [1] Ljung, Söderström (1983), "Theory and practice of recursive identification", MIT Press.
+    """
+
+    forgetting: float | None = None
+    """Time after which a row weighs 1/e [s]; None to forget nothing."""
+    rounds: int = 5
+    """How often weights of the joints are estimated anew."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise OptionError(f"recursive least squares needs at least 1 round, got {self.rounds}")
+        if self.forgetting is not None and not 0.0 < self.forgetting < np.inf:
+            raise OptionError(f"forgetting takes a positive time, got {self.forgetting} s")
+        check_block(self.block)
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
+        """Return the estimate after the last row; `rng` is not used."""
+        del rng
+        require_type(problem, LinearProblem, "problem", PROBLEM)
+        began = time.perf_counter()
+        running = Running.nothing(problem).after(problem, self._fading(problem))
+        common: dict[str, Any] = {
+            "name": "recursive-least-squares",
+            "rounds": self.rounds,
+            "options": asdict(self),
+            "reduction": running.reduction,
+        }
+        fit = fit_rows(problem, block=self.block, **common)
+        if self.forgetting is not None and fit.success:
+            block = length_of(problem, fit.beta, self.block)
+            fit = fit_rows(self._faded(problem, block), block=block, **common)
+            blocks = row_blocks_of(problem, block) * running.twice.samples / problem.samples
+            dof = np.full(len(fit.beta), max(2.0 * blocks - len(fit.beta) / problem.dof, 1.0))
+            fit = replace(fit, dof=dof, cov_white=_white(running, fit), rows=len(problem.y))
+        return replace(fit, seconds=time.perf_counter() - began)
+
+    def follow(self, parts: Iterable[LinearProblem]) -> Iterator[Estimate]:
+        """Yield the estimate after every part of a log that comes in parts.
+
+        Of the covariances there is only that for white residuals: the rows are not kept. As long
+        as the rows do not determine all parameters, estimates have failed.
+        """
+        running, rows = None, 0
+        for part in parts:
+            before = Running.nothing(part) if running is None else running
+            running = before.after(part, self._fading(part))
+            rows += len(part.y)
+            result = estimate_of(part, "recursive-least-squares", rows, asdict(self))
+            fit = fit_reduction(running.reduction, self.rounds, result, _no_sandwich)
+            yield replace(fit, cov=None, cov_white=_white(running, fit) if fit.success else None)
+
+    def _fading(self, problem: LinearProblem) -> float:
+        """Return what a sample weighs after another one."""
+        return 1.0 if self.forgetting is None else math.exp(-problem.dt / self.forgetting)
+
+    def _faded(self, problem: LinearProblem, block: float) -> LinearProblem:
+        """Return the rows with the roots of their weights, whole blocks of them up to the last."""
+        length = min(max(1, round(block / problem.dt)), problem.samples)
+        fading, skipped = self._fading(problem), problem.samples % length
+        weight = np.sqrt(fading ** np.arange(problem.samples)[::-1])
+        faded = with_rows_changed(problem, lambda rows: rows * weight[:, None, None])
+        late = slice(skipped * problem.dof, None)
+        random = None if faded.random is None else faded.random[late]
+        return replace(
+            faded, W=faded.W[late], y=faded.y[late], random=random, instruments=None, period=None
+        )
+
+
+def _no_sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
+    del beta, weights
+    return np.asarray(inverse @ inverse.T)
+
+
+def _white(running: Running, fit: Estimate) -> Float2D:
+    """Return the covariance for white residuals whose weights fade, shape (b, b)."""
+    weights = weights_of(fit)
+    inverse = np.linalg.inv(running.reduction.solve(weights)[1])
+    return white_covariance(running.twice, weights, fit.noise_std, inverse)

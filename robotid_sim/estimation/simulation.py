@@ -1,0 +1,202 @@
+r"""Positions predicted along a recording: a model driven by measured torques, and corrected.
+
+A robot that is driven by measured torques alone drifts, for nothing holds it; the controller that
+held it is not known to whoever has only its log. So the state is corrected by every measured
+position, as an observer does (the innovations form [1]_):
+
+.. math:: \hat x_k = x_k + K_k (z_k - q_k), \qquad x_{k+1} = f(\hat x_k, \tau_k; \beta) .
+
+f is a step of the midpoint rule: torque, positions and friction act in the middle of it, and
+friction is solved for implicitly, see `robotid_sim.dynamics.kernels.plant_step`.
+
+References
+----------
+.. [1] Ljung (1999), "System identification: theory for the user", 2nd ed., Prentice Hall.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
+from robotid_sim.dynamics import kernels
+from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
+from robotid_sim.estimation import filter_kernels
+from robotid_sim.estimation.problem import LinearProblem, robot_part
+from robotid_sim.estimation.recording import RecordedLog
+from robotid_sim.model.friction_law import coefficients_of, column
+from robotid_sim.model.robot import Robot
+
+COARSE = 0.02
+"""Time between the states at which derivatives of rigid bodies are taken [s]."""
+
+SMALL = 1e-5
+"""Change of a position or velocity for differences [rad or rad/s]."""
+
+LEAST_CHANGE = 1e-12
+"""Change of velocity that is not rounding [rad/s]."""
+
+FIRST_BANDWIDTH = 50.0
+"""Bandwidth of a prediction along which the noise is looked for [rad/s]."""
+
+LOST = 1.0
+"""Innovation beyond which a prediction has lost the motion [rad or m]."""
+
+
+class AccelerationSlopes(NamedTuple):
+    """Derivatives of the acceleration along a prediction."""
+
+    A: Float
+    """By position and velocity, shape (N, n, 2 n)."""
+    B: Float
+    """By the base parameters, shape (N, n, b)."""
+    G: Float
+    """By the torques, shape (N, n, n)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedMotion:
+    """Motion that a model predicts from sample to sample, arrays of shape (N, n)."""
+
+    innovations: Float2D
+    """Measured less predicted position of every sample."""
+    q: Float2D
+    """Position in the middle of the step after every sample."""
+    dq: Float2D
+    """Velocity at which forces act in that step."""
+    ddq: Float2D
+    """Acceleration of that step."""
+    share: Float2D
+    """Share of the step after which the velocity is `dq`."""
+
+
+def simulated_robot(problem: LinearProblem, beta: Float1D) -> Robot:
+    """Return the robot with base parameters beta; its bodies may be impossible."""
+    assert problem.nominal is not None
+    phi = problem.basis.completed(beta, problem.nominal.parameters())
+    return problem.nominal.with_parameters(phi, formal=True)
+
+
+def can_simulate(problem: LinearProblem) -> bool:
+    """Return whether the parameters of a problem are those of a robot whose logs are at hand."""
+    if not problem.recordings or problem.nominal is None:
+        return False
+    return robot_part(problem).rank == problem.basis.rank
+
+
+def start_state(recording: RecordedLog) -> Float1D:
+    """Return the state before the first sample, shape (2 n,)."""
+    return np.concatenate([recording.q[0], recording.dq])
+
+
+def start_covariance(recording: RecordedLog) -> Float2D:
+    """Return the covariance of the start state: one position, and a velocity from two, (2 n, 2 n).
+
+    The velocity is better known; some samples later that no longer matters.
+    """
+    position = recording.position_noise**2
+    return np.diag(np.concatenate([position, 2.0 * position / recording.dt**2]))
+
+
+def constant_gains(bandwidth: float, recording: RecordedLog) -> Float:
+    r"""Return gains :math:`\sqrt 2 \omega h` and :math:`\omega^2 h` of every joint, (N, 2 n, n).
+
+    The error of the prediction then decays like a Butterworth filter of order two with the
+    bandwidth [rad/s].
+    """
+    h, n = recording.dt, recording.q.shape[1]
+    gain = np.vstack([np.sqrt(2.0) * bandwidth * h * np.eye(n), bandwidth**2 * h * np.eye(n)])
+    return np.broadcast_to(gain, (recording.samples, 2 * n, n))
+
+
+def predict(robot: Robot, recording: RecordedLog, gains: Float) -> PredictedMotion | None:
+    """Return the prediction of a recording; None if the model loses the motion.
+
+    Gains have the shape (N, 2 n, n). A model loses the motion if its mass matrix is not positive
+    definite or a position is off by more than `LOST`.
+    """
+    n, h = recording.q.shape[1], recording.dt
+    model = (robot.geometry, robot.gravity, robot.parameters(), coefficients_of(robot))
+    innovations = np.zeros(recording.q.shape)
+    states, velocities, accelerations = (np.empty((recording.samples, k)) for k in (2 * n, n, n))
+    x = start_state(recording)
+    for k in range(recording.samples):
+        z, sound = recording.q[k], recording.sound[k]
+        filter_kernels.correct(x, z, recording.lead, sound, gains[k], innovations[k])
+        if not np.abs(innovations[k]).max() < LOST:
+            return None
+        states[k] = x
+        middle = x[:n] + 0.5 * h * x[n:]
+        _, ddq, dq, _, ok = kernels.plant_step(*model, middle, x[n:], recording.tau[k], h)
+        if not ok:
+            return None
+        velocities[k], accelerations[k] = dq, ddq
+        x[:n] += h * x[n:] + 0.5 * h * h * ddq
+        x[n:] += h * ddq
+    share = share_of_step(states[:, n:], velocities, accelerations, h)
+    middle = states[:, :n] + 0.5 * h * states[:, n:]
+    return PredictedMotion(innovations, middle, velocities, accelerations, share)
+
+
+def slopes_along(
+    robot: Robot, motion: PredictedMotion, part: slice, columns: Int1D, dt: float
+) -> AccelerationSlopes:
+    """Return the derivatives of the acceleration in some steps of a prediction.
+
+    Those by the parameters are of the given columns of the regressor.
+    """
+    q, dq, ddq, share = (x[part] for x in (motion.q, motion.dq, motion.ddq, motion.share))
+    (samples, n), every = q.shape, np.arange(robot.dof)
+    T_q, T_v = rigid_slopes(robot, q, dq, ddq, dt)
+    T_v[:, every, every] += friction_slopes(coefficients_of(robot), dq)
+    Y = torque_regressor(robot, q, dq, ddq, columns)
+    slopes = AccelerationSlopes(
+        np.empty((samples, n, 2 * n)), np.empty(Y.shape), np.empty((samples, n, n))
+    )
+    filter_kernels.accelerations(mass_matrix(robot, q), T_q, T_v, share, Y, dt, *slopes)
+    return slopes
+
+
+def friction_slopes(rows: Float2D, dq: Float2D) -> Float2D:
+    """Return the derivative of every joint's friction by its velocity, shape (N, n).
+
+    The coefficients are those of `coefficients_of`. Where friction falls the slope counts as zero,
+    as in the step itself.
+    """
+    Fv, Fc, eps = (column(rows, name) for name in ("Fv_forward", "Fc_forward", "eps"))
+    return np.asarray(np.maximum(Fv + Fc / eps * (1.0 - np.tanh(dq / eps) ** 2), 0.0))
+
+
+def share_of_step(dq: Float, acted: Float, ddq: Float, dt: float) -> Float:
+    """Return after which share of a step from velocity dq on the velocity is the one that acted."""
+    change = dt * ddq
+    moved = np.abs(change) > LEAST_CHANGE
+    share = (acted - dq) / np.where(moved, change, 1.0)
+    return np.asarray(np.where(moved, share, 0.5).clip(0.5, 1.0))
+
+
+def rigid_slopes(
+    robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float
+) -> tuple[Float, Float]:
+    """Return the derivatives of the rigid-body torques by position and velocity, (N, n, n) both.
+
+    They change slowly: taken at some of the samples, with lines between them.
+    """
+    samples = len(q)
+    some = np.unique(np.append(np.arange(0, samples, max(1, round(COARSE / dt))), samples - 1))
+    at = [x[some] for x in (q, dq, ddq)]
+    slopes = np.empty((2, len(some), robot.dof, robot.dof))
+    for kind in (0, 1):
+        for j in range(robot.dof):
+            sides = []
+            for sign in (1.0, -1.0):
+                moved = [x.copy() for x in at]
+                moved[kind][:, j] += sign * SMALL
+                sides.append(rigid_body_torque(robot, *moved))
+            slopes[kind, :, :, j] = (sides[0] - sides[1]) / (2.0 * SMALL)
+    if len(some) == 1:
+        return slopes[0], slopes[1]
+    q_slopes, v_slopes = make_interp_spline(some, slopes, k=1, axis=1)(np.arange(samples))
+    return q_slopes, v_slopes

@@ -1,0 +1,185 @@
+"""Generalized total least squares: regressor and torque are noisy, as the periods show."""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, require_type
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.least_squares import (
+    PROBLEM,
+    WeightedLeastSquares,
+    check_block,
+    length_of,
+    row_blocks_of,
+)
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import Reduction, reduce_rows
+from robotid_sim.estimation.sample_fit import with_parameters_of_its_own
+
+NO_PERIODS = (
+    "the rows do not repeat, so that their noise is not known; this is weighted least squares"
+)
+
+DROWNED = (
+    "the noise of the regressor is as large as its signal in some direction; record more periods"
+)
+
+WHOLE = 1e-3
+"""Largest deviation of a period from a whole number of rows."""
+
+LEAST_PAIRS = 0.5
+"""Rows that have another one a period later, over those of a period, at least."""
+
+EXACT = 1e-12
+"""Residual over the torque that is rounding."""
+
+LEAST_SIGNAL = 0.1
+"""Least share of a direction of the regressor that is not noise."""
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalLeastSquares(Estimator):
+    r"""Generalized total least squares with the noise that the periods of a log show.
+
+    Rows one period apart differ by noise alone, of the regressor and of the torque: half the mean
+    square of their differences :math:`\Delta` is the covariance of the noise of :math:`[W\ y]`,
+    with all that goes together in it. Minimized is the residual over the noise that it has [1]_,
+
+    .. math:: \hat\beta = \arg\min_\beta
+        \frac{\| [W\ y]\, v \|^2}{\| \Delta\, v \|^2}, \qquad v = (\beta, -1),
+
+    a generalized singular value problem, with rows weighed by the residuals of their joints. What
+    does not repeat but follows the model, such as a motion that is shaken by the noise in the
+    loop, has no part in it: there :math:`\Delta v` is zero. That also holds where noise of the
+    motion goes on into the torque. Classical total least squares, with alike noise in all columns,
+    would depend on their units; so without periods this is weighted least squares, and says so.
+
+    The covariance is a block sandwich of the estimating equations
+    :math:`W^T r - \lambda \Delta_W^T \Delta_r = 0` about the solution, with the noise taken off the
+    regressor.
+
+    References
+    ----------
+    .. [1] Van Huffel, Vandewalle (1991), "The total least squares problem: computational aspects
+       and analysis", SIAM.
+    """
+
+    rounds: int = 5
+    """How often weights of the joints are estimated anew."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise OptionError(f"total least squares needs at least 1 round, got {self.rounds}")
+        check_block(self.block)
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
+        """Return the estimate; `rng` is not used."""
+        require_type(problem, LinearProblem, "problem", PROBLEM)
+        began = time.perf_counter()
+        wls = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
+        named: dict[str, Any] = {"estimator": "total-least-squares", "options": asdict(self)}
+        noise = None if not wls.success else differences(problem)
+        if noise is None:
+            return replace(wls, message=wls.message or NO_PERIODS, **named)
+        rows, shaken = reduce_rows(problem), reduce_rows(noise)
+        beta, ratio = wls.beta, 1.0
+        for _ in range(self.rounds):
+            weights = 1.0 / _size(problem, beta)
+            beta, ratio = _smallest(rows.whole(weights), shaken.whole(weights), beta)
+        weights = 1.0 / _size(problem, beta)
+        bread = _bread(rows, shaken, weights, ratio)
+        if bread is None:
+            return replace(wls, success=False, message=DROWNED, **named)
+        block = length_of(problem, beta, self.block)
+        blocks = row_blocks_of(problem, block)
+        scores = _scores(problem, noise, beta, weights, ratio, blocks)
+        freedom = len(scores) / max(len(scores) - len(beta), 1)
+        half = scores @ bread
+        R = rows.whole(weights)[:-1, :-1] @ bread
+        dof = np.full(len(beta), max(blocks - len(beta) / problem.dof, 1.0))
+        found = with_parameters_of_its_own(
+            problem, wls, beta, freedom * half.T @ half, R.T @ R, dof
+        )
+        return replace(found, block=block, seconds=time.perf_counter() - began, **named)
+
+
+def differences(problem: LinearProblem) -> LinearProblem | None:
+    r"""Return differences of rows a period apart, as a problem with the Gram matrix of the noise.
+
+    With m differences of N rows they are scaled by :math:`\sqrt{N / 2 m}`. None if the rows do not
+    repeat often enough.
+    """
+    if problem.period is None:
+        return None
+    lag = round(problem.period / problem.dt)
+    pairs = problem.samples - lag
+    if abs(problem.period / problem.dt - lag) > WHOLE or pairs < LEAST_PAIRS * lag:
+        return None
+    if pairs * problem.dof <= problem.basis.rank:
+        return None
+    scale, later = np.sqrt(0.5 * problem.samples / pairs), lag * problem.dof
+    W = scale * (problem.W[later:] - problem.W[:-later])
+    y = scale * (problem.y[later:] - problem.y[:-later])
+    return replace(problem, W=W, y=y, random=None, instruments=None, recordings=(), period=None)
+
+
+def _size(problem: LinearProblem, beta: Float1D) -> Float1D:
+    """Return the RMS residual of every joint [N m], one where it is zero, shape (n,)."""
+    rms = np.sqrt((problem.by_joint(problem.y - problem.W @ beta) ** 2).mean(axis=0))
+    return np.where(rms > 0.0, rms, 1.0)
+
+
+def _smallest(R: Float2D, noise: Float2D, beta: Float1D) -> tuple[Float1D, float]:
+    """Return the parameters of the smallest ratio of two triangular factors, and that ratio.
+
+    Factors are of [W y], shape (b + 1, b + 1). Where residuals are rounding, beta is the solution.
+    """
+    if abs(R[-1, -1]) < EXACT * np.linalg.norm(R[:, -1]):
+        return beta, 1.0
+    _, s, Vt = np.linalg.svd(noise @ np.linalg.inv(R))
+    v = np.linalg.solve(R, Vt[0])
+    return -v[:-1] / v[-1], float(1.0 / max(s[0], np.finfo(float).tiny ** 0.25) ** 2)
+
+
+def _bread(rows: Reduction, noise: Reduction, weights: Float1D, ratio: float) -> Float2D | None:
+    """Return the inverse of the Gram matrix of the regressor without its noise, shape (b, b).
+
+    None if in some direction there is hardly anything else.
+    """
+    R, D = (x.whole(weights)[:-1, :-1] for x in (rows, noise))
+    inverse = np.linalg.inv(R)
+    share = np.sqrt(ratio) * D @ inverse
+    left = np.eye(len(R)) - share.T @ share
+    if np.linalg.eigvalsh(left)[0] < LEAST_SIGNAL:
+        return None
+    return np.asarray(inverse @ np.linalg.solve(left, inverse.T))
+
+
+def _scores(
+    problem: LinearProblem,
+    noise: LinearProblem,
+    beta: Float1D,
+    weights: Float1D,
+    ratio: float,
+    blocks: int,
+) -> Float2D:
+    """Return the sums of the estimating equations over the blocks of every joint, (n blocks, b)."""
+
+    def products(rows: LinearProblem) -> Float2D:
+        residual = rows.by_joint(rows.y - rows.W @ beta) * weights**2
+        return np.asarray(rows.by_joint(rows.W) * residual[:, :, None])
+
+    whole, shaken = products(problem), products(noise)
+    whole[: noise.samples] -= ratio * shaken
+    edges = np.linspace(0, problem.samples, blocks + 1).round().astype(int)[:-1]
+    sums = np.add.reduceat(whole, edges, axis=0)
+    return np.asarray(sums.reshape(-1, problem.basis.rank))

@@ -1,0 +1,152 @@
+"""Output error and the extended Kalman filter: exact on exact data, honest on noisy ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from recorded import Recorded
+
+from robotid_sim.diagnostics.intervals import confidence_intervals
+from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.estimation.estimate import load_estimates, save_estimates
+from robotid_sim.estimation.extended_kalman import ExtendedKalman
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.output_error import OutputError
+from robotid_sim.estimation.problem import restricted, stacked
+from robotid_sim.estimation.sample_fit import NOT_RECORDED
+from robotid_sim.estimation.simulation import constant_gains, predict, simulated_robot
+from robotid_sim.estimation.torque_noise import likely_torque_noise
+
+SEEDS = range(6)
+
+METHODS = (OutputError(), ExtendedKalman())
+BANDWIDTH = OutputError(bandwidth=20.0)
+
+names = pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+
+
+@pytest.fixture(scope="module")
+def data(arm):
+    return Recorded(arm)
+
+
+def off(problem, factor):
+    """Return a problem whose rows have the torque times a factor, so that the start is off."""
+    return replace(problem, y=factor * problem.y)
+
+
+@pytest.mark.parametrize("method", [*METHODS, BANDWIDTH], ids=["oe", "ekf", "bandwidth"])
+def test_exact_data_give_exact_parameters(data, method):
+    found = method.fit(data.problem())
+    assert found.success, found.message
+    np.testing.assert_allclose(found.beta, data.beta, rtol=1e-5, atol=1e-6 * data.beta.max())
+
+
+def test_output_error_needs_no_good_start(data):
+    clean = data.problem()
+    wls = WeightedLeastSquares().fit(off(clean, 1.3))
+    assert np.abs(wls.beta - data.beta).max() > 0.2 * data.beta.max()
+    found = OutputError(bandwidth=20.0).fit(off(clean, 1.3))
+    assert found.success, found.message
+    np.testing.assert_allclose(found.beta, data.beta, rtol=1e-5, atol=1e-6 * data.beta.max())
+
+
+@pytest.mark.parametrize("feedback", [False, True], ids=["calm", "feedback"])
+@names
+def test_intervals_hold_and_there_is_no_bias(data, method, feedback):
+    errors, held = [], []
+    for seed in SEEDS:
+        problem = data.problem(seed, feedback=feedback)
+        found = method.fit(problem)
+        assert found.success, found.message
+        errors.append((found.beta - data.beta) / found.std)
+        held.append(confidence_intervals(problem, found).covers(data.beta))
+    size = np.sqrt((np.array(errors) ** 2).mean())
+    assert 0.75 < size < 1.3
+    assert np.abs(np.mean(errors, axis=0)).max() < 4.0 / np.sqrt(len(SEEDS))
+    assert np.mean(held) > 0.9
+
+
+def test_likelihood_finds_the_torque_noise_of_a_shaken_loop(data):
+    problem = data.problem(0, feedback=True)
+    recording = problem.recordings[0]
+    gains = constant_gains(50.0, recording)
+    robot = simulated_robot(problem, data.beta)
+    motion = predict(robot, recording, gains)
+    found = likely_torque_noise(robot, recording, motion, gains, data.basis.columns)
+    np.testing.assert_allclose(found, data.torque_noise, rtol=0.3)
+
+
+@names
+def test_samples_that_are_not_sound_have_no_say(data, method):
+    problem = data.problem(0)
+    (recording,) = problem.recordings
+    q, sound = recording.q.copy(), recording.sound.copy()
+    sound[500:510, 0] = False
+    q[500:510, 0] += 0.1
+    changed = replace(problem, recordings=(replace(recording, q=q, sound=sound),))
+    found, whole = method.fit(changed), method.fit(problem)
+    assert (np.abs(found.beta - whole.beta) < whole.std).all()
+
+
+@names
+def test_two_logs_tell_more_than_one(data, method):
+    problems = [data.problem(seed) for seed in (0, 1)]
+    both, single = method.fit(stacked(problems)), method.fit(problems[0])
+    ratio = np.median(both.std / single.std)
+    assert 0.6 < ratio < 0.85  # 1 / sqrt 2
+
+
+@names
+def test_without_a_recording_it_is_least_squares_and_says_so(data, method):
+    problem = data.problem(0)
+    for less in (replace(problem, recordings=()), restricted(problem, [0, 1, 2])):
+        found, wls = method.fit(less), WeightedLeastSquares().fit(less)
+        assert found.success
+        assert found.message == NOT_RECORDED
+        np.testing.assert_array_equal(found.beta, wls.beta)
+
+
+@names
+def test_a_model_that_does_not_follow_the_motion_fails_with_a_message(data, method):
+    found = method.fit(off(data.problem(0), -1.0))
+    assert not found.success
+    assert "does not follow the motion" in found.message
+
+
+def test_random_effects_widen_the_covariance(data):
+    problem = data.problem(0)
+    random = replace(problem, random=0.02 * problem.y[:, None])
+    for method in METHODS:
+        assert (method.fit(random).std > method.fit(problem).std).all()
+
+
+def test_a_file_keeps_the_degrees_of_freedom(data, tmp_path):
+    found = OutputError().fit(data.problem(0))
+    save_estimates([found], tmp_path / "estimate.json")
+    (loaded,), _ = load_estimates(tmp_path / "estimate.json")
+    np.testing.assert_array_equal(loaded.dof, found.dof)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (OutputError, {"bandwidth": 0.0}),
+        (OutputError, {"bandwidth": np.nan}),
+        (OutputError, {"block": -1.0}),
+        (ExtendedKalman, {"spread": 0.5}),
+    ],
+)
+def test_options_that_cannot_be_are_refused(method, options):
+    with pytest.raises(OptionError):
+        method(**options)
+
+
+def test_recordings_that_cannot_be_are_refused(data):
+    (recording,) = data.problem().recordings
+    with pytest.raises(OptionError, match="another step"):
+        replace(recording, lead=recording.dt)
+    with pytest.raises(OptionError, match="noise of its positions"):
+        replace(recording, position_noise=0.0 * recording.position_noise)
+    with pytest.raises(ShapeError, match="sound"):
+        replace(recording, sound=recording.sound[1:])
