@@ -121,8 +121,8 @@ class RunningTerms:
                 torque += values[:, 0] * dq * min(t, self._duration)
             else:
                 torque += (term_signals(kind, states, shape)[0] * values).sum(axis=1)
-        for j, values in self._tables:
-            torque[j] += balance_torque(values, q[j])
+        for j, rows in self._tables:
+            torque[j] += balance_torque(rows, q[[j]])[0]
         for j, k, side, numbers in self._coupled:
             columns = term_columns(COUPLED, states, j, side, k)[0]
             torque += columns[:, 1:] @ numbers[1:] + (columns[:, 0] * numbers[0] if inertia else 0)

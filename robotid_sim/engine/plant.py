@@ -115,8 +115,9 @@ class Plant(Closing):
         self._drive = drive_of(robot, friction, dt / substeps, leapfrog=leapfrog)
         terms = terms_of(robot, friction)
         if drive is not None:
-            way = {"law": friction, "leapfrog": leapfrog}
-            self._drive = self._elastic = ElasticDrive(robot, drive, dt / substeps, **way)
+            self._drive = self._elastic = ElasticDrive(
+                robot, drive, dt / substeps, law=friction, leapfrog=leapfrog
+            )
             terms = tuple(term for term in terms if term.kind not in OF_LINKS)
         self._coupling = rotor_coupling(robot, terms)
         duration = np.inf if friction is None else friction.duration
