@@ -35,6 +35,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw
 from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.perturb import perturb
+from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.optimizer import Optimizer
@@ -356,6 +357,20 @@ def check_condition(condition: Condition) -> None:
     draws = condition.random and built.disturbance(t, robot.dof) is not None
     _deterministic(torque, random=draws)
     assert built.plant(robot).joint_names == robot.joint_names, "changes the joints of the plant"
+
+
+def check_plant_drive(drive: PlantDrive) -> None:
+    """Check that a drive gives the joints of a robot with rotors springs, always the same."""
+    robot = sample_robot()
+    joints = tuple(replace(joint, rotor_inertia=0.1) for joint in robot.joints)
+    robot = replace(robot, joints=joints)
+    load, inertia = np.full(robot.dof, 20.0), np.full(robot.dof, 0.05)
+    rows = drive.springs(robot, load, inertia)
+    assert rows.shape == (robot.dof, len(SPRING_COLUMNS)), f"no {SPRING_COLUMNS} a joint"
+    assert (np.isfinite(rows) & (rows >= 0.0)).all(), "springs are negative or not finite"
+    assert np.array_equal(rows, drive.springs(robot, load, inertia)), (
+        "gives other numbers each time"
+    )
 
 
 def check_friction_law(law: FrictionLaw) -> None:

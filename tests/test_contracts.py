@@ -10,6 +10,7 @@ from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.experiment.conditions import CONDITIONS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.plant_drives import PLANT_DRIVES
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.tasks import TASKS
@@ -24,6 +25,7 @@ CHECKS = (
     (TASKS, testing.check_task),
     (CONDITIONS, testing.check_condition),
     (FRICTION_LAWS, testing.check_friction_law),
+    (PLANT_DRIVES, testing.check_plant_drive),
 )
 EVERY = [(registry, name, check) for registry, check in CHECKS for name in registry]
 

@@ -13,7 +13,8 @@ from robotid_sim.measurement.presets import PRESETS, describe_presets
 from robotid_sim.model.catalog import describe_catalog, load_robot, published_sets
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.joint_terms import KINDS as TERMS
-from robotid_sim.model.joint_terms import unit_of
+from robotid_sim.model.joint_terms import SOUGHT, unit_of
+from robotid_sim.model.plant_drives import PLANT_DRIVES
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.papers import describe_papers
 from robotid_sim.preprocess import PREPROCESSORS
@@ -103,7 +104,7 @@ def _preset_tables(name: str) -> list[Table]:
 
 def _term_rows() -> Items:
     source = "robotid_sim/model/joint_terms.py"
-    return [{"name": n, "summary": kind.words, "source": source} for n, kind in TERMS.items()]
+    return [{"name": n, "summary": TERMS[n].words, "source": source} for n in SOUGHT]
 
 
 def _term_tables(name: str) -> list[Table]:
@@ -144,6 +145,11 @@ KINDS: Mapping[str, ListedKind] = {
         FRICTION_LAWS,
         "friction of the simulated plant",
         '--plant-friction {name}; options: [experiment.friction] law = "{name}"',
+    ),
+    "plant-drives": _registered(
+        PLANT_DRIVES,
+        "what lies between rotors and links of the simulated plant",
+        '--plant-drive {name}; options: [experiment.drive] kind = "{name}"',
     ),
     "terms": ListedKind(
         "torques that a joint may have beside the standard ones",

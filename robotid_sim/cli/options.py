@@ -102,6 +102,15 @@ PlantFriction = Annotated[
         autocompletion=names("friction-laws"),
     ),
 ]
+PlantDriveName = Annotated[
+    str | None,
+    typer.Option(
+        "--plant-drive",
+        metavar="NAME",
+        help="Elastic joints or play of the simulated plant, see `robotid list plant-drives`.",
+        autocompletion=names("plant-drives"),
+    ),
+]
 NoClearance = Annotated[
     bool, typer.Option("--no-clearance", help="Let links pass through one another and the floor.")
 ]
@@ -294,6 +303,7 @@ def study_config(
     no_urdf_friction: NoFriction = False,
     preset: Preset = None,
     plant_friction: PlantFriction = None,
+    plant_drive: PlantDriveName = None,
     no_clearance: NoClearance = False,
 ) -> StudyConfig:
     """Return the configuration file's content with the command line's options on top."""
@@ -311,8 +321,11 @@ def study_config(
         overrides["nominal"] = {"file": str(nominal)}
     if preset is not None:
         overrides["preset"] = preset
+    overrides["experiment"] = {}
     if plant_friction is not None:
-        overrides["experiment"] = {"friction": {"law": plant_friction}}
+        overrides["experiment"]["friction"] = {"law": plant_friction}
+    if plant_drive is not None:
+        overrides["experiment"]["drive"] = {"kind": plant_drive}
     load_plugins(plugin or ())
     study = load_config(config, overrides)
     require_buildable(study)

@@ -51,7 +51,9 @@ FIGURE = re.compile(r'id="csv-([\w-]+)"')
 """Where a page names a figure that was written beside it."""
 
 
-@options.for_study("seed", "plugin", "quick", "nominal", "preset", "plant_friction", "no_clearance")
+@options.for_study(
+    "seed", "plugin", "quick", "nominal", "preset", "plant_friction", "plant_drive", "no_clearance"
+)
 def run(
     robot: options.RobotArg,
     out: Annotated[

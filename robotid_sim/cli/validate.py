@@ -88,7 +88,9 @@ Repetitions = Annotated[
 ]
 
 
-@options.for_study("seed", "plugin", "quick", "nominal", "plant_friction", "no_clearance")
+@options.for_study(
+    "seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "no_clearance"
+)
 def validate(
     robot: options.RobotArg,
     estimate: EstimateFile,

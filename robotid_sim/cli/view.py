@@ -129,7 +129,7 @@ RendererName = Annotated[
 ]
 
 
-OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction")
+OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive")
 """Options that act on a motion that is simulated."""
 
 
@@ -139,7 +139,7 @@ OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction")
         **dict.fromkeys(OF_SIMULATION, "trajectory"),
         **dict.fromkeys(("time", "fps", "renderer"), "record"),
         **dict.fromkeys(("magnify", "no_clearance"), "task"),
-        "plant_friction": ("trajectory", "task"),
+        **dict.fromkeys(("plant_friction", "plant_drive"), ("trajectory", "task")),
     },
     excludes=dict.fromkeys(("trajectory", "log"), "task"),
 )

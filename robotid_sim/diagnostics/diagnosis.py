@@ -9,6 +9,7 @@ from robotid_sim.diagnostics.accepted import Accepted
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.excitation_causes import excitation_causes
+from robotid_sim.diagnostics.impact_causes import with_backlash
 from robotid_sim.diagnostics.nominal_causes import nominal_causes
 from robotid_sim.diagnostics.recording_causes import recording_causes
 from robotid_sim.diagnostics.search import search
@@ -73,16 +74,18 @@ def diagnose(
     clean = repaired(log, faults)
     tuned = (smoother or RtsSmoother()).tuned(clean, nominal)
     offset = log.torque_time_offset
-    evidence = Evidence.of(tuned(clean, nominal), nominal, basis, offset=offset, bad=recorded.bad)
+    motion = tuned(clean, nominal)
+    samples = with_backlash(recorded.causes, faults.torque, motion, nominal)
+    evidence = Evidence.of(motion, nominal, basis, offset=offset, bad=recorded.bad)
     accepted, evidence = search(evidence)
     for one in accepted:
         _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
-    named = _named(accepted, recorded.causes, log.joint_names)
+    named = _named(accepted, samples, log.joint_names)
     modeled = [_cause(one, evidence) for one in named]
     more = nominal_causes(evidence)
     if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
         more += excitation_causes(evidence)
-    return Diagnosis((*recorded.causes, *modeled, *more), tuple(unseen_scales(evidence)))
+    return Diagnosis((*samples, *modeled, *more), tuple(unseen_scales(evidence)))
 
 
 def _named(

@@ -12,7 +12,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.cause import Extension, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
-from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.model.robot import Robot
@@ -25,6 +25,9 @@ TILT = 0.01
 
 FLANK = 0.1
 """Share of the largest torque within which a joint changes the flank of its backlash."""
+
+BEHIND = ("backlash", "elastic-joint")
+"""Kinds that move the bodies alone, to the side of their load."""
 
 
 def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
@@ -70,7 +73,8 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
             column += 1
             text = partial(WORDS[kind], unit)
             columns, least = rows[:, :, [column]], (NOTABLE[kind][unit],)
-            one = Extension(kind, j, columns, text, least)
+            lower = 0.0 if kind in BEHIND else -np.inf
+            one = Extension(kind, j, columns, text, least, lower)
             if kind in CORRECTED:
                 corrected, total = CORRECTED[kind]
                 one = replace(one, corrected=partial(corrected, dof, j), total=partial(total, j))
@@ -84,21 +88,23 @@ def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, 
     That is per rad or m for the zero, per one for the scale, per rad or m at the largest load for
     an elastic joint, and per half of the play for backlash, whose jumps are too short for rows.
     """
-    q = evidence.q[:, j]
-    load = tau[:, j] / max(float(np.abs(tau[:, j]).max()), 1e-12)
+    state = (evidence.q, evidence.dq, evidence.ddq)
+    bodies = rigid_body_torque(robot, *state)
+    q, load = evidence.q[:, j], bodies[:, j] / max(float(np.abs(bodies[:, j]).max()), 1e-12)
     changes = {
         "position-zero": np.ones_like(q),
         "position-scale": q,
-        "elastic-joint": load,
-        "backlash": np.tanh(load / FLANK),
+        "elastic-joint": -load,  # links hang behind the rotors, where encoder and friction are
+        "backlash": -np.tanh(load / FLANK),
     }
     signals: dict[str, Float2D] = {}
     for kind, change in changes.items():
         rate = np.zeros_like(q) if kind == "backlash" else np.gradient(change, evidence.dt)
-        moved = [np.array(part) for part in (evidence.q, evidence.dq, evidence.ddq)]
+        moved = [np.array(part) for part in state]
         for part, by in zip(moved, (change, rate, np.gradient(rate, evidence.dt)), strict=True):
             part[:, j] += STEP * by
-        signals[kind] = (joint_torque(robot, *moved) - tau) / STEP
+        torque, before = (rigid_body_torque, bodies) if kind in BEHIND else (joint_torque, tau)
+        signals[kind] = (torque(robot, *moved) - before) / STEP
     return signals
 
 
@@ -147,7 +153,7 @@ def _gear(unit: str, value: Float1D) -> Wording:
 
 def _elastic(unit: str, value: Float1D) -> Wording:
     return Wording(
-        f"the link moves against the encoder with the load, by {abs(value[0]):.2g} {unit} at the "
+        f"the link moves against the encoder with the load, by {value[0]:.2g} {unit} at the "
         "largest torque: the joint is elastic",
         "measure on the side of the link, or correct the positions by torque over stiffness",
     )
@@ -155,7 +161,7 @@ def _elastic(unit: str, value: Float1D) -> Wording:
 
 def _backlash(unit: str, value: Float1D) -> Wording:
     return Wording(
-        f"the link moves against the encoder by {2.0 * abs(value[0]):.2g} {unit} when its load "
+        f"the link moves against the encoder by {2.0 * value[0]:.2g} {unit} when its load "
         "changes sign: backlash",
         "adjust the gear, or measure on the side of the link",
     )

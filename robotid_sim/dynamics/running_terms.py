@@ -9,7 +9,13 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics import kernels
-from robotid_sim.dynamics.term_torques import TermStates, built_up, term_columns, term_signals
+from robotid_sim.dynamics.term_torques import (
+    TermStates,
+    balance_torque,
+    built_up,
+    term_columns,
+    term_signals,
+)
 from robotid_sim.model.joint_terms import COUPLED, KINDS, LOADED, PRESLIDING, WARMING, JointTerm
 from robotid_sim.model.robot import Robot
 
@@ -63,10 +69,13 @@ class RunningTerms:
             for term in terms
             if term.partner is not None
         ]
+        self._tables = [
+            (names.index(term.joint), term.values) for term in terms if KINDS[term.kind].table
+        ]
         self._own: dict[tuple[str, int], tuple[Float2D, Float1D]] = {}
         seen: dict[tuple[str, str], int] = {}
         for term in terms:
-            if term.partner is not None:
+            if term.partner is not None or KINDS[term.kind].table:
                 continue
             layer = seen[term.kind, term.joint] = seen.get((term.kind, term.joint), -1) + 1
             size, j = (robot.dof, len(term.values)), names.index(term.joint)
@@ -81,7 +90,7 @@ class RunningTerms:
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
-        return bool(self._own or self._coupled)
+        return bool(self._own or self._coupled or self._tables)
 
     def reset(self) -> None:
         """Begin anew, with dry friction that has not built up."""
@@ -112,6 +121,8 @@ class RunningTerms:
                 torque += values[:, 0] * dq * min(t, self._duration)
             else:
                 torque += (term_signals(kind, states, shape)[0] * values).sum(axis=1)
+        for j, rows in self._tables:
+            torque[j] += balance_torque(rows, q[[j]])[0]
         for j, k, side, numbers in self._coupled:
             columns = term_columns(COUPLED, states, j, side, k)[0]
             torque += columns[:, 1:] @ numbers[1:] + (columns[:, 0] * numbers[0] if inertia else 0)

@@ -15,6 +15,8 @@ cogging                     :math:`T_s \sin k q + T_k \cos k q`
 presliding                  :math:`F_d (z - s)` with :math:`z' = (\mathrm{sgn}\,\dot q - z) / d`
                             along the path [1]_
 spring                      :math:`k_s q + T_{s0}`
+counterbalance              :math:`-T(q)` with the torque T that it gives the joint, linear between
+                            the rows of its table and constant beyond them
 warming                     :math:`F_t \dot q\, t` with the time t from the middle of the log on
 coupled-joints              :math:`I_m \ddot q_i + F_{vm} \dot q_i + F_{cm}
                             \tanh((\dot q_i \pm \dot q_j) / \epsilon)` with i and j either joint
@@ -80,6 +82,11 @@ class TermStates(NamedTuple):
         return TermStates(
             q, dq, ddq, sign, load, self.eps[[j]], self.turn[[j]], self.in_order, self.t
         )
+
+
+def balance_torque(values: Sequence[float], q: Float1D) -> Float1D:
+    """Return the torque of a drive against a counterbalance with a table [N m], shape as `q`."""
+    return -np.interp(q, values[::2], values[1::2])
 
 
 def term_signals(kind: str, states: TermStates, shape: Float1D | None) -> Float:
@@ -157,6 +164,10 @@ def terms_torque(
     states = TermStates.of(robot, q, dq, ddq, in_order=in_order, t=t)
     names = robot.joint_names
     for term in terms:
+        if KINDS[term.kind].table:
+            j = names.index(term.joint)
+            torque[:, j] += balance_torque(term.values, q[:, j])
+            continue
         partner = None if term.partner is None else names.index(term.partner)
         columns = term_columns(term.kind, states, names.index(term.joint), term.shape, partner)
         torque += columns @ np.array(term.values)

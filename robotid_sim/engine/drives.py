@@ -83,7 +83,7 @@ class SmoothDrive:
         if not ok:
             if self._noted:
                 effective_inertia(self._robot, q)  # raises if that is the reason
-                raise RobotIdError(_no_solution(self._robot, q))
+                raise RobotIdError(no_solution(self._robot, q))
             raise RankDeficientError(not_positive_definite(self._robot))
         return DriveStep(held, ddq, v, friction if self._noted else None)
 
@@ -135,7 +135,7 @@ class StickSlipDrive:
                 self._dt,
             )
             if not ok:
-                raise RobotIdError(_no_solution(self._robot, q))
+                raise RobotIdError(no_solution(self._robot, q))
             v = dq + span * ddq
             h = self._bias(q, v)
         held = self._bias(q, dq, ddq)
@@ -147,7 +147,8 @@ class StickSlipDrive:
         return np.asarray(kernels.inverse_dynamics(*self._model, q[None], v[None], a[None])[0])
 
 
-def _no_solution(robot: Robot, q: Float1D) -> str:
+def no_solution(robot: Robot, q: Float1D) -> str:
+    """Return the message for friction that asks for more than its torques allow."""
     return (
         f"the friction of '{robot.name}' has no solution at q = {q}; its law asks for more than "
         "its torques allow"

@@ -12,6 +12,7 @@ from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine.client import Closing, EngineClient, EngineError
 from robotid_sim.engine.drives import drive_of, terms_of
+from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import (
@@ -24,6 +25,8 @@ from robotid_sim.errors import (
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.friction_laws import describe_law
+from robotid_sim.model.joint_terms import OF_LINKS
+from robotid_sim.model.plant_drives import PlantDrive, describe_drive
 from robotid_sim.model.robot import Robot
 
 MAX_SUBSTEPS = 256
@@ -80,6 +83,9 @@ class Plant(Closing):
         start, explicitly: first order, and stiff friction chatters.
     friction : FrictionLaw, optional
         Friction of the plant instead of that of its robot, which is what a model of it has.
+    drive : PlantDrive, optional
+        What lies between rotors and links; by default joints are rigid. State, steps and friction
+        are those of the rotors then, where the encoders are.
     """
 
     def __init__(
@@ -90,6 +96,7 @@ class Plant(Closing):
         substeps: int = 4,
         leapfrog: bool = True,
         friction: FrictionLaw | None = None,
+        drive: PlantDrive | None = None,
     ) -> None:
         if not 0.0 < dt < 1.0 or not 1 <= substeps <= MAX_SUBSTEPS:
             raise OptionError(
@@ -103,9 +110,15 @@ class Plant(Closing):
         self.substeps = substeps
         self._indices = list(range(robot.dof))
         self._shape = (robot.dof,)
-        self.friction = friction
+        self.friction, self.drive = friction, drive
+        self._elastic: ElasticDrive | None = None
         self._drive = drive_of(robot, friction, dt / substeps, leapfrog=leapfrog)
         terms = terms_of(robot, friction)
+        if drive is not None:
+            self._drive = self._elastic = ElasticDrive(
+                robot, drive, dt / substeps, law=friction, leapfrog=leapfrog
+            )
+            terms = tuple(term for term in terms if term.kind not in OF_LINKS)
         self._coupling = rotor_coupling(robot, terms)
         duration = np.inf if friction is None else friction.duration
         self._terms = RunningTerms(robot, terms, duration, whole=True)
@@ -113,6 +126,7 @@ class Plant(Closing):
         self._none: Float1D = np.zeros(robot.dof)
         self._ahead = 0.5 * dt / substeps if leapfrog else 0.0
         self._acted: list[Float1D] = []
+        self._linked: list[tuple[Float1D, Float1D, Float1D]] = []
         self._fastest = DIVERGED * robot.limits.velocity
         self._client = EngineClient()
         try:
@@ -135,10 +149,13 @@ class Plant(Closing):
         self._client.close()
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
-        """Put the robot into a state, time zero."""
+        """Put the robot into a state, time zero; links hang where their springs hold them."""
         self.t = 0.0
         self._acted.clear()
+        self._linked.clear()
         q, dq = self._checked(q, "q"), self._checked(dq, "dq")
+        if self._elastic is not None:
+            q = self._elastic.reset(q, dq)
         self._terms.reset()
         self._ddq: Float1D = np.zeros(self.robot.dof)
         for j in self._indices:
@@ -167,7 +184,13 @@ class Plant(Closing):
         """
         effort = self.robot.limits.effort
         tau = np.minimum(np.maximum(self._checked(tau, "tau"), -effort), effort)
-        acting = tau if disturbance is None else tau + self._checked(disturbance, "disturbance")
+        acting = tau
+        if disturbance is not None:
+            outside = self._checked(disturbance, "disturbance")
+            if self._elastic is None:
+                acting = tau + outside
+            else:
+                self._elastic.outside = outside
         first, further, free, at = None, self._none, acting, self.t
         for k in range(self.substeps):
             if self._has_terms:  # at the velocity within the sub-step, as it was foreseen
@@ -181,6 +204,8 @@ class Plant(Closing):
                 if friction is not None:
                     shared = 0.0 if self._coupling is None else self._coupling @ ddq
                     self._acted.append(friction + further + shared)
+                if self._elastic is not None:
+                    self._linked.append(self._elastic.link)
             self._client.setJointMotorControlArray(
                 self._body, self._indices, self._client.TORQUE_CONTROL, forces=held.tolist()
             )
@@ -203,15 +228,22 @@ class Plant(Closing):
     def note(self, log: Log) -> Log:
         """Return the log of a run since the last reset with the plant's own friction noted.
 
-        The provenance names the law, and the truth holds the friction torques that acted. Without a
-        law it is the log itself.
+        The provenance names the law and what is between rotors and links; the truth holds the
+        friction torques that acted, and the motion of the links. Without either it is the log
+        itself.
         """
-        if self.friction is None:
+        if self.friction is None and self.drive is None:
             return log
-        truth = log.truth
+        truth, noted = log.truth, dict(log.provenance)
         if truth is not None and self._acted:
             truth = replace(truth, friction=np.array(self._acted[: log.t.size]))
-        noted = {**log.provenance, "friction": describe_law(self.friction)}
+        if truth is not None and self._linked:
+            q, dq, ddq = (np.array(part) for part in zip(*self._linked[: log.t.size], strict=True))
+            truth = replace(truth, link_q=q, link_dq=dq, link_ddq=ddq)
+        if self.friction is not None:
+            noted["friction"] = describe_law(self.friction)
+        if self.drive is not None and self._elastic is not None:
+            noted["drive"] = {**describe_drive(self.drive), **self._elastic.described()}
         return replace(log, truth=truth, provenance=noted)
 
     def _checked(self, value: Float1D, name: str) -> Float1D:
@@ -231,7 +263,7 @@ class Plant(Closing):
         q, dq = np.empty(len(states)), np.empty(len(states))
         for j, state in enumerate(states):  # faster than arrays of two lists
             q[j], dq[j] = state[0], state[1]
-        return q, dq
+        return (q, dq) if self._elastic is None else self._elastic.moved(q, dq)
 
     def _load(self, text: str) -> int:
         client, robot = self._client, self.robot

@@ -6,6 +6,7 @@ from robotid_sim.control.controller import Controller
 from robotid_sim.engine.plant import Plant
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.friction_law import FrictionLaw
+from robotid_sim.model.plant_drives import PlantDrive
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
@@ -29,6 +30,8 @@ class Cell:
     """Whether forces of velocity act within a sub-step, not at its start; see `Plant`."""
     friction: FrictionLaw | None = None
     """Law of the plant's friction; None for that of the models."""
+    drive: PlantDrive | None = None
+    """What lies between rotors and links of the plant; None for rigid joints."""
 
     @property
     def dt(self) -> float:
@@ -46,4 +49,5 @@ class Cell:
             substeps=self.substeps,
             leapfrog=self.leapfrog,
             friction=self.friction,
+            drive=self.drive,
         )

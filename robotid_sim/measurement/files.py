@@ -32,8 +32,11 @@ TRUTH = {
     "ddq": "acceleration",
     "tau": "torque",
     "friction": "torque",
+    "link_q": "position",
+    "link_dq": "velocity",
+    "link_ddq": "acceleration",
 }
-_OPTIONAL_TRUTH = ("friction",)
+_OPTIONAL_TRUTH = ("friction", "link_q", "link_dq", "link_ddq")
 UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},

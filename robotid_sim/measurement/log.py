@@ -1,7 +1,7 @@
 """The log of an experiment: what the cell recorded, and for virtual ones the truth for scoring."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -51,8 +51,10 @@ class Truth:
     tau : ndarray, shape (N, n)
         Torque that the drives applied, after clipping [N m].
     friction : ndarray, shape (N, n), optional
-        Friction torque that acted, if the plant's friction was not that of its robot [N m]: tau is
-        that of the rigid bodies and rotors plus this.
+        Friction torque that acted, if the plant's friction was not that of its robot or its joints
+        were not rigid [N m]: tau is that of the rigid bodies and rotors plus this.
+    link_q, link_dq, link_ddq : ndarray, shape (N, n), optional
+        State of the bodies, if joints were not rigid; q, dq and ddq are those of the rotors.
     """
 
     q: Float2D
@@ -60,11 +62,20 @@ class Truth:
     ddq: Float2D
     tau: Float2D
     friction: Float2D | None = None
+    link_q: Float2D | None = None
+    link_dq: Float2D | None = None
+    link_ddq: Float2D | None = None
 
     def __post_init__(self) -> None:
         freeze(self, (None, None), "q", what="truth ")
         freeze(self, self.q.shape, "dq", "ddq", "tau", what="truth ")
-        freeze(self, self.q.shape, "friction", what="truth ", optional=True)
+        further = ("friction", "link_q", "link_dq", "link_ddq")
+        freeze(self, self.q.shape, *further, what="truth ", optional=True)
+
+    def rows(self, use: slice | Bool1D) -> "Truth":
+        """Return the samples of a slice or a mask."""
+        names = [field.name for field in fields(self)]
+        return Truth(**_cut(self, names, use))
 
 
 @public_value
@@ -157,9 +168,7 @@ class Log:
 
         A filter may look for the second period of a motion that repeats from there.
         """
-        truth = self.truth
-        if truth is not None:
-            truth = replace(truth, **_cut(truth, ("q", "dq", "ddq", "tau", "friction"), rows))
+        truth = None if self.truth is None else self.truth.rows(rows)
         names = ("t", "torque_times", "q", "tau_meas", "dq", "tau_cmd", "current")
         period = self.period if rows.indices(self.t.size)[0] == 0 else None
         return replace(self, truth=truth, period=period, **_cut(self, names, rows))
@@ -220,7 +229,7 @@ class Log:
         return self
 
 
-def _cut(source: object, names: Sequence[str], rows: slice) -> dict[str, Any]:
+def _cut(source: object, names: Sequence[str], rows: slice | Bool1D) -> dict[str, Any]:
     """Return the arrays of some names, cut; None stays None."""
     arrays = {name: getattr(source, name) for name in names}
     return {name: None if array is None else array[rows] for name, array in arrays.items()}

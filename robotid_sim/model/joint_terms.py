@@ -45,6 +45,8 @@ class TermKind(NamedTuple):
     """Whether it takes energy, so that its first parameter is positive."""
     several: bool = False
     """Whether a joint may have one of every constant, as of harmonics."""
+    table: bool = False
+    """Whether its parameters are the rows of a table, which a fit takes as known."""
 
 
 KINDS: Mapping[str, TermKind] = {
@@ -97,6 +99,9 @@ KINDS: Mapping[str, TermKind] = {
         positive=True,
     ),
     "spring": TermKind(("ks", "Ts0"), ("{t}/{q}", "{t}"), "a spring"),
+    "counterbalance": TermKind(
+        ("q", "T"), ("{q}", "{t}"), "a counterbalance that is known, as a table", table=True
+    ),
     "warming": TermKind(("Ft",), ("{t}/{q}",), "viscous friction that changes with time"),
     "coupled-joints": TermKind(
         ("Im", "Fvm", "Fcm"),
@@ -116,8 +121,17 @@ COUPLED, LOADED, PRESLIDING, WARMING = (
 )
 """Kinds that need more than the state of their joint."""
 
+SPRING, COUNTERBALANCE = "spring", "counterbalance"
+"""Kinds that a robot.toml can state beside coupled joints."""
+
 OF_TIME = (WARMING,)
 """Kinds that another motion has not."""
+
+OF_LINKS = (SPRING, COUNTERBALANCE)
+"""Kinds that act on the links; the others act on the rotors."""
+
+SOUGHT = tuple(name for name, kind in KINDS.items() if not kind.table)
+"""Kinds that a fit may look for."""
 
 
 @documented
@@ -128,7 +142,7 @@ class JointTerm:
     kind: str
     joint: str
     values: tuple[float, ...]
-    """Parameters in the order of the kind's symbols, SI units."""
+    """Parameters in the order of the kind's symbols, SI units; of a table row after row."""
     shape: float | None = None
     """The constant in which it is not linear, if it has one."""
     partner: str | None = None
@@ -139,10 +153,16 @@ class JointTerm:
             raise OptionError(f"unknown term '{self.kind}'; known: {', '.join(KINDS)}")
         kind = KINDS[self.kind]
         numbers = [*self.values, *([] if self.shape is None else [self.shape])]
-        if len(self.values) != len(kind.symbols) or not np.isfinite(numbers).all():
+        size = len(self.values) if kind.table else len(kind.symbols)
+        if len(self.values) != size or not np.isfinite(numbers).all():
             raise OptionError(
                 f"{self.kind} of {self.joint} needs finite {', '.join(kind.symbols)}; got "
                 f"{self.values}"
+            )
+        if kind.table and not _is_table(self.values):
+            raise OptionError(
+                f"{self.kind} of {self.joint} needs two or more rows of position and torque, the "
+                "positions rising"
             )
         if (self.shape is None) != (kind.shape is None):
             name = "no constant" if kind.shape is None else kind.shape.name
@@ -155,6 +175,12 @@ class JointTerm:
     def content(self) -> dict[str, Any]:
         """Return the term as JSON values."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def _is_table(values: Sequence[float]) -> bool:
+    """Return whether numbers are rows of a position, which rises, and a torque."""
+    at = np.array(values[::2])
+    return len(values) >= 4 and len(values) % 2 == 0 and bool((np.diff(at) > 0.0).all())
 
 
 def require_terms_of(
@@ -182,11 +208,15 @@ def unit_of(unit: str, joint_unit: str) -> str:
 
 
 def checked_kinds(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds of terms of a list of names, in the order of `KINDS`; ``all`` is all.
+    """Return the kinds that a fit looks for of a list of names, in their order; ``all`` is all.
 
-    Raises `UnknownNameError` if a name is unknown.
+    Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can look for it.
     """
     for name in names:
         if name not in (*KINDS, ALL):
-            raise UnknownNameError.of("term", name, (ALL, *KINDS))
-    return tuple(kind for kind in KINDS if kind in names or ALL in names)
+            raise UnknownNameError.of("term", name, (ALL, *SOUGHT))
+        if name != ALL and name not in SOUGHT:
+            raise OptionError(
+                f"no fit looks for the term '{name}', which is a table; state it in robot.toml"
+            )
+    return tuple(kind for kind in SOUGHT if kind in names or ALL in names)

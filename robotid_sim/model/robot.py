@@ -29,7 +29,8 @@ from robotid_sim.model.joint import (
     with_assumed_limits,
 )
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
-from robotid_sim.model.settings import check_overrides, read_settings
+from robotid_sim.model.settings import RobotSettings, check_overrides, read_settings
+from robotid_sim.model.settings_terms import require_reach
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
 from robotid_sim.representation import public_value
 
@@ -191,7 +192,7 @@ class Robot:
             assumptions=tuple(notes),
             formal=formal,
             document=document,
-            terms=_terms_of_chain(document.terms, [joint.name for joint in movable]),
+            terms=_terms_of_chain(document, settings, movable),
         )
 
     @property
@@ -337,14 +338,16 @@ def _where(document: UrdfDocument | None, link: str) -> str:
 
 
 def _terms_of_chain(
-    terms: Sequence[JointTerm], joint_names: Sequence[str]
+    document: UrdfDocument, settings: RobotSettings, joints: Sequence[Joint]
 ) -> tuple[JointTerm, ...]:
-    """Return the terms whose joints all are on the chain."""
-    return tuple(
-        term
-        for term in terms
-        if all(joint in joint_names for joint in (term.joint, term.partner) if joint is not None)
-    )
+    """Return the terms whose joints all are on the chain; robot.toml is stronger than the URDF."""
+    require_terms_of(settings.terms, list(document.joints), "robot.toml: the robot")
+    stated = {(term.kind, term.joint) for term in settings.terms}
+    terms = [t for t in document.terms if (t.kind, t.joint) not in stated] + [*settings.terms]
+    names = [joint.name for joint in joints]
+    on_chain = [t for t in terms if all(j is None or j in names for j in (t.joint, t.partner))]
+    require_reach([term for term in on_chain if term in settings.terms], joints)
+    return tuple(on_chain)
 
 
 def _chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:

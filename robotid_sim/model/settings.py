@@ -2,13 +2,15 @@
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from robotid_sim.errors import FileFormatError, OptionError, suggestion
 from robotid_sim.files import check_schema
+from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.settings_terms import TERM_KEYS, split_terms
 
 JOINT_KEYS = (
     *("lower", "upper", "velocity", "acceleration", "effort"),
@@ -35,6 +37,9 @@ class RobotSettings:
     joints : mapping of str to mapping of str to float
         Overrides by joint: limits (`lower, upper, velocity, acceleration, effort`), friction
         (`Fv, Fc, Fo, eps`) and reflected rotor inertia (`Ia`), in SI units.
+    terms : tuple of JointTerm
+        Springs, counterbalances and shared motors, which are stated by joint too; see
+        `robotid_sim.model.settings_terms`.
     provenance : mapping of str to str
         For every quantity ``published:``, ``corrected:``, ``computed:`` or ``assumed:`` and a note.
     """
@@ -44,6 +49,7 @@ class RobotSettings:
     base: str | None = None
     tip: str | None = None
     joints: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    terms: tuple[JointTerm, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -79,27 +85,34 @@ def read_settings(urdf: Path) -> RobotSettings:
     for key, text in content.get("provenance", {}).items():
         if str(text).partition(":")[0] not in STATUSES:
             raise OptionError(f"{path}: provenance '{key}' starts with none of {STATUSES}")
+    joints, terms = split_terms(content.get("joints", {}), str(path))
     return RobotSettings(
         summary=content.get("summary", ""),
         source=content.get("source", ""),
         base=content.get("base"),
         tip=content.get("tip"),
-        joints=check_overrides(content.get("joints", {}), str(path)),
+        joints=check_overrides(joints, str(path), (*JOINT_KEYS, *TERM_KEYS)),
+        terms=terms,
         provenance=content.get("provenance", {}),
     )
 
 
-def check_overrides(joints: Mapping[str, Any], where: str) -> dict[str, dict[str, float]]:
-    """Return joint overrides as floats; raise OptionError on an unknown key or a non-number."""
+def check_overrides(
+    joints: Mapping[str, Any], where: str, known: Sequence[str] = JOINT_KEYS
+) -> dict[str, dict[str, float]]:
+    """Return joint overrides as floats; raise OptionError on an unknown key or a non-number.
+
+    The keys that a message calls `known` may be more than those of numbers.
+    """
     checked: dict[str, dict[str, float]] = {}
     for joint, values in joints.items():
         if not isinstance(values, Mapping):
             raise OptionError(f"{where}: joints.{joint} is not a table of values")
         for key, value in values.items():
             if key not in JOINT_KEYS:
-                names = ", ".join(JOINT_KEYS)
+                names = ", ".join(known)
                 raise OptionError(
-                    f"{where}: unknown key '{key}'{suggestion(key, JOINT_KEYS)} of joint "
+                    f"{where}: unknown key '{key}'{suggestion(key, known)} of joint "
                     f"'{joint}'; known: {names}"
                 )
             if isinstance(value, bool) or not isinstance(value, int | float):

@@ -77,8 +77,22 @@ def preprocessing_section(
         "same filter.",
         charts=(torque_filters(log, motion, _filtered(preprocessor, motion, log, nominal)),),
         tables=(noise_table(log), *compared),
-        notes=tuple(log.provenance.get("notes", ())),
+        notes=(*_plant(log), *log.provenance.get("notes", ())),
     )
+
+
+def _plant(log: Log) -> tuple[str, ...]:
+    """Return what the plant of a virtual log has that models of it do not, one sentence each."""
+    notes = []
+    for key, name, text in (
+        ("friction", "law", "Friction of the plant: the law"),
+        ("drive", "kind", "Between rotors and links of the plant:"),
+    ):
+        if key in log.provenance:
+            options = dict(log.provenance[key])
+            numbers = ", ".join(f"{k} {v}" for k, v in options.items() if k != name)
+            notes.append(f"{text} {options[name]}{f' ({numbers})' if numbers else ''}.")
+    return tuple(notes)
 
 
 def _filtered(

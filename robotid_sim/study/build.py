@@ -27,6 +27,7 @@ from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.parameters import columns
+from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
@@ -126,6 +127,7 @@ def require_buildable(config: StudyConfig) -> None:
     """
     build_sensors(config)
     build_friction_law(config.experiment)
+    build_plant_drive(config.experiment)
     build_fit(config)
     build_family(config.design)
     build_criterion(config.design)
@@ -212,6 +214,7 @@ def build_cell(
         substeps=settings.substeps,
         leapfrog=settings.leapfrog,
         friction=friction or build_friction_law(settings),
+        drive=build_plant_drive(settings),
     )
 
 
@@ -228,6 +231,16 @@ def build_friction_law(config: ExperimentConfig) -> FrictionLaw | None:
     if "law" not in options:
         raise OptionError(f"experiment.friction needs a law; known: {', '.join(FRICTION_LAWS)}")
     return FRICTION_LAWS.build(options.pop("law"), **options)
+
+
+def build_plant_drive(config: ExperimentConfig) -> PlantDrive | None:
+    """Return what lies between rotors and links of the plant; None for rigid joints."""
+    options = dict(config.drive)
+    if not options:
+        return None
+    if "kind" not in options:
+        raise OptionError(f"experiment.drive needs a kind; known: {', '.join(PLANT_DRIVES)}")
+    return PLANT_DRIVES.build(options.pop("kind"), **options)
 
 
 def build_fit(config: StudyConfig) -> FitPlan:

@@ -193,6 +193,8 @@ class ExperimentConfig(_Section):
     leapfrog: bool = Cell.leapfrog
     friction: dict[str, Any] = Field(default_factory=dict)
     """Law of the plant's friction where it differs from the model's: ``law`` and its options."""
+    drive: dict[str, Any] = Field(default_factory=dict)
+    """What lies between rotors and links of the plant, if not rigid: ``kind`` and its options."""
     kp: float | None = Field(default=None, ge=0.0)
     """Position gain of the excitation loop [1/s^2]; null for that of `excitation_bandwidth`, which
     is 2500 but for light links without rotors."""

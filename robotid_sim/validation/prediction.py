@@ -134,9 +134,7 @@ def true_rows(log: Log, use: Bool1D) -> Truth:
     """Return the true samples that a mask selects."""
     if log.truth is None:
         raise LogError("the log has no truth: it is not from a virtual experiment")
-    t = log.truth
-    friction = None if t.friction is None else t.friction[use]
-    return Truth(t.q[use], t.dq[use], t.ddq[use], t.tau[use], friction)
+    return log.truth.rows(use)
 
 
 def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float) -> LinearProblem:

@@ -29,6 +29,7 @@ BAD = {
     "nominal": [("none.urdf", "nominal model: no robot 'none.urdf'")],
     "preset": [("labb", "unknown sensor preset 'labb' (did you mean 'lab'?)")],
     "plant_friction": [("stribek", "unknown friction law 'stribek' (did you mean 'stribeck'?)")],
+    "plant_drive": [("elastc", "unknown plant drive 'elastc' (did you mean 'elastic'?)")],
     "workers": [("0", "--workers"), ("two", "--workers")],
     "runs": [("0", "--runs"), ("inf", "--runs")],
     "report": [FOLDERLESS, A_FOLDER],
@@ -137,7 +138,7 @@ INSTEAD = {
     ("view", "magnify"): "2r.urdf --record new.png --result study --task joint-step",
     **{
         ("view", p): "2r.urdf --record new.png --trajectory t.json"
-        for p in ("seed", "nominal", "preset", "plant_friction")
+        for p in ("seed", "nominal", "preset", "plant_friction", "plant_drive")
     },
 }
 """Words for parameters that act only beside others."""
@@ -154,6 +155,8 @@ COMBINED = {
     "view 2r.urdf --result study --magnify 5 --record new.png": "--magnify acts only with --task",
     "view 2r.urdf --result study --no-clearance": "--no-clearance acts only with --task",
     "view 2r.urdf --result study --plant-friction stribeck": "with --trajectory or --task",
+    "view 2r.urdf --result study --plant-drive elastic": "with --trajectory or --task",
+    "simulate 2r.urdf --trajectory t.json -o n.h5 --plant-drive elastic": "has no rotor inertia",
     "view 2r.urdf --result study --task joint-step --seed 1": "--seed acts only with --trajectory",
     "view 2r.urdf --result . --task joint-step --record new.png": "holds no nominal.urdf",
     "view 2r.urdf --record new.png --seed 1": "--seed acts only with --trajectory",

@@ -26,6 +26,7 @@ NUMBERS = {
     "load-dependent-friction": (0.05,),
     "coupled-joints": (0.05, 0.2, 0.3),
     "warming": (0.5,),
+    "counterbalance": (-2.0, 3.0, 0.0, 0.4, 0.1, -0.5, 2.0, -3.0),
 }
 """Parameters of a term where they are not some N m."""
 

@@ -13,7 +13,7 @@ from robotid_sim.estimation.problem import build_problem, extended
 from robotid_sim.estimation.structure import NO_TERMS, with_term_values
 from robotid_sim.estimation.structure_search import choose_structure
 from robotid_sim.model.friction_laws import FRICTION_LAWS
-from robotid_sim.model.joint_terms import ALL, KINDS, JointTerm, checked_kinds
+from robotid_sim.model.joint_terms import ALL, KINDS, SOUGHT, JointTerm, checked_kinds
 
 SEEDS = 10
 
@@ -204,5 +204,10 @@ def test_a_term_of_a_joint_that_is_not_there_is_refused(irb140):
 
 
 def test_all_stands_for_every_kind():
-    assert checked_kinds([ALL]) == tuple(KINDS)
+    assert checked_kinds([ALL]) == SOUGHT == tuple(k for k in KINDS if k != "counterbalance")
     assert checked_kinds(["stribeck", "offset"]) == ("offset", "stribeck")
+
+
+def test_a_table_is_not_looked_for():
+    with pytest.raises(OptionError, match="no fit looks for the term 'counterbalance'"):
+        checked_kinds(["counterbalance"])

@@ -1,0 +1,183 @@
+"""Drives with rotors of their own, behind springs or free play."""
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics import friction_kernels, kernels
+from robotid_sim.dynamics.dynamics import not_positive_definite
+from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
+from robotid_sim.engine.drives import DriveStep, no_solution, rows_of_drive, terms_of
+from robotid_sim.engine.springs_of_drive import springs_of
+from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError
+from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, column
+from robotid_sim.model.joint_terms import OF_LINKS
+from robotid_sim.model.plant_drives import PlantDrive
+from robotid_sim.model.robot import Robot
+
+TURNS = 4
+"""Turns in which bias and friction that sticks come to agree; each gains about the sub-step."""
+
+FRICTIONLESS = np.array([float(name in ("velocity", "shape", "eps")) for name in COLUMNS])
+"""Coefficients of a link, whose friction is on the side of the rotor."""
+
+SETTLING_TURNS = 20
+"""Turns in which a pose is found where the springs hold the links."""
+
+
+class ElasticDrive:
+    r"""Drives whose rotors move apart from the links; see `robotid_sim.model.plant_drives`.
+
+    The rotors have the state of the encoders and friction. Springs act at the angles of the start
+    of the sub-step, and at a twelfth of their second difference: with the velocities half a
+    sub-step behind them this is the method of Fox and Goodwin (Newmark's with beta = 1/12 [1]_),
+    whose frequencies are of fourth order and which does not damp. Damping and friction act within
+    the sub-step, implicitly.
+
+    Attributes
+    ----------
+    outside : ndarray, shape (n,)
+        Torques from outside on the links [N m].
+    link : tuple of ndarray, each of shape (n,)
+        Position, velocity and acceleration of the links in the last sub-step.
+
+    References
+    ----------
+    .. [1] Hughes (2000), "The Finite Element Method", Dover, table 9.1.1.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        drive: PlantDrive,
+        dt: float,
+        *,
+        law: FrictionLaw | None = None,
+        leapfrog: bool = True,
+    ) -> None:
+        if law is not None and law.sticks and not leapfrog:
+            raise OptionError("a plant drive with a law that sticks needs leapfrog = true")
+        self._robot, self._dt, self._leapfrog = robot, dt, leapfrog
+        self._springs = springs_of(robot, drive, dt)
+        self._elastic = self._springs.elastic
+        self._model = (robot.geometry, robot.gravity, robot.parameters())
+        n, own = robot.dof, np.flatnonzero(self._elastic)
+        rigid = np.eye(n) * ~self._elastic
+        self._motors = np.hstack([rigid, np.eye(n)[:, own]])
+        """From velocities of all coordinates, links and then elastic rotors, to rotors', (n, N)."""
+        self._wound = self._motors - np.eye(n, n + own.size)
+        """From coordinates to those of rotors less links, (n, N)."""
+        terms = terms_of(robot, law)
+        inertia = np.diag([joint.rotor_inertia for joint in robot.joints])
+        coupling = rotor_coupling(robot, terms)
+        inertia += 0.0 if coupling is None else coupling
+        self._rotors = self._motors.T @ inertia @ self._motors
+        self._none: Float1D = np.zeros(n)
+        self._rows = np.tile(FRICTIONLESS, (n + own.size, 1))
+        self._at = self._motors.argmax(axis=1)
+        """Coordinate of every rotor, (n,)."""
+        self._rows[self._at] = rows_of_drive(robot, law)
+        self._sticks = law is not None and law.sticks
+        self._of_links = RunningTerms(robot, [term for term in terms if term.kind in OF_LINKS])
+        self.reset(robot.home, np.zeros(n))
+
+    def reset(self, q: Float1D, dq: Float1D) -> Float1D:
+        """Put the rotors into a state; return positions where the springs hold the links, (n,)."""
+        self.outside: Float1D = np.zeros(q.size)
+        self._next = (q.copy(), dq.copy())
+        self._load: Float1D = np.zeros(q.size)
+        self._before: Float1D = np.zeros(self._rotors.shape[0])
+        self._of_links.reset()
+        none, links = np.zeros(q.size), q
+        stiffness = np.where(self._elastic, self._springs.stiffness, np.inf)
+        for _ in range(SETTLING_TURNS):
+            held = self._bias(links, none) + self._of_links(links, none, none)
+            away = held / stiffness + 0.5 * self._springs.play * np.sign(held)
+            links = np.where(self._elastic, q - away, q)
+        return links
+
+    def described(self) -> dict[str, list[float]]:
+        """Return the springs of the joints, for the provenance of a log; zero where rigid."""
+        stiffness, damping, play = (part.tolist() for part in self._springs)
+        return {"stiffness": stiffness, "damping": damping, "play": play}
+
+    def moved(self, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
+        """Take the state of the links in the engine; return that of the rotors."""
+        self._links = (q, dq)
+        rotors = self._next
+        return np.where(self._elastic, rotors[0], q), np.where(self._elastic, rotors[1], dq)
+
+    def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
+        """Return the step of the rotors from their state; see `Drive`."""
+        links, speed = self._links
+        n, dt = q.size, self._dt
+        stiffness, damping, twist = self._springs.of_contact(q - links)
+        ahead = stiffness * dt**2 / 12.0 + (0.5 * damping * dt if self._leapfrog else 0.0)
+        pull = stiffness * twist + damping * (dq - speed)
+        push = self._motors.T @ tau - self._wound.T @ pull
+        further = self._of_links(links, speed, self._none) if self._of_links else self._none
+        push[:n] += self.outside - further
+        dx = np.concatenate([speed, dq[self._elastic]])
+        accelerated = self._stuck if self._sticks else self._sliding
+        ddx, v, friction = accelerated(push, np.stack([pull, ahead]), dx)
+        ddq = self._motors @ ddx
+        after = dq + dt * ddq
+        self._before, self._next = ddx, (q + dt * after, after)
+        self.link = (links, v[:n], ddx[:n])
+        held = self._bias(links, speed, ddx[:n])
+        return DriveStep(held, ddq, self._motors @ v, friction[self._at] + further)
+
+    def _sliding(
+        self, push: Float1D, springs: Float2D, dx: Float1D
+    ) -> tuple[Float1D, Float1D, Float1D]:
+        """Return acceleration, velocity within the sub-step and friction of all coordinates."""
+        dt = self._dt if self._leapfrog else 0.0
+        ddx, v, friction, sound = kernels.two_mass_step(
+            *self._model,
+            self._rows,
+            self._rotors,
+            push,
+            springs,
+            self._at,
+            self._links[0],
+            dx,
+            dx + 0.5 * dt * self._before,
+            self._load,
+            dt,
+        )
+        if not sound:
+            raise RankDeficientError(not_positive_definite(self._robot))
+        return ddx, v, friction
+
+    def _stuck(
+        self, push: Float1D, springs: Float2D, dx: Float1D
+    ) -> tuple[Float1D, Float1D, Float1D]:
+        """Return the same with set-valued friction, as `StickSlipDrive` has it."""
+        rows, span, links = self._rows, 0.5 * self._dt, self._links[0]
+        drive = kernels.two_mass_inertia(
+            self._model[0], self._model[2], self._rotors, springs[1], self._at, links
+        )
+        falling = np.exp(-((np.abs(dx) / column(rows, "velocity")) ** column(rows, "shape")))
+        limit = np.empty((dx.size, 2))
+        for k, side in enumerate(("forward", "backward")):
+            level, peak = column(rows, f"Fc_{side}"), column(rows, f"Fs_{side}")
+            limit[:, k] = level + (peak - level) * falling
+        viscous, v = column(rows, "Fv_forward"), dx + span * self._before
+        for _ in range(TURNS):
+            free = push.copy()
+            free[: links.size] -= self._bias(links, v[: links.size])
+            ddx, _, sound = friction_kernels.stick_slip_acceleration(
+                drive + np.diag(viscous * span),
+                free - column(rows, "Fo") - viscous * dx,
+                limit,
+                dx,
+                self._dt,
+            )
+            if not sound:
+                raise RobotIdError(no_solution(self._robot, links))
+            v = dx + span * ddx
+        return ddx, v, free - drive @ ddx
+
+    def _bias(self, q: Float1D, v: Float1D, ddq: Float1D | None = None) -> Float1D:
+        """Return torques of the rigid bodies [N m], by default without acceleration."""
+        a = np.zeros(v.size) if ddq is None else ddq
+        return np.asarray(kernels.inverse_dynamics(*self._model, q[None], v[None], a[None])[0])
