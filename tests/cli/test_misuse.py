@@ -29,6 +29,7 @@ BAD = {
     "nominal": [("none.urdf", "nominal model: no robot 'none.urdf'")],
     "preset": [("labb", "unknown sensor preset 'labb' (did you mean 'lab'?)")],
     "plant_friction": [("stribek", "unknown friction law 'stribek' (did you mean 'stribeck'?)")],
+    "engine": [("mujco", "unknown engine 'mujco' (did you mean 'mujoco'?)")],
     "workers": [("0", "--workers"), ("two", "--workers")],
     "runs": [("0", "--runs"), ("inf", "--runs")],
     "report": [FOLDERLESS, A_FOLDER],
