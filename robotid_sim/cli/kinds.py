@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from robotid_sim.control import CONTROLLERS
+from robotid_sim.engine.engines import ENGINES, is_installed
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation import CRITERIA, FAMILIES
@@ -102,6 +103,15 @@ def _preset_tables(name: str) -> list[Table]:
     return [_table("sensors, in the order in which they apply", rows)] if rows else []
 
 
+def _engine_rows() -> Items:
+    source = "robotid_sim/engine/engines.py"
+    installed = {True: "", False: ", not installed"}
+    return [
+        {"name": name, "summary": f"{e.words}{installed[is_installed(name)]}", "source": source}
+        for name, e in ENGINES.items()
+    ]
+
+
 def _term_rows() -> Items:
     source = "robotid_sim/model/joint_terms.py"
     return [{"name": n, "summary": TERMS[n].words, "source": source} for n in SOUGHT]
@@ -150,6 +160,12 @@ KINDS: Mapping[str, ListedKind] = {
         PLANT_DRIVES,
         "what lies between rotors and links of the simulated plant",
         '--plant-drive {name}; options: [experiment.drive] kind = "{name}"',
+    ),
+    "engines": ListedKind(
+        "engines of the simulated plant",
+        _engine_rows,
+        _paper_tables,
+        "--engine {name}; [experiment] engine",
     ),
     "terms": ListedKind(
         "torques that a joint may have beside the standard ones",

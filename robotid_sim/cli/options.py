@@ -111,6 +111,15 @@ PlantDriveName = Annotated[
         autocompletion=names("plant-drives"),
     ),
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Engine of the plant: pybullet or mujoco.  [default: pybullet where installed]",
+        autocompletion=names("engines"),
+    ),
+]
 NoClearance = Annotated[
     bool, typer.Option("--no-clearance", help="Let links pass through one another and the floor.")
 ]
@@ -304,6 +313,7 @@ def study_config(
     preset: Preset = None,
     plant_friction: PlantFriction = None,
     plant_drive: PlantDriveName = None,
+    engine: EngineName = None,
     no_clearance: NoClearance = False,
 ) -> StudyConfig:
     """Return the configuration file's content with the command line's options on top."""
@@ -326,6 +336,8 @@ def study_config(
         overrides["experiment"]["friction"] = {"law": plant_friction}
     if plant_drive is not None:
         overrides["experiment"]["drive"] = {"kind": plant_drive}
+    if engine is not None:
+        overrides["experiment"]["engine"] = engine
     load_plugins(plugin or ())
     study = load_config(config, overrides)
     require_buildable(study)

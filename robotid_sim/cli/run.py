@@ -52,7 +52,15 @@ FIGURE = re.compile(r'id="csv-([\w-]+)"')
 
 
 @options.for_study(
-    "seed", "plugin", "quick", "nominal", "preset", "plant_friction", "plant_drive", "no_clearance"
+    "seed",
+    "plugin",
+    "quick",
+    "nominal",
+    "preset",
+    "plant_friction",
+    "plant_drive",
+    "engine",
+    "no_clearance",
 )
 def run(
     robot: options.RobotArg,

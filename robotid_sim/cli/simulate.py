@@ -30,7 +30,7 @@ SAMPLES = 2000
 """Times at which the use of limits is looked at."""
 
 
-@options.for_study("seed", "plugin", "nominal", "preset", "plant_friction", "plant_drive")
+@options.for_study("seed", "plugin", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 def simulate(
     robot: options.RobotArg,
     trajectory: Annotated[

@@ -89,7 +89,7 @@ Repetitions = Annotated[
 
 
 @options.for_study(
-    "seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "no_clearance"
+    "seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "engine", "no_clearance"
 )
 def validate(
     robot: options.RobotArg,

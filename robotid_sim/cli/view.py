@@ -129,7 +129,7 @@ RendererName = Annotated[
 ]
 
 
-OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive")
+OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 """Options that act on a motion that is simulated."""
 
 
@@ -139,7 +139,7 @@ OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive")
         **dict.fromkeys(OF_SIMULATION, "trajectory"),
         **dict.fromkeys(("time", "fps", "renderer"), "record"),
         **dict.fromkeys(("magnify", "no_clearance"), "task"),
-        **dict.fromkeys(("plant_friction", "plant_drive"), ("trajectory", "task")),
+        **dict.fromkeys(("plant_friction", "plant_drive", "engine"), ("trajectory", "task")),
     },
     excludes=dict.fromkeys(("trajectory", "log"), "task"),
 )

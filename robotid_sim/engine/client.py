@@ -1,9 +1,9 @@
 """A PyBullet client whose functions need no client number."""
 
-from abc import ABC, abstractmethod
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.quiet import captured_output
 
 with captured_output():  # prints its build time
@@ -11,20 +11,6 @@ with captured_output():  # prints its build time
 
 EngineError: type[Exception] = pybullet.error
 """What PyBullet raises."""
-
-
-class Closing(ABC):
-    """Something that must be closed; use it in a ``with`` block."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Disconnect from the engine; a client that stays open costs 28 MB."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 class EngineClient(Closing):

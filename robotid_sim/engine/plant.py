@@ -1,8 +1,6 @@
-"""The robot in the PyBullet engine, with the engine's traps closed."""
+"""The robot in an engine: its bodies there, its drives and friction here."""
 
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +8,12 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
-from robotid_sim.engine.client import Closing, EngineClient, EngineError
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.drives import drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
-from robotid_sim.engine.private_urdf import engine_inertia, private_urdf
-from robotid_sim.engine.quiet import captured_output
-from robotid_sim.errors import (
-    OptionError,
-    RankDeficientError,
-    RobotIdError,
-    ShapeError,
-    SimulationDiverged,
-)
+from robotid_sim.engine.engines import bodies_of, engine_named
+from robotid_sim.engine.rigid_bodies import require_possible
+from robotid_sim.errors import OptionError, RankDeficientError, ShapeError, SimulationDiverged
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.friction_laws import describe_law
@@ -63,7 +55,7 @@ def _require_inertia(robot: Robot) -> None:
 
 
 class Plant(Closing):
-    """A robot in its own PyBullet client; use it in a ``with`` block.
+    """A robot in an engine of its own; use it in a ``with`` block.
 
     The engine integrates rigid bodies without friction and rotors by semi-implicit Euler. At every
     sub-step our kernels turn the drive torque into the one that makes the engine's step equal to
@@ -86,6 +78,9 @@ class Plant(Closing):
     drive : PlantDrive, optional
         What lies between rotors and links; by default joints are rigid. State, steps and friction
         are those of the rotors then, where the encoders are.
+    engine : str, optional
+        ``pybullet`` or ``mujoco``, which integrates the bodies; by default the first that is
+        installed.
     """
 
     def __init__(
@@ -97,18 +92,19 @@ class Plant(Closing):
         leapfrog: bool = True,
         friction: FrictionLaw | None = None,
         drive: PlantDrive | None = None,
+        engine: str | None = None,
     ) -> None:
         if not 0.0 < dt < 1.0 or not 1 <= substeps <= MAX_SUBSTEPS:
             raise OptionError(
                 f"control step {dt} s must lie in (0, 1) and sub-steps {substeps} in 1 to "
                 f"{MAX_SUBSTEPS}"
             )
-        text = private_urdf(robot)  # refuses impossible bodies before a client exists
+        require_possible(robot)
         _require_inertia(robot)
+        self.engine = engine_named(engine)
         self.robot = robot
         self.dt = dt
         self.substeps = substeps
-        self._indices = list(range(robot.dof))
         self._shape = (robot.dof,)
         self.friction, self.drive = friction, drive
         self._elastic: ElasticDrive | None = None
@@ -128,12 +124,7 @@ class Plant(Closing):
         self._acted: list[Float1D] = []
         self._linked: list[tuple[Float1D, Float1D, Float1D]] = []
         self._fastest = DIVERGED * robot.limits.velocity
-        self._client = EngineClient()
-        try:
-            self._body = self._load(text)
-        except BaseException:
-            self.close()
-            raise
+        self._bodies = bodies_of(self.engine, robot, dt / substeps)
         self.reset(robot.home, np.zeros(robot.dof))
 
     @property
@@ -146,7 +137,7 @@ class Plant(Closing):
 
     def close(self) -> None:
         """Disconnect from the engine; a client that stays open costs 28 MB."""
-        self._client.close()
+        self._bodies.close()
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Put the robot into a state, time zero; links hang where their springs hold them."""
@@ -158,8 +149,7 @@ class Plant(Closing):
             q = self._elastic.reset(q, dq)
         self._terms.reset()
         self._ddq: Float1D = np.zeros(self.robot.dof)
-        for j in self._indices:
-            self._client.resetJointState(self._body, j, float(q[j]), float(dq[j]))
+        self._bodies.put(q, dq)
         self.q, self.dq = self._state()
 
     def step(self, tau: Float1D, disturbance: Float1D | None = None) -> Step:
@@ -206,10 +196,7 @@ class Plant(Closing):
                     self._acted.append(friction + further + shared)
                 if self._elastic is not None:
                     self._linked.append(self._elastic.link)
-            self._client.setJointMotorControlArray(
-                self._body, self._indices, self._client.TORQUE_CONTROL, forces=held.tolist()
-            )
-            self._client.stepSimulation()
+            self._bodies.advance(held)
             self.q, self.dq = self._state()
         sound = (np.abs(self.dq) < self._fastest).all() and np.isfinite(self.q @ self.q)
         if not sound:
@@ -259,58 +246,5 @@ class Plant(Closing):
         return array
 
     def _state(self) -> tuple[Float1D, Float1D]:
-        states = self._client.getJointStates(self._body, self._indices)
-        q, dq = np.empty(len(states)), np.empty(len(states))
-        for j, state in enumerate(states):  # faster than arrays of two lists
-            q[j], dq[j] = state[0], state[1]
+        q, dq = self._bodies.state()
         return (q, dq) if self._elastic is None else self._elastic.moved(q, dq)
-
-    def _load(self, text: str) -> int:
-        client, robot = self._client, self.robot
-        client.setPhysicsEngineParameter(enableFileCaching=0)
-        client.setTimeStep(self.dt / self.substeps)
-        client.setGravity(*robot.gravity.tolist())
-        with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
-            path = Path(folder) / "private.urdf"
-            path.write_text(text, encoding="utf-8")
-            try:
-                body = client.loadURDF(
-                    str(path), useFixedBase=True, flags=client.URDF_USE_INERTIA_FROM_FILE
-                )
-            except EngineError:
-                body = -1
-        if body < 0 or client.getNumJoints(body) != robot.dof:
-            raise RobotIdError(f"PyBullet refused the private copy of the robot: {printed.text}")
-        self._free(body)
-        self._verify(body, printed.text)
-        return int(body)
-
-    def _free(self, body: int) -> None:
-        """Switch off everything that the engine adds to rigid-body dynamics."""
-        client = self._client
-        for link in range(-1, self.robot.dof):
-            client.changeDynamics(body, link, linearDamping=0.0, angularDamping=0.0)
-        # Two calls: in one call with maxJointVelocity the joint damping would stay in force.
-        for link in self._indices:
-            client.changeDynamics(body, link, jointDamping=0.0)
-        for link in self._indices:  # the default clamps silently at 100 rad/s
-            client.changeDynamics(body, link, maxJointVelocity=1e6)
-        client.setJointMotorControlArray(
-            body,
-            self._indices,
-            client.VELOCITY_CONTROL,
-            targetVelocities=[0.0] * self.robot.dof,
-            forces=[0.0] * self.robot.dof,
-        )
-
-    def _verify(self, body: int, printed: str) -> None:
-        """Raise if a body is not in the engine as it was written: Bullet zeroes what it rejects."""
-        for j, link in enumerate(self.robot.links):
-            info = self._client.getDynamicsInfo(body, j)
-            mass, moments, _ = engine_inertia(link.phi)
-            loaded = np.array([info[0], *info[2]])
-            expected = np.array([mass, *moments])
-            if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
-                raise RobotIdError(
-                    f"PyBullet changed the inertia of link '{link.name}' at load: {printed}"
-                )

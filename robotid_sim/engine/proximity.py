@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.client import Closing, EngineClient
+from robotid_sim.engine.client import EngineClient
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.hulls import Hull, boxes_apart, collision_shapes, engine_shape
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError

@@ -32,6 +32,8 @@ class Cell:
     """Law of the plant's friction; None for that of the models."""
     drive: PlantDrive | None = None
     """What lies between rotors and links of the plant; None for rigid joints."""
+    engine: str | None = None
+    """Engine of the plant, ``pybullet`` or ``mujoco``; None for the first that is installed."""
 
     @property
     def dt(self) -> float:
@@ -50,4 +52,5 @@ class Cell:
             leapfrog=self.leapfrog,
             friction=self.friction,
             drive=self.drive,
+            engine=self.engine,
         )

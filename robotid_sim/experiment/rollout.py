@@ -196,7 +196,7 @@ class _Record:
             origin="virtual",
             truth=Truth(q, dq, ddq, tau),
             provenance={
-                "engine": "pybullet",
+                "engine": plant.engine,
                 "substeps": plant.substeps,
                 "feedback": "clean state" if feedback is None else str(feedback),
                 "controller": type(self._controller).__name__,

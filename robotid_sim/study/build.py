@@ -13,6 +13,7 @@ from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.excitation_loop import excitation_bandwidth
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation.held_home import with_held_home
@@ -128,6 +129,7 @@ def require_buildable(config: StudyConfig) -> None:
     build_sensors(config)
     build_friction_law(config.experiment)
     build_plant_drive(config.experiment)
+    engine_named(config.experiment.engine)
     build_fit(config)
     build_family(config.design)
     build_criterion(config.design)
@@ -215,6 +217,7 @@ def build_cell(
         leapfrog=settings.leapfrog,
         friction=friction or build_friction_law(settings),
         drive=build_plant_drive(settings),
+        engine=engine_named(settings.engine),
     )
 
 

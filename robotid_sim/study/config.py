@@ -191,6 +191,8 @@ class ExperimentConfig(_Section):
     substeps: int = Field(default=Cell.substeps, ge=1, le=256)
     """Engine steps per control step, at least; friction may need more."""
     leapfrog: bool = Cell.leapfrog
+    engine: str | None = None
+    """Engine of the plant: ``pybullet`` or ``mujoco``; null for the first that is installed."""
     friction: dict[str, Any] = Field(default_factory=dict)
     """Law of the plant's friction where it differs from the model's: ``law`` and its options."""
     drive: dict[str, Any] = Field(default_factory=dict)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,7 @@ from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 from robotid_sim.validation.prediction import predict_all
 
-PACKAGES = ("robotid_sim", "pybullet", "numpy", "scipy", "numba", "clarabel", "h5py")
+PACKAGES = ("robotid_sim", "pybullet", "mujoco", "numpy", "scipy", "numba", "clarabel", "h5py")
 
 LOG = "log.h5"
 """File of the measured log in the folder of a study."""
@@ -284,7 +285,8 @@ def _closed_loop(
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that decide the numbers."""
-    return {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}}
+    installed = {p: version(p) for p in PACKAGES if find_spec(p) is not None}
+    return {"python": platform.python_version(), **installed}
 
 
 def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, object]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
-from robotid_sim.engine.client import Closing, EngineClient
+from robotid_sim.engine.client import EngineClient
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import OptionError
 from robotid_sim.viewer.camera import Camera

@@ -30,6 +30,7 @@ BAD = {
     "preset": [("labb", "unknown sensor preset 'labb' (did you mean 'lab'?)")],
     "plant_friction": [("stribek", "unknown friction law 'stribek' (did you mean 'stribeck'?)")],
     "plant_drive": [("elastc", "unknown plant drive 'elastc' (did you mean 'elastic'?)")],
+    "engine": [("mujco", "unknown engine 'mujco' (did you mean 'mujoco'?)")],
     "workers": [("0", "--workers"), ("two", "--workers")],
     "runs": [("0", "--runs"), ("inf", "--runs")],
     "report": [FOLDERLESS, A_FOLDER],

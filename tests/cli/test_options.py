@@ -6,7 +6,7 @@ import pytest
 
 ROBOT = {"--config", "--base", "--tip", "--payload", "--repair", "--no-urdf-friction"}
 DRAWN = {"--seed", "--plugin", "--nominal"}
-SENSORS = {"--preset", "--plant-friction", "--plant-drive"}
+SENSORS = {"--preset", "--plant-friction", "--plant-drive", "--engine"}
 ALWAYS = {"--json", "--verbose", "--debug", "--help"}
 OF_A_STUDY = ROBOT | DRAWN | SENSORS | {"--quick"}
 
@@ -20,7 +20,7 @@ USED = {
     "diagnose": ROBOT | DRAWN,
     "predict": ROBOT | DRAWN,
     "compare": set(),
-    "validate": ROBOT | DRAWN | {"--quick", "--plant-friction", "--plant-drive"},
+    "validate": ROBOT | DRAWN | {"--quick", "--plant-friction", "--plant-drive", "--engine"},
     "payload": ROBOT | DRAWN,
     "reproduce": {"--seed", "--quick", "--plugin"},
     "view": ROBOT | DRAWN | SENSORS,

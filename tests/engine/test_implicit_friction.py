@@ -16,6 +16,8 @@ from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.quintic import PointToPoint
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 DT = 1e-3  # [s]
 FC, EPS = 1.5, 0.03
 

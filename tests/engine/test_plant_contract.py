@@ -8,9 +8,7 @@ import pybullet
 import pytest
 from robots import urdf_path
 
-from robotid_sim.engine import plant as plant_module
 from robotid_sim.engine.plant import Plant
-from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import (
     InconsistentInertiaError,
     OptionError,
@@ -20,6 +18,8 @@ from robotid_sim.errors import (
     SimulationDiverged,
 )
 from robotid_sim.model.robot import Robot
+
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 MASSLESS = (
     '<robot name="toy"><link name="base"/><link name="arm"/><joint name="hinge" type="revolute">'
@@ -131,35 +131,6 @@ def test_impossible_inertia_is_refused_before_a_client_exists(irb140: Robot, mon
         Plant(broken)
 
 
-def test_client_is_closed_after_with_and_after_an_error(irb140: Robot) -> None:
-    before = clients()
-    with Plant(irb140):
-        assert len(clients()) == len(before) + 1
-    assert clients() == before
-    with pytest.raises(ShapeError), Plant(irb140) as plant:
-        plant.step(np.full(6, np.nan))
-    assert clients() == before
-    plant.close()  # once more does no harm
-
-
-def test_client_is_closed_when_loading_fails(irb140: Robot, monkeypatch) -> None:
-    before = clients()
-    monkeypatch.setattr(plant_module, "private_urdf", lambda robot: "<robot>")
-    with pytest.raises(RobotIdError, match="refused the private copy"):
-        Plant(irb140)
-    assert clients() == before
-
-
-def test_body_that_the_engine_changed_is_noticed(irb140: Robot, monkeypatch) -> None:
-    real = plant_module.private_urdf
-    text = real(irb140).replace('iyy="', 'iyy="1')  # larger moment: Bullet zeroes the tensor
-    monkeypatch.setattr(plant_module, "private_urdf", lambda robot: text)
-    before = clients()
-    with pytest.raises(RobotIdError, match=r"changed the inertia of link 'link_\d'"):
-        Plant(irb140)
-    assert clients() == before
-
-
 def run(robot: Robot, *, steps: int = 200) -> np.ndarray:
     rng = np.random.default_rng(0)
     rows = []
@@ -217,18 +188,3 @@ def test_load_prints_nothing_on_the_descriptors(irb140: Robot, capfd) -> None:
     with Plant(irb140):
         pass
     assert capfd.readouterr() == ("", "")
-
-
-def test_captured_text_is_kept_and_the_descriptors_come_back(capfd) -> None:
-    def speak() -> None:
-        with captured_output() as captured:
-            texts.append(captured)
-            subprocess.run(["sh", "-c", "echo out; echo err >&2"], check=True)
-            raise ArithmeticError
-
-    texts: list = []
-    with pytest.raises(ArithmeticError):
-        speak()
-    assert texts[0].text == "out\nerr"
-    subprocess.run(["sh", "-c", "echo after"], check=True)
-    assert capfd.readouterr() == ("after\n", "")

@@ -31,6 +31,8 @@ from robotid_sim.model.friction_laws import (
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.quintic import PointToPoint
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""
 

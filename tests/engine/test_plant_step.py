@@ -11,6 +11,8 @@ from robotid_sim.dynamics.kernels import least_share
 from robotid_sim.engine.plant import Plant
 from robotid_sim.model.robot import Robot
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 RELATIVE = 1e-8
 """Of the largest value of a comparison. The engine rounds at 1e-15, but a step divides a change of
 velocity by dt, and light wrists amplify torque by the condition of the mass matrix."""

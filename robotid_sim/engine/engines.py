@@ -1,0 +1,74 @@
+"""The engines by name: which are installed, and the bodies of a robot in one of them."""
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from robotid_sim.engine.rigid_bodies import RigidBodies
+from robotid_sim.errors import MissingExtraError, UnknownNameError
+from robotid_sim.model.robot import Robot
+
+
+class Engine(NamedTuple):
+    """An engine."""
+
+    package: str
+    """What Python imports."""
+    words: str
+    bodies: Callable[[Robot, float], RigidBodies]
+    """Makes the bodies of a robot, of a step [s]."""
+
+
+def _pybullet(robot: Robot, dt: float) -> RigidBodies:
+    from robotid_sim.engine.pybullet_bodies import PyBulletBodies
+
+    return PyBulletBodies(robot, dt)
+
+
+def _mujoco(robot: Robot, dt: float) -> RigidBodies:
+    from robotid_sim.engine.mujoco_bodies import MujocoBodies
+
+    return MujocoBodies(robot, dt)
+
+
+ENGINES: Mapping[str, Engine] = {
+    "pybullet": Engine("pybullet", "PyBullet", _pybullet),
+    "mujoco": Engine("mujoco", "MuJoCo", _mujoco),
+}
+"""All engines, the default first. Each is imported by who needs it only."""
+
+
+def is_installed(name: str) -> bool:
+    """Return whether an engine of the list is installed."""
+    return find_spec(ENGINES[name].package) is not None
+
+
+def default_engine() -> str:
+    """Return the first engine that is installed; the first of all if none is."""
+    return next(filter(is_installed, ENGINES), next(iter(ENGINES)))
+
+
+def engine_named(name: str | None) -> str:
+    """Return the name of an engine that is installed, by default the first that is.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such engine.
+    MissingExtraError
+        If it is not installed; the text says how to install it.
+    """
+    found = default_engine() if name is None else name
+    if found not in ENGINES:
+        raise UnknownNameError.of("engine", found, ENGINES)
+    if not is_installed(found):
+        package = ENGINES[found].package
+        raise MissingExtraError(
+            f"the engine {ENGINES[found].words} is not installed: pip install {package}"
+        )
+    return found
+
+
+def bodies_of(name: str, robot: Robot, dt: float) -> RigidBodies:
+    """Return the bodies of a robot in an engine of a name, which is installed."""
+    return ENGINES[name].bodies(robot, dt)

@@ -1,0 +1,58 @@
+"""What a plant asks of an engine: rigid bodies without friction and rotors, step by step."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.engine.closing import Closing
+from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.model import inertia
+from robotid_sim.model.robot import Robot
+
+TRIANGLE_SLACK = 1e-13
+"""Relative distance kept from the triangle inequality; engines refuse a tensor beyond it."""
+
+
+class RigidBodies(Closing):
+    r"""The bodies of a robot in an engine of their own.
+
+    A step of `dt` is semi-implicit, :math:`\dot q^+ = \dot q + \Delta t\, \ddot q(q, \dot q)` and
+    :math:`q^+ = q + \Delta t\, \dot q^+`, with nothing but rigid bodies, gravity and the torques
+    that are applied: friction and rotors are the plant's.
+    """
+
+    @abstractmethod
+    def put(self, q: Float1D, dq: Float1D) -> None:
+        """Put the joints into a state, both of shape (n,)."""
+
+    @abstractmethod
+    def state(self) -> tuple[Float1D, Float1D]:
+        """Return positions and velocities, both of shape (n,)."""
+
+    @abstractmethod
+    def advance(self, tau: Float1D) -> None:
+        """Take one step under joint torques [N m], shape (n,)."""
+
+
+def require_possible(robot: Robot) -> None:
+    """Raise `InconsistentInertiaError` if a body is impossible.
+
+    Bullet would silently set its inertia to zero, MuJoCo refuse it by a number.
+    """
+    for link in robot.links:
+        if reason := inertia.inconsistency(link.phi):
+            raise InconsistentInertiaError(
+                f"link '{link.name}': {reason}; the engine cannot simulate such a body"
+            )
+
+
+def engine_inertia(phi: Float1D) -> tuple[float, Float1D, Float2D]:
+    """Return mass, principal moments and their frame (4, 4) as an engine shall have them."""
+    mass, com, central = inertia.unpack(phi)
+    moments, axes = inertia.principal_axes(central)
+    moments = np.maximum(moments, 0.0)
+    moments[2] = min(moments[2], (moments[0] + moments[1]) * (1.0 - TRIANGLE_SLACK))
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = axes, com
+    return mass, moments, frame
