@@ -1,1 +1,1 @@
-"""The PyBullet engine: plants, and distances between links."""
+"""The engines: plants in PyBullet and MuJoCo, and distances between links."""

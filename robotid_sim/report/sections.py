@@ -82,8 +82,9 @@ def preprocessing_section(
 
 
 def _plant(log: Log) -> tuple[str, ...]:
-    """Return what the plant of a virtual log has that models of it do not, one sentence each."""
-    notes = []
+    """Return where the plant of a virtual log is, and what it has that models of it do not."""
+    engine = log.provenance.get("engine")
+    notes = [f"Engine of the plant: {engine}."] if engine else []
     for key, name, text in (
         ("friction", "law", "Friction of the plant: the law"),
         ("drive", "kind", "Between rotors and links of the plant:"),
