@@ -2,8 +2,9 @@
 
 Every robot runs its default excitation in the engine once for every friction law of the plant, of
 which the model knows Coulomb and viscous friction; the sensors of every preset measure each run
-with several seeds; every preprocessor makes rows of every log, what the model lacks is looked for
-and allowed for, and every estimator fits the same rows.
+with several seeds; every preprocessor makes rows of every log, by default with terms of joints
+chosen by evidence, too; what the model lacks is looked for and allowed for, and every estimator
+fits the same rows. Those that simulate take the samples, beside the default preprocessor.
 
 Errors are over the Cramér-Rao deviation of white torque noise of 1 % and exact motion, RMS over
 seeds, median and worst parameter of all robots; coverage is the share of 95 % intervals that hold
@@ -11,7 +12,7 @@ the true value, where an estimator states any; seconds are those of preprocessin
 lacks, and the fit. A preprocessor that refuses a log, or an estimator that fails, is counted.
 
 Run as ``python bench/league.py [--seeds 3] [--workers N] [--keep FILE]``; with a file it goes on
-where it was ended. Writes ``identification-league.html`` and prints README's table.
+where it was ended. Writes ``identification-league.html`` and prints its tables.
 """
 
 import argparse
@@ -19,10 +20,10 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from interval_coverage import DEFAULT, NOISE, engine_run, robot_of
@@ -33,17 +34,17 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.discrepancy import allowing_for, find_discrepancy
-from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
+from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.section import Section, Table, number, percent
 from robotid_sim.study.build import build_sensors, build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.setup import Setup
+from robotid_sim.study.stages import identify
 from robotid_sim.validation.prediction import exact_problem, rms
 
 ROBOTS = ("irb140", "iiwa", "ur10")
@@ -65,8 +66,27 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 """Sensors; the size of gain errors, which no log shows, is stated where there are any."""
 
-PREPROCESSING = ("adaptive", "rts", "fourier-fit", "butterworth", "savitzky-golay")
-ESTIMATION = ("wls", "ols", "consistent")
+
+class Way(NamedTuple):
+    """How a log becomes rows."""
+
+    preprocessor: str
+    terms: tuple[str, ...] = ()
+    """Kinds of terms of joints that may be chosen."""
+
+
+DEFAULT_WAY = "adaptive"
+WAYS: Mapping[str, Way] = {
+    DEFAULT_WAY: Way("adaptive"),
+    "adaptive with terms": Way("adaptive", checked_kinds(["all"])),
+    **{name: Way(name) for name in ("rts", "fourier-fit", "butterworth", "savitzky-golay")},
+}
+ESTIMATION = (
+    *("wls", "ols", "consistent", "robust", "recursive-least-squares"),
+    *("instrumental-variables", "total-least-squares"),
+)
+SIMULATING = ("output-error", "extended-kalman")
+"""Estimators of samples instead of rows: beside the default way only."""
 
 PAGE = Path("identification-league.html")
 
@@ -94,32 +114,40 @@ def bound(setup: Setup, clean: Log) -> Float1D:
     return np.asarray(np.sqrt(np.diag(cramer_rao(exact, noise))))
 
 
+def estimators_of(way: str) -> tuple[str, ...]:
+    """Return the estimators that are tried on the rows of a way."""
+    return (*ESTIMATION, *(SIMULATING if way == DEFAULT_WAY else ()))
+
+
 def entries(setup: Setup, log: Log, std: Float1D, where: tuple[str, str, str]) -> list[Entry]:
-    """Return what all preprocessors and estimators make of a log."""
+    """Return what all ways to rows and all estimators make of a log."""
     true, result = setup.basis.of(setup.cell.plant.parameters()), []
-    for name in PREPROCESSING:
+    for name, way in WAYS.items():
+        names = estimators_of(name)
+        plan = replace(
+            setup.fit,
+            preprocessor=PREPROCESSORS.build(way.preprocessor),
+            estimators={method: ESTIMATORS.build(method) for method in names},
+            chosen="wls",
+            joint_terms=way.terms,
+        )
         began = time.perf_counter()
         try:
-            motion = PREPROCESSORS.build(name)(log, setup.nominal)
-            plain = build_problem(motion, setup.nominal, setup.basis)
-            gain_std = setup.fit.torque_gain_std
-            lacks = find_discrepancy(plain, motion, setup.nominal, gain_std=gain_std)
-            problem = allowing_for(plain, lacks)
+            fit = identify(log, setup.nominal, setup.basis, plan, np.random.default_rng(0))
         except RobotIdError:
-            result += [Entry(*where, name, method, 0.0) for method in ESTIMATION]
+            result += [Entry(*where, name, method, 0.0) for method in names]
             continue
-        shared = time.perf_counter() - began
-        for method in ESTIMATION:
-            began = time.perf_counter()
-            fit = ESTIMATORS.build(method).fit(problem, np.random.default_rng(0))
-            seconds = shared + time.perf_counter() - began
-            if not fit.success:
-                result.append(Entry(*where, name, method, seconds))
+        shared = time.perf_counter() - began - sum(e.seconds for e in fit.estimates)
+        for estimate in fit.estimates:
+            seconds = shared + estimate.seconds
+            if not estimate.success:
+                result.append(Entry(*where, name, estimate.estimator, seconds))
                 continue
-            error, covered = tuple(((fit.beta - true) / std).tolist()), None
-            if fit.cov is not None:
-                covered = tuple(confidence_intervals(problem, fit).covers(true).tolist())
-            result.append(Entry(*where, name, method, seconds, error, covered))
+            error, covered = tuple(((estimate.beta - true) / std).tolist()), None
+            if estimate.cov is not None:
+                intervals = confidence_intervals(fit.problem, estimate)
+                covered = tuple(intervals.covers(true).tolist())
+            result.append(Entry(*where, name, estimate.estimator, seconds, error, covered))
     return result
 
 
@@ -178,32 +206,41 @@ class Row:
 
 def rows_of(all_entries: Sequence[Entry]) -> dict[tuple[str, str, str, str], Row]:
     """Return the rows by law, preset, preprocessor and estimator."""
-    keys = product(LAWS, PRESETS, PREPROCESSING, ESTIMATION)
-    groups: dict[tuple[str, str, str, str], list[Entry]] = {key: [] for key in keys}
+    groups: dict[tuple[str, str, str, str], list[Entry]] = {
+        (*world, way, method): []
+        for *world, way in product(LAWS, PRESETS, WAYS)
+        for method in estimators_of(way)
+    }
     for e in all_entries:
         groups[e.law, e.preset, e.preprocessor, e.estimator].append(e)
     return {key: Row.of(group) for key, group in groups.items()}
 
 
-def overview(rows: Mapping[tuple[str, str, str, str], Row]) -> Table:
-    """Return weighted least squares in every world, a column a preprocessor."""
+def overview(
+    rows: Mapping[tuple[str, str, str, str], Row], columns: Mapping[str, tuple[str, str]]
+) -> Table:
+    """Return every world, a column for some pairs of way and estimator."""
     cells: dict[str, list[str]] = {"friction": [], "sensors": []}
-    cells |= {name: [] for name in PREPROCESSING}
+    cells |= {name: [] for name in columns}
     for law, preset in product(LAWS, PRESETS):
         cells["friction"].append(law)
         cells["sensors"].append(preset)
-        for name in PREPROCESSING:
-            row = rows[law, preset, name, "wls"]
+        for name, pair in columns.items():
+            row = rows[law, preset, *pair]
             coverage = "" if row.coverage is None else f", {percent(row.coverage, 2)}"
             cells[name].append(f"{number(row.median, 2)} ({number(row.worst, 2)}){coverage}")
-    return Table.of(cells, text_columns=2 + len(PREPROCESSING))
+    return Table.of(cells, text_columns=2 + len(columns))
+
+
+BY_WAY = {way: (way, "wls") for way in WAYS}
+BY_ESTIMATOR = {method: (DEFAULT_WAY, method) for method in estimators_of(DEFAULT_WAY)}
 
 
 def finding(rows: Mapping[tuple[str, str, str, str], Row]) -> str:
     """Return in how many worlds which preprocessor has the smallest median error."""
     worlds = list(product(LAWS, PRESETS))
-    best = [min(PREPROCESSING, key=lambda name: rows[(*w, name, "wls")].median) for w in worlds]
-    counts = {name: best.count(name) for name in PREPROCESSING if name in best}
+    best = [min(WAYS, key=lambda name: rows[(*w, name, "wls")].median) for w in worlds]
+    counts = {name: best.count(name) for name in WAYS if name in best}
     said = ", ".join(f"{name} in {n}" for name, n in sorted(counts.items(), key=lambda c: -c[1]))
     return (
         f"Smallest median error of weighted least squares, of {len(worlds)} pairs of friction law "
@@ -222,8 +259,9 @@ def page(rows: Mapping[tuple[str, str, str, str], Row], seeds: int, command: str
             "intervals. The bound is that of white torque noise of 1 % and exact motion; presets "
             "whose torque constants are wrong by 2 or 5 % are far above it, and their intervals "
             "hold the stated size of that error.",
-            tables=(overview(rows),),
-        )
+            tables=(overview(rows, BY_WAY),),
+        ),
+        Section(title="Rows of the default", tables=(overview(rows, BY_ESTIMATOR),)),
     ]
     for law in LAWS:
         texts = [(*key[1:], *row.texts) for key, row in rows.items() if key[0] == law]
@@ -235,8 +273,8 @@ def page(rows: Mapping[tuple[str, str, str, str], Row], seeds: int, command: str
         facts=(
             ("robots", ", ".join(ROBOTS)),
             ("seeds", str(seeds)),
-            ("preprocessors", str(len(PREPROCESSING))),
-            ("estimators", str(len(ESTIMATION))),
+            ("ways to rows", str(len(WAYS))),
+            ("estimators", str(len(ESTIMATION) + len(SIMULATING))),
         ),
         sections=(*sections, Section(title="Reproduce", code=command)),
     )
@@ -249,7 +287,7 @@ def markdown(table: Table) -> str:
 
 
 def main() -> None:
-    """Print README's table, write the page."""
+    """Print the tables, write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=1)
@@ -259,7 +297,8 @@ def main() -> None:
     parts = map_kept(of_plant, tasks, options.keep, list[Entry], options.workers)
     rows = rows_of([entry for part in parts for entry in part])
     print(finding(rows), "\n")
-    print(markdown(overview(rows)))
+    print(markdown(overview(rows, BY_WAY)), "\n")
+    print(markdown(overview(rows, BY_ESTIMATOR)))
     write_page(page(rows, options.seeds, shlex.join(["python", *sys.argv])), PAGE)
     print(f"page written to {PAGE}")
 

@@ -11,7 +11,7 @@ from robotid_sim.arrays import PART, Float, Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation import filter_kernels
-from robotid_sim.estimation.correlation import SHORTEST_BLOCK
+from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import (
@@ -124,11 +124,12 @@ class OutputError(Estimator):
         named |= {"nfev": search.evaluations, "seconds": time.perf_counter() - began}
         if message or fit is None or fit.cov is None or fit.cov_white is None:
             return replace(wls, success=False, message=message, **named)
-        rows, length = by_phase(search.latest, problem.period, fit.block or SHORTEST_BLOCK)
-        fit = replace(WeightedLeastSquares(block=length).fit(rows), block=fit.block)
+        # What the model lacks comes again with every period: in no two of them is it independent.
+        rows = replace(search.latest, period=problem.period, repeats=problem.period is not None)
+        fit = WeightedLeastSquares(block=fit.block).fit(rows)
         assert fit.cov is not None
         assert fit.cov_white is not None
-        blocks = row_blocks_of(rows, length) - len(beta) / problem.dof
+        blocks = row_blocks_of(rows, block_of(fit)) - len(beta) / problem.dof
         dof = np.full(len(beta), max(blocks, 1.0))
         found = with_parameters_of_its_own(problem, wls, beta, fit.cov, fit.cov_white, dof)
         return replace(found, cond=fit.cond, block=fit.block, rows=fit.rows, **named)
@@ -281,23 +282,6 @@ class _GaussNewton:
             )
         psi /= std[:, :, None]
         return _summed(psi, step), _summed(motion.innovations / std, step)
-
-
-def by_phase(
-    rows: LinearProblem, period: float | None, block: float
-) -> tuple[LinearProblem, float]:
-    """Return rows with all periods of a phase in one block of a covariance, and its length [s].
-
-    What the model lacks comes again with every period; between periods it is not independent.
-    Without two whole periods [s] the rows and the length stay as they are.
-    """
-    lag = 0 if period is None else round(period / rows.dt)
-    if lag == 0 or rows.samples < 2 * lag:
-        return rows, block
-    periods, length = rows.samples / lag, max(1, round(block / rows.dt))
-    order = np.argsort(np.arange(rows.samples) % lag // length, kind="stable")
-    W, y = (rows.by_joint(x)[order].reshape(x.shape) for x in (rows.W, rows.y))
-    return replace(rows, W=W, y=y), periods * length * rows.dt
 
 
 def _averaged(recording: RecordedLog) -> int:

@@ -10,8 +10,8 @@ from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.estimation.estimate import load_estimates, save_estimates
 from robotid_sim.estimation.extended_kalman import ExtendedKalman
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.output_error import OutputError, by_phase
+from robotid_sim.estimation.least_squares import NO_SAMPLE, WeightedLeastSquares, block_samples
+from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.problem import restricted, stacked
 from robotid_sim.estimation.sample_fit import NOT_RECORDED
 from robotid_sim.estimation.simulation import constant_gains, predict, simulated_robot
@@ -90,17 +90,16 @@ def test_samples_that_are_not_sound_have_no_say(data, method):
 
 
 def test_blocks_hold_a_phase_of_all_periods(data):
-    rows = replace(data.problem(), recordings=())
-    whole = np.arange(rows.samples * rows.dof, dtype=float)
-    numbered = replace(rows, y=whole)
-    changed, length = by_phase(numbered, 2.0, 0.2)
-    first = changed.by_joint(changed.y)[: round(length / rows.dt), 0] / rows.dof * rows.dt
-    np.testing.assert_allclose(np.unique(np.round(first // 2.0)), [0.0, 1.0, 2.0])
-    assert (first % 2.0 < 0.2).all()
-    assert length == pytest.approx(0.6)
-    np.testing.assert_array_equal(np.sort(changed.y), whole)
-    for period in (None, 4.0):
-        assert by_phase(numbered, period, 0.2) == (numbered, 0.2)
+    rows = replace(data.problem(), recordings=(), period=2.0, repeats=True)
+    samples = block_samples(rows, 0.1)
+    held = np.sort(samples[samples != NO_SAMPLE])
+    np.testing.assert_array_equal(held, np.arange(rows.samples))
+    for block in samples:
+        times = rows.dt * block[block != NO_SAMPLE]
+        np.testing.assert_array_equal(np.unique(times // 2.0), [0.0, 1.0, 2.0])
+        assert np.ptp(times % 2.0) < 0.1
+    apart = block_samples(replace(rows, repeats=False), 0.1)
+    np.testing.assert_array_equal(np.diff(apart, axis=1), 1)
 
 
 @names
