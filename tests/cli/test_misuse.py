@@ -139,7 +139,7 @@ INSTEAD = {
     ("view", "magnify"): "2r.urdf --record new.png --result study --task joint-step",
     **{
         ("view", p): "2r.urdf --record new.png --trajectory t.json"
-        for p in ("seed", "nominal", "preset", "plant_friction", "plant_drive")
+        for p in ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
     },
 }
 """Words for parameters that act only beside others."""
