@@ -1,14 +1,20 @@
 """Compilation of numerical kernels by numba, with a disk cache where one can be written."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
 from typing import TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., object])
+
+STAMP = "_source_stamp"
+"""Where numba keeps the stamp of a cache."""
 
 SMALLEST_PART = 2000
 """Samples below which a batch is not worth a thread of its own."""
@@ -18,12 +24,34 @@ def jit(function: F) -> F:
     """Compile `function` in nopython mode; cache on disk if possible.
 
     No fastmath: the same input gives the same bits. Kernels run without the interpreter lock. Those
-    that call one another belong in one file: the cache does not see edits in a callee elsewhere.
+    that call one another belong in one file, for the cache does not see edits in a callee
+    elsewhere; or see `jit_calling`.
     """
     try:
         return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # neither the package folder nor the home folder can be written
         return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def jit_calling(*modules: ModuleType) -> Callable[[F], F]:
+    """Return `jit` for kernels that call those of other modules, whose edits make the cache stale.
+
+    Numba stamps a cache with the source of the kernel alone; here with those of the modules, too.
+    Where a version of numba keeps its stamp elsewhere, nothing is cached.
+    """
+    sources = tuple(Path(str(module.__file__)).read_bytes() for module in modules)
+    digest = hashlib.sha256(b"".join(sources)).hexdigest()
+
+    def compiled(function: F) -> F:
+        kernel = jit(function)
+        index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+        held = getattr(index, "__dict__", {})
+        if STAMP not in held:
+            return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+        held[STAMP] = (held[STAMP], digest)
+        return kernel
+
+    return compiled
 
 
 def in_threads(kernel: Callable[[slice], None], samples: int) -> None:

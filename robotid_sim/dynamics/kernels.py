@@ -55,9 +55,6 @@ PASSES = 1
 LOAD_TURNS = 100
 """Most passes for friction that depends on the torque it lets through."""
 
-AGREED = 1e-13
-"""Change of velocities at which turns end, relative to those above 1 rad/s."""
-
 SETTLED_LOAD = 1e-13
 """Change of friction at which they end, relative to the largest torque."""
 
@@ -111,7 +108,7 @@ def _momentum(b: Float1D, w: Float1D, v: Float1D, n: Float1D, f: Float1D) -> Non
 
 
 @jit
-def _place(geometry: Float2D, q: Float1D, R: Float, p: Float2D) -> None:
+def place(geometry: Float2D, q: Float1D, R: Float, p: Float2D) -> None:
     """Rotation R[i] and origin p[i] of every body in the previous one (Rodrigues)."""
     for i in range(q.shape[0]):
         g = geometry[i]
@@ -129,7 +126,7 @@ def link_poses(geometry: Float2D, q: Float1D) -> Float:
     """Pose of every body in the root frame, shape (n, 4, 4)."""
     n = q.shape[0]
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
-    _place(geometry, q, R, p)
+    place(geometry, q, R, p)
     T = np.zeros((n, 4, 4))
     for i in range(n):
         T[i, 3, 3] = 1.0
@@ -231,7 +228,7 @@ def _joint_projection(
 
 
 @jit
-def _newton_euler(
+def newton_euler(
     geometry: Float2D,
     R: Float,
     p: Float2D,
@@ -272,8 +269,8 @@ def inverse_dynamics(
     R, p, work = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
     tau = np.empty((N, n))
     for k in range(N):
-        _place(geometry, q[k], R, p)
-        _newton_euler(geometry, R, p, gravity, phi, dq[k], ddq[k], work, tau[k])
+        place(geometry, q[k], R, p)
+        newton_euler(geometry, R, p, gravity, phi, dq[k], ddq[k], work, tau[k])
     return tau
 
 
@@ -383,7 +380,7 @@ def regressor(
     scratch = np.zeros((n, 14 * n))  # of one sample, so that it stays in the cache
     for k in range(N):
         Y = W[k] if every else scratch
-        _place(geometry, q[k], R, p)
+        place(geometry, q[k], R, p)
         _body_motion(geometry, R, p, gravity, dq[k], ddq[k], w, dw, a)
         for j in range(n):
             _advance_jacobian(geometry, R, p, j, Jw, Jv)
@@ -408,7 +405,7 @@ def regressor(
 
 
 @jit
-def _mass_matrix(
+def mass_matrix_at(
     geometry: Float2D, R: Float, p: Float2D, phi: Float1D, work: Float, M: Float2D
 ) -> None:
     """M = sum over bodies of J^T I J; `work` is scratch of shape (4, n, 3)."""
@@ -433,8 +430,8 @@ def mass_matrix(geometry: Float2D, phi: Float1D, q: Float2D) -> Float:
     R, p, work = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((4, n, 3))
     M = np.empty((N, n, n))
     for k in range(N):
-        _place(geometry, q[k], R, p)
-        _mass_matrix(geometry, R, p, phi, work, M[k])
+        place(geometry, q[k], R, p)
+        mass_matrix_at(geometry, R, p, phi, work, M[k])
     return M
 
 
@@ -463,7 +460,7 @@ def coriolis_product(
     """
     n = q.shape[0]
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
-    _place(geometry, q, R, p)
+    place(geometry, q, R, p)
     s = np.zeros((8, n, 3))
     w, o, wu, ou, aw, ao, moment, force = s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     h, g, e = np.empty(3), np.empty(3), np.empty(3)
@@ -524,8 +521,8 @@ def reference_torque(
     n = q.shape[0]
     R, p, work = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
     tau = np.empty(n)
-    _place(geometry, q, R, p)
-    _newton_euler(geometry, R, p, gravity, phi, np.zeros(n), a, work, tau)
+    place(geometry, q, R, p)
+    newton_euler(geometry, R, p, gravity, phi, np.zeros(n), a, work, tau)
     velocity = coriolis_product(geometry, phi, q, dq, v)
     for j in range(n):
         tau[j] += velocity[j] + phi[10 * n + 4 * j + 3] * a[j] + _friction(phi, eps, j, v[j])
@@ -536,7 +533,7 @@ def reference_torque(
 
 
 @jit
-def _solve_positive(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
+def solve_positive(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
     """Solve A x = b by Cholesky; L keeps the factor. False if A is not positive definite."""
     n = b.shape[0]
     for i in range(n):
@@ -550,12 +547,13 @@ def _solve_positive(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
                 L[i, i] = math.sqrt(s)
             else:
                 L[i, j] = s / L[j, j]
-    _substitute(L, b, x)
+    substitute(L, b, x)
     return True
 
 
 @jit
-def _substitute(L: Float2D, b: Float1D, x: Float1D) -> None:
+def substitute(L: Float2D, b: Float1D, x: Float1D) -> None:
+    """Solve ``L L^T x = b`` with a lower triangular L."""
     n = b.shape[0]
     for i in range(n):
         s = b[i]
@@ -573,7 +571,7 @@ def _substitute(L: Float2D, b: Float1D, x: Float1D) -> None:
 
 
 @jit
-def _smooth_friction(row: Float1D, v: float, load: float) -> tuple[float, float]:
+def smooth_friction(row: Float1D, v: float, load: float) -> tuple[float, float]:
     """Friction of one joint at a velocity, and its slope, which counts as zero where it falls.
 
     `row` are its coefficients in the order of `robotid_sim.model.friction_law.COLUMNS`.
@@ -592,7 +590,7 @@ def _smooth_friction(row: Float1D, v: float, load: float) -> tuple[float, float]
 
 
 @jit
-def _settle(
+def settle(
     drive: Float2D,
     free: Float1D,
     rows: Float2D,
@@ -614,13 +612,13 @@ def _settle(
     J, L, rest, step = work[:n], work[n : 2 * n], work[2 * n], work[2 * n + 1]
     for turn in range(NEWTON_TURNS):
         for j in range(n):
-            torque, slope = _smooth_friction(rows[j], v[j], load[j])
+            torque, slope = smooth_friction(rows[j], v[j], load[j])
             rest[j] = free[j] - torque
             for k in range(n):
                 rest[j] -= drive[j, k] * (v[k] - dq[k]) / span[k]
                 J[j, k] = drive[j, k]
             J[j, j] += span[j] * slope
-        _solve_positive(J, rest, L, step)
+        solve_positive(J, rest, L, step)
         share = 1.0 if turn < FULL_TURNS else 0.5
         change = 0.0
         for j in range(n):
@@ -663,7 +661,7 @@ def plant_step(
     v = dq + theta dt ddq within the step, solved for implicitly: theta is 1/2 (leapfrog, second
     order) for a joint with mild friction, and tends to 1 for one whose friction settles it within
     the step; see `least_share`. `dt` = 0 takes the start velocity (semi-implicit Euler, first
-    order, explicit). `rows` are friction coefficients, as for `_smooth_friction`; `coupling` is
+    order, explicit). `rows` are friction coefficients, as for `smooth_friction`; `coupling` is
     inertia of rotors that joints share, shape (n, n).
 
     Returned are the torque for the frictionless engine [N m], the acceleration, the velocity at
@@ -677,15 +675,15 @@ def plant_step(
     start, h, rest = np.empty(n), np.empty(n), np.empty(n)
     ddq, v, friction = np.zeros(n), dq.copy(), np.zeros(n)
     span, load, zero = np.full(n, dt), tau.copy(), np.zeros(n)
-    _place(geometry, q, R, p)
-    _mass_matrix(geometry, R, p, phi, bodies, M)
+    place(geometry, q, R, p)
+    mass_matrix_at(geometry, R, p, phi, bodies, M)
     drive[:] = M
     for j in range(n):
         drive[j, j] += phi[10 * n + 4 * j + 3]
     if coupling is not None:
         drive += coupling
-    _newton_euler(geometry, R, p, gravity, phi, dq, zero, bodies, start)
-    if not _solve_positive(drive, tau, L, rest):
+    newton_euler(geometry, R, p, gravity, phi, dq, zero, bodies, start)
+    if not solve_positive(drive, tau, L, rest):
         return start, ddq, v, friction, False
     h[:] = start
     settled = False
@@ -693,18 +691,18 @@ def plant_step(
         if dt > 0.0:
             for j in range(n):
                 rest[j] = tau[j] - h[j]
-            _settle(drive, rest, rows, load, dq, span, ROUGH if turn == 0 else TOLERANCE, joints, v)
+            settle(drive, rest, rows, load, dq, span, ROUGH if turn == 0 else TOLERANCE, joints, v)
             if turn == 0:  # at the end of the step, which tells how long it is against the decay
                 for j in range(n):
-                    slope = _smooth_friction(rows[j], v[j], load[j])[1]
-                    share = least_share(dt * slope * _mobility(L, j, rest))
+                    slope = smooth_friction(rows[j], v[j], load[j])[1]
+                    share = least_share(dt * slope * mobility(L, j, rest))
                     span[j] = share * dt
                     v[j] = dq[j] + share * (v[j] - dq[j])
-            _newton_euler(geometry, R, p, gravity, phi, v, zero, bodies, h)
+            newton_euler(geometry, R, p, gravity, phi, v, zero, bodies, h)
         for j in range(n):
-            friction[j] = _smooth_friction(rows[j], v[j], load[j])[0]
+            friction[j] = smooth_friction(rows[j], v[j], load[j])[0]
             rest[j] = tau[j] - h[j] - friction[j]
-        _substitute(L, rest, ddq)
+        substitute(L, rest, ddq)
         settled = _pass_on(M, h, ddq, rows, load)
         if settled and (dt == 0.0 or turn >= PASSES):
             break
@@ -715,119 +713,7 @@ def plant_step(
 
 
 @jit
-def _two_mass_acceleration(
-    drive: Float2D,
-    free: Float1D,
-    rows: Float2D,
-    load: Float1D,
-    dx: Float1D,
-    dt: float,
-    v: Float1D,
-    ddx: Float1D,
-    friction: Float1D,
-) -> bool:
-    """Solve ``drive @ ddx + friction(v) = free`` with v = dx + theta dt ddx, as `plant_step`.
-
-    False if `drive` is not positive definite.
-    """
-    n = dx.shape[0]
-    work, L, rest, span = np.empty((2 * n + 2, n)), np.zeros((n, n)), np.empty(n), np.full(n, dt)
-    if not _solve_positive(drive, free, L, rest):
-        return False
-    if dt > 0.0:
-        v[:] = dx
-        _settle(drive, free, rows, load, dx, span, ROUGH, work, v)
-        for j in range(n):
-            slope = _smooth_friction(rows[j], v[j], load[j])[1]
-            share = least_share(dt * slope * _mobility(L, j, rest))
-            span[j] = share * dt
-            v[j] = dx[j] + share * (v[j] - dx[j])
-        _settle(drive, free, rows, load, dx, span, TOLERANCE, work, v)
-    for j in range(n):
-        friction[j] = _smooth_friction(rows[j], v[j], load[j])[0]
-        rest[j] = free[j] - friction[j]
-    _substitute(L, rest, ddx)
-    return True
-
-
-@jit
-def two_mass_inertia(
-    geometry: Float2D, phi: Float1D, rotors: Float2D, ahead: Float1D, at: Int1D, q: Float1D
-) -> Float2D:
-    """Inertia of links and of rotors apart from them, with springs' torque `ahead`, (N, N)."""
-    n, drive = q.shape[0], rotors.copy()
-    R, p = np.empty((n, 3, 3)), np.empty((n, 3))
-    bodies, M = np.empty((4, n, 3)), np.empty((n, n))
-    _place(geometry, q, R, p)
-    _mass_matrix(geometry, R, p, phi, bodies, M)
-    drive[:n, :n] += M
-    for j in range(n):
-        if at[j] != j:
-            drive[j, j] += ahead[j]
-            drive[at[j], at[j]] += ahead[j]
-            drive[j, at[j]] -= ahead[j]
-            drive[at[j], j] -= ahead[j]
-    return drive
-
-
-@jit
-def two_mass_step(
-    geometry: Float2D,
-    gravity: Float1D,
-    phi: Float1D,
-    rows: Float2D,
-    rotors: Float2D,
-    push: Float1D,
-    springs: Float2D,
-    at: Int1D,
-    q: Float1D,
-    dx: Float1D,
-    foreseen: Float1D,
-    load: Float1D,
-    dt: float,
-) -> tuple[Float1D, Float1D, Float1D, bool]:
-    """Acceleration of links and of rotors that move apart from them, each with friction of its own.
-
-    Coordinates are the n links and then the rotors; `rotors` is the inertia of rotors, (N, N),
-    `push` are the torques without Coriolis, gravity and friction, (N,), and `rows` the coefficients
-    of friction, (N, 11). Rotor j has the coordinate `at` j; where that is not j, a spring passes on
-    ``springs[0, j]``, and ``springs[1, j]`` more per acceleration of the rotor against the link.
-    Links are at `q`, velocities at `dx`, and `foreseen` within the step; the torques that gears
-    passed on in the last step, `load`, (n,), are set anew. Returned are acceleration, velocity
-    within the step and friction, (N,), and False as in `plant_step`.
-    """
-    n, N = q.shape[0], dx.shape[0]
-    R, p, bodies = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
-    ddx, v, friction, before = np.zeros(N), foreseen.copy(), np.zeros(N), np.empty(N)
-    bias, zero, free, loads = np.empty(n), np.zeros(n), np.empty(N), np.zeros(N)
-    drive = two_mass_inertia(geometry, phi, rotors, springs[1], at, q)
-    _place(geometry, q, R, p)
-    for _ in range(LOAD_TURNS):
-        before[:] = v
-        _newton_euler(geometry, R, p, gravity, phi, v[:n], zero, bodies, bias)
-        free[:] = push
-        for j in range(n):
-            free[j] -= bias[j]
-            loads[at[j]] = load[j]
-        if not _two_mass_acceleration(drive, free, rows, loads, dx, dt, v, ddx, friction):
-            return ddx, v, friction, False
-        change, size = 0.0, 1.0
-        for j in range(n):
-            if at[j] != j:
-                load[j] = springs[0, j] + springs[1, j] * (ddx[at[j]] - ddx[j])
-            else:
-                load[j] = push[j] - friction[j]
-                for k in range(N):
-                    load[j] -= rotors[j, k] * ddx[k]
-        for j in range(N):
-            change, size = max(change, abs(v[j] - before[j])), max(size, abs(v[j]))
-        if change <= AGREED * size:
-            return ddx, v, friction, True
-    return ddx, v, friction, True
-
-
-@jit
-def _mobility(L: Float2D, j: int, x: Float1D) -> float:
+def mobility(L: Float2D, j: int, x: Float1D) -> float:
     """Return element j, j of the inverse of L L^T; `x` is scratch of shape (n,)."""
     total = 0.0
     for i in range(j, x.shape[0]):

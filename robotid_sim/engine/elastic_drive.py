@@ -3,7 +3,7 @@
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics import friction_kernels, kernels
+from robotid_sim.dynamics import elastic_kernels, friction_kernels, kernels
 from robotid_sim.dynamics.dynamics import not_positive_definite
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine.drives import DriveStep, no_solution, rows_of_drive, terms_of
@@ -131,7 +131,7 @@ class ElasticDrive:
     ) -> tuple[Float1D, Float1D, Float1D]:
         """Return acceleration, velocity within the sub-step and friction of all coordinates."""
         dt = self._dt if self._leapfrog else 0.0
-        ddx, v, friction, sound = kernels.two_mass_step(
+        ddx, v, friction, sound = elastic_kernels.two_mass_step(
             *self._model,
             self._rows,
             self._rotors,
@@ -153,7 +153,7 @@ class ElasticDrive:
     ) -> tuple[Float1D, Float1D, Float1D]:
         """Return the same with set-valued friction, as `StickSlipDrive` has it."""
         rows, span, links = self._rows, 0.5 * self._dt, self._links[0]
-        drive = kernels.two_mass_inertia(
+        drive = elastic_kernels.two_mass_inertia(
             self._model[0], self._model[2], self._rotors, springs[1], self._at, links
         )
         falling = np.exp(-((np.abs(dx) / column(rows, "velocity")) ** column(rows, "shape")))

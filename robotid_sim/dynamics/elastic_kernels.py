@@ -1,0 +1,124 @@
+"""Compiled steps of plants whose rotors move apart from their links."""
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.compiled import jit_calling
+from robotid_sim.dynamics import kernels
+
+AGREED = 1e-13
+"""Change of velocities at which turns end, relative to those above 1 rad/s."""
+
+jit_with_kernels = jit_calling(kernels)
+
+
+@jit_with_kernels
+def _two_mass_acceleration(
+    drive: Float2D,
+    free: Float1D,
+    rows: Float2D,
+    load: Float1D,
+    dx: Float1D,
+    dt: float,
+    v: Float1D,
+    ddx: Float1D,
+    friction: Float1D,
+) -> bool:
+    """Solve ``drive @ ddx + friction(v) = free`` with v = dx + theta dt ddx, as `plant_step`.
+
+    False if `drive` is not positive definite.
+    """
+    n = dx.shape[0]
+    work, L, rest, span = np.empty((2 * n + 2, n)), np.zeros((n, n)), np.empty(n), np.full(n, dt)
+    if not kernels.solve_positive(drive, free, L, rest):
+        return False
+    if dt > 0.0:
+        v[:] = dx
+        kernels.settle(drive, free, rows, load, dx, span, kernels.ROUGH, work, v)
+        for j in range(n):
+            slope = kernels.smooth_friction(rows[j], v[j], load[j])[1]
+            share = kernels.least_share(dt * slope * kernels.mobility(L, j, rest))
+            span[j] = share * dt
+            v[j] = dx[j] + share * (v[j] - dx[j])
+        kernels.settle(drive, free, rows, load, dx, span, kernels.TOLERANCE, work, v)
+    for j in range(n):
+        friction[j] = kernels.smooth_friction(rows[j], v[j], load[j])[0]
+        rest[j] = free[j] - friction[j]
+    kernels.substitute(L, rest, ddx)
+    return True
+
+
+@jit_with_kernels
+def two_mass_inertia(
+    geometry: Float2D, phi: Float1D, rotors: Float2D, ahead: Float1D, at: Int1D, q: Float1D
+) -> Float2D:
+    """Inertia of links and of rotors apart from them, with springs' torque `ahead`, (N, N)."""
+    n, drive = q.shape[0], rotors.copy()
+    R, p = np.empty((n, 3, 3)), np.empty((n, 3))
+    bodies, M = np.empty((4, n, 3)), np.empty((n, n))
+    kernels.place(geometry, q, R, p)
+    kernels.mass_matrix_at(geometry, R, p, phi, bodies, M)
+    drive[:n, :n] += M
+    for j in range(n):
+        if at[j] != j:
+            drive[j, j] += ahead[j]
+            drive[at[j], at[j]] += ahead[j]
+            drive[j, at[j]] -= ahead[j]
+            drive[at[j], j] -= ahead[j]
+    return drive
+
+
+@jit_with_kernels
+def two_mass_step(
+    geometry: Float2D,
+    gravity: Float1D,
+    phi: Float1D,
+    rows: Float2D,
+    rotors: Float2D,
+    push: Float1D,
+    springs: Float2D,
+    at: Int1D,
+    q: Float1D,
+    dx: Float1D,
+    foreseen: Float1D,
+    load: Float1D,
+    dt: float,
+) -> tuple[Float1D, Float1D, Float1D, bool]:
+    """Acceleration of links and of rotors that move apart from them, each with friction of its own.
+
+    Coordinates are the n links and then the rotors; `rotors` is the inertia of rotors, (N, N),
+    `push` are the torques without Coriolis, gravity and friction, (N,), and `rows` the coefficients
+    of friction, (N, 11). Rotor j has the coordinate `at` j; where that is not j, a spring passes on
+    ``springs[0, j]``, and ``springs[1, j]`` more per acceleration of the rotor against the link.
+    Links are at `q`, velocities at `dx`, and `foreseen` within the step; the torques that gears
+    passed on in the last step, `load`, (n,), are set anew. Returned are acceleration, velocity
+    within the step and friction, (N,), and False as in `plant_step`.
+    """
+    n, N = q.shape[0], dx.shape[0]
+    R, p, bodies = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
+    ddx, v, friction, before = np.zeros(N), foreseen.copy(), np.zeros(N), np.empty(N)
+    bias, zero, free, loads = np.empty(n), np.zeros(n), np.empty(N), np.zeros(N)
+    drive = two_mass_inertia(geometry, phi, rotors, springs[1], at, q)
+    kernels.place(geometry, q, R, p)
+    for _ in range(kernels.LOAD_TURNS):
+        before[:] = v
+        kernels.newton_euler(geometry, R, p, gravity, phi, v[:n], zero, bodies, bias)
+        free[:] = push
+        for j in range(n):
+            free[j] -= bias[j]
+            loads[at[j]] = load[j]
+        if not _two_mass_acceleration(drive, free, rows, loads, dx, dt, v, ddx, friction):
+            return ddx, v, friction, False
+        change, size = 0.0, 1.0
+        for j in range(n):
+            if at[j] != j:
+                load[j] = springs[0, j] + springs[1, j] * (ddx[at[j]] - ddx[j])
+            else:
+                load[j] = push[j] - friction[j]
+                for k in range(N):
+                    load[j] -= rotors[j, k] * ddx[k]
+        for j in range(N):
+            change, size = max(change, abs(v[j] - before[j])), max(size, abs(v[j]))
+        if change <= AGREED * size:
+            return ddx, v, friction, True
+    return ddx, v, friction, True
