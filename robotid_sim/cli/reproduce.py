@@ -131,7 +131,7 @@ def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Repr
     write_claims(place / "claims.json", paper.name, reproduction.claims)
     write_tables(reproduction, place / "tables")
     page = reproduction_report(reproduction, command_line(), lab.seed, versions())
-    write_page(page, place / "report.html", place / "figures", progress)
+    write_page(page, place / "report.html", place / "figures", progress, lab.workers)
     return reproduction
 
 

@@ -18,6 +18,7 @@ from robotid_sim.cli.view import show_motion
 from robotid_sim.files import make_folder, require_distinct
 from robotid_sim.model.mesh_files import FOLDER, MeshMode
 from robotid_sim.model.robot import Robot
+from robotid_sim.parallel import kept_workers
 from robotid_sim.progress import Progress
 from robotid_sim.report.loop_section import model_table
 from robotid_sim.report.page import write_page
@@ -91,6 +92,7 @@ def run(
     estimate.json, parameters.csv, run.log, figures/ and meshes/ into OUT. Exit 0 if the verdict is
     passed, 1 if not, 2 if the input cannot be used.
     """
+    began = time.perf_counter()
     study = study.with_estimators(estimator or ())
     _require_distinct(robot, study, out)
     plant = build_robot(robot, study.robot)
@@ -105,8 +107,9 @@ def run(
     try:
         with progress_line(enabled=not json) as progress:
             count = workers or os.cpu_count() or 1
-            done = run_study(setup, folder, workers=count, meshes=meshes, progress=progress)
-            _write_report(done, folder, progress)
+            with kept_workers():
+                done = run_study(setup, folder, workers=count, meshes=meshes, progress=progress)
+                _write_report(done, folder, count, progress)
     finally:
         logging.getLogger("robotid_sim").removeHandler(handler)
         handler.close()
@@ -114,7 +117,7 @@ def run(
     if json:
         output.print_json(result.content())
     else:
-        print_result(done, folder)
+        print_result(done, folder, time.perf_counter() - began)
     if view:
         show_motion(Animation.of_log(plant, done.log), models=_models(done))
     return 0 if result.verdict.passed else 1
@@ -133,11 +136,11 @@ def _models(done: Study) -> dict[str, Robot]:
     return models
 
 
-def _write_report(done: Study, folder: Path, progress: Progress) -> None:
+def _write_report(done: Study, folder: Path, workers: int, progress: Progress) -> None:
     began = time.perf_counter()
     page = study_report(done, command_line())
     _remove_figures(folder)
-    write_page(page, folder / "report.html", folder / "figures", progress)
+    write_page(page, folder / "report.html", folder / "figures", progress, workers)
     _log.info("report: %.2f s", time.perf_counter() - began)
 
 
@@ -184,7 +187,7 @@ def _print_plan(setup: Setup, study: StudyConfig, out: Path, *, as_json: bool) -
         output.print_line(f"{key:16} {text}")
 
 
-def print_result(done: Study, folder: Path) -> None:
+def print_result(done: Study, folder: Path, seconds: float) -> None:
     """Print a study as a person reads it: what was done, how good, the verdict."""
     result, chosen = done.result, done.result.chosen_estimate
     _print_setting(result)
@@ -215,7 +218,6 @@ def print_result(done: Study, folder: Path) -> None:
         output.print_table(table)
         output.print_line()
     verdict = "PASSED" if result.verdict.passed else "FAILED"
-    seconds = sum(result.timings.values())
     output.print_line(f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}")
     output.print_written(path for path in (folder / name for name in FILES) if path.exists())
 

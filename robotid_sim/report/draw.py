@@ -67,6 +67,9 @@ SYMBOLS = {"circle": "o", "diamond": "D", "cross": "x", "square": "s"}
 PAD = 0.05
 """Half of what keeps two things apart, and a thing from the edge [in]."""
 
+BESIDE = 0.6
+"""Width that the labels of the y axis take of a panel's part, on average [in]."""
+
 ROW, SHARED_ROW, LEGEND_ROW = 0.42, 0.16, 0.2
 """Room for the labels of a row of panels, of one that shares its axis, and of a legend [in]."""
 
@@ -94,8 +97,9 @@ def _drawn(chart: Chart, width: float) -> Figure:
     engine = sheet.get_layout_engine()
     assert isinstance(engine, ConstrainedLayoutEngine)
     engine.set(w_pad=PAD, h_pad=PAD, hspace=0.0, wspace=0.0)
-    shares = chart.column_shares or None
-    grid = sheet.add_gridspec(chart.rows, chart.columns, width_ratios=shares)
+    shares = chart.column_shares or (1.0,) * chart.columns
+    parts = [share / sum(shares) for share in shares]
+    grid = sheet.add_gridspec(chart.rows, chart.columns, width_ratios=parts)
     for k, panel in enumerate(chart.panels):
         place = grid[divmod(k, chart.columns)]
         if isinstance(panel, Space):
@@ -103,10 +107,12 @@ def _drawn(chart: Chart, width: float) -> Figure:
         elif isinstance(panel, Matrix):
             _draw_matrix(sheet.add_subplot(place), panel)
         else:
-            _draw_panel(sheet.add_subplot(place), panel)
+            axes = sheet.add_subplot(place)
+            _draw_panel(axes, panel)
+            _set_ticks(axes, panel, parts[k % chart.columns] * width - BESIDE, chart.panel_height)
             if not chart.is_lowest(k, chart.columns):
-                sheet.axes[-1].set_xlabel("")
-                sheet.axes[-1].tick_params(labelbottom=not chart.share_x)
+                axes.set_xlabel("")
+                axes.tick_params(labelbottom=not chart.share_x)
     if labels:
         handles = [_handle(label, mark) for label, mark in chart.legend().items()]
         sheet.legend(
@@ -118,10 +124,6 @@ def _drawn(chart: Chart, width: float) -> Figure:
             handlelength=1.6,
             columnspacing=1.2,
         )
-    engine.execute(sheet)  # ticks depend on the length of their axis
-    for axes, panel in zip(sheet.axes, chart.panels, strict=False):
-        if isinstance(panel, Panel):
-            _set_ticks(axes, panel)
     return sheet
 
 
@@ -151,8 +153,8 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     axes.set_xlabel(panel.x_label)
 
 
-def _set_ticks(axes: Axes, panel: Panel) -> None:
-    across, along = (float(side) / axes.figure.dpi for side in axes.bbox.size)
+def _set_ticks(axes: Axes, panel: Panel, across: float, along: float) -> None:
+    """Set the ticks before the layout, which depends on them and is most of the time of drawing."""
     set_ticks(axes.xaxis, panel.x_scale, across)
     if not panel.y_ticks:
         set_ticks(axes.yaxis, panel.y_scale, along)
@@ -263,8 +265,11 @@ def draw(chart: Chart) -> Drawing:
     svg, png = io.StringIO(), io.BytesIO()
     with mpl.rc_context(STYLE):
         sheet = _drawn(chart, WIDTH)
+        engine = sheet.get_layout_engine()
+        assert engine is not None
+        engine.execute(sheet)  # once: with an engine, every file is laid out and drawn twice
+        sheet.set_layout_engine(None)
         sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
-        sheet.set_layout_engine("none")  # what the picture was given holds for the drawing
         sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     text = svg.getvalue()
     return Drawing(text, png.getvalue(), csv_text(chart), _for_page(text, chart.name))

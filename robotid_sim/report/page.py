@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +13,8 @@ from markupsafe import Markup
 from robotid_sim.chart import Chart
 from robotid_sim.files import atomic_path, make_folder, write_text
 from robotid_sim.palette import css_variables
+from robotid_sim.parallel import map_tasks
+from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section
 
 
@@ -36,7 +38,8 @@ def write_page(
     page: Page,
     path: Path,
     figures: Path | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    progress: Progress = silent,
+    workers: int = 1,
 ) -> None:
     """Write a page as one file that needs no other and no network.
 
@@ -50,6 +53,8 @@ def write_page(
         Folder that receives every figure as SVG and PNG and its data as CSV, and every picture.
     progress : callable, optional
         Called with the stage and the share done.
+    workers : int
+        Processes that draw.
 
     Raises
     ------
@@ -62,21 +67,18 @@ def write_page(
 
     charts = [chart for section in page.sections for chart in section.charts]
     folder = None if figures is None else make_folder(figures)
+    drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
     drawn: dict[str, dict[str, str | Markup]] = {}
-    for k, chart in enumerate(charts):
-        drawing = draw(chart)
+    for chart, drawing in zip(charts, drawings, strict=True):
         if folder is not None:
             drawing.save(folder, chart.name)
         drawn[chart.name] = {"svg": Markup(drawing.page), "csv": packed(drawing.csv)}
-        if progress is not None:
-            progress("report", (k + 1) / (len(charts) + 1))
     for picture in (picture for section in page.sections for picture in section.pictures):
         if folder is not None:
             with atomic_path(folder / f"{picture.name}.png") as file:
                 file.write_bytes(picture.png)
     write_text(path, _html(page, charts, drawn))
-    if progress is not None:
-        progress("report", 1.0)
+    progress("report", 1.0)
 
 
 def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | Markup]]) -> str:
