@@ -19,6 +19,7 @@ from typing import Any
 
 from joblib import Memory
 
+from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.files import make_folder
 from robotid_sim.model.catalog import catalog_folder
@@ -45,6 +46,8 @@ class Trial:
     """Such as ``robotid_sim.papers.rs010n.trials:search``; returns what JSON can hold."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments; JSON can hold them."""
+    engine: str | None = None
+    """What its plants are in; None for the first engine that is installed."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", self.name):
@@ -52,8 +55,14 @@ class Trial:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Everything that decides the result: function, parameters, and the code that runs."""
-        parameters = json.dumps(dict(self.parameters), sort_keys=True, allow_nan=False)
+        """Everything that decides the result: function, parameters, engine, and the code that runs.
+
+        The first engine is not in it, so that results of the time of one engine count.
+        """
+        called, engine = dict(self.parameters), self.engine or default_engine()
+        if engine != next(iter(ENGINES)):
+            called["engine of the plants"] = engine
+        parameters = json.dumps(called, sort_keys=True, allow_nan=False)
         return self.function, parameters, code_fingerprint(self.function.partition(":")[0])
 
     def call(self) -> dict[str, Any]:
@@ -66,7 +75,8 @@ class Trial:
             function: Callable[..., Mapping[str, Any]] = getattr(import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise UnknownNameError(f"trial '{self.name}': no function '{self.function}'") from error
-        return dict(function(**self.parameters))
+        with using_engine(self.engine):
+            return dict(function(**self.parameters))
 
 
 class _Evaluation:

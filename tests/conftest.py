@@ -1,6 +1,6 @@
 """Fixtures: robots, oracles and a cache of engine experiments."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine import engines
-from robotid_sim.engine.engines import ENGINES
+from robotid_sim.engine.engines import ENGINES, using_engine
 from robotid_sim.engine.plant import Plant
 from robotid_sim.excitation.design import random_design
 from robotid_sim.experiment.rollout import rollout
@@ -143,7 +142,7 @@ def exact():
 
 
 @pytest.fixture(params=ENGINES)
-def each_engine(request, monkeypatch) -> str:
+def each_engine(request) -> Iterator[str]:
     """Make every engine the default one, in turn."""
-    monkeypatch.setattr(engines, "default_engine", lambda: request.param)
-    return request.param
+    with using_engine(request.param):
+        yield request.param

@@ -11,6 +11,7 @@ import pytest
 
 from robotid_sim import campaign
 from robotid_sim.campaign import Trial, code_fingerprint, imported_sources, run_trials
+from robotid_sim.engine.engines import default_engine
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.optim.minimize import minimize
 
@@ -33,6 +34,10 @@ def trials(folder: Path, numbers, seconds: float = 0.0) -> list[Trial]:
     return [Trial(f"t{n}", where, {**parameters, "number": n}) for n in numbers]
 
 
+def plants_engine() -> dict[str, object]:
+    return {"engine": default_engine()}
+
+
 def calls(folder: Path) -> int:
     return sum(len(path.read_text()) for path in folder.glob("calls-*"))
 
@@ -50,6 +55,17 @@ def test_finished_trials_are_read_and_not_run(tmp_path) -> None:
     assert [result["number"] for result in again] == [0, 1, 2, 3, 4]
     assert calls(tmp_path) == 5
     assert shares == pytest.approx([0.6, 0.8, 1.0])
+
+
+def test_trials_run_in_their_engine_and_results_are_kept_apart(tmp_path) -> None:
+    where = f"{__name__}:plants_engine"
+    for _ in range(2):  # run, and read
+        for engine in (None, "mujoco", "pybullet"):
+            (result,) = run_trials([Trial("t", where, engine=engine)], tmp_path / "store")
+            assert result == {"engine": engine or "pybullet"}
+    assert len(cached_results(tmp_path / "store")) == 2
+    with pytest.raises(UnknownNameError, match="unknown engine 'bullet'"):
+        run_trials([Trial("t", where, engine="bullet")], tmp_path / "store")
 
 
 def test_the_same_work_under_two_names_is_done_once(tmp_path) -> None:

@@ -11,6 +11,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.completion import names
 from robotid_sim.cli.progress_line import progress_line
+from robotid_sim.engine.engines import engine_named, using_engine
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import make_folder, read_json
 from robotid_sim.papers import PAPERS, find_paper
@@ -50,6 +51,7 @@ def reproduce(
         int | None,
         typer.Option(metavar="N", min=1, help="Runs a method.  [default: the paper's number]"),
     ] = None,
+    engine: options.EngineName = None,
     plugin: options.Plugins = None,
     workers: options.Workers = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.", min=0)] = 0,
@@ -67,6 +69,7 @@ def reproduce(
     chosen = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
     for each in chosen:
         each.require()
+    engine = engine_named(engine)
     folder = make_folder(out)
     _require_free(folder, None if paper == ALL else chosen[0].name)
     places = [make_folder(folder / each.name) if paper == ALL else folder for each in chosen]
@@ -79,9 +82,10 @@ def reproduce(
                 runs=runs,
                 seed=seed,
                 workers=workers or os.cpu_count() or 1,
+                engine=engine,
                 progress=progress,
             )
-            with kept_workers():
+            with kept_workers(), using_engine(engine):
                 reproductions.append(_reproduced(each, lab, place, progress))
         if paper == ALL:
             _write_overview(reproductions, folder)
@@ -130,7 +134,7 @@ def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Repr
 
     write_claims(place / "claims.json", paper.name, reproduction.claims)
     write_tables(reproduction, place / "tables")
-    page = reproduction_report(reproduction, command_line(), lab.seed, versions())
+    page = reproduction_report(reproduction, command_line(), lab, versions())
     write_page(page, place / "report.html", place / "figures", progress, lab.workers)
     return reproduction
 

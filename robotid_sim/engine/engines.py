@@ -1,6 +1,8 @@
 """The engines by name: which are installed, and the bodies of a robot in one of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -43,9 +45,22 @@ def is_installed(name: str) -> bool:
     return find_spec(ENGINES[name].package) is not None
 
 
+_preferred: ContextVar[str | None] = ContextVar("preferred engine", default=None)
+
+
+@contextmanager
+def using_engine(name: str | None) -> Iterator[None]:
+    """Make an engine the default one within the block; None changes nothing."""
+    before = _preferred.set(_preferred.get() if name is None else engine_named(name))
+    try:
+        yield
+    finally:
+        _preferred.reset(before)
+
+
 def default_engine() -> str:
-    """Return the first engine that is installed; the first of all if none is."""
-    return next(filter(is_installed, ENGINES), next(iter(ENGINES)))
+    """Return the engine of the block, or the first that is installed; the first if none is."""
+    return _preferred.get() or next(filter(is_installed, ENGINES), next(iter(ENGINES)))
 
 
 def engine_named(name: str | None) -> str:

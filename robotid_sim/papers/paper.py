@@ -31,6 +31,8 @@ class Lab:
     """Independent runs a method; None for the paper's number, or the quick one."""
     seed: int = 0
     workers: int = 1
+    engine: str | None = None
+    """What plants are in; None for the first engine that is installed."""
     progress: Progress = silent
 
     def runs_of(self, published: int, quick: int) -> int:
@@ -43,7 +45,7 @@ class Lab:
 
     def trial(self, name: str, function: str, **parameters: Any) -> Trial:
         """Return a trial of a function by its dotted name, with the seed of the lab."""
-        return Trial(name, function, {"seed": self.seed, **parameters})
+        return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
 
     def repeated(self, name: str, function: str, runs: int, **parameters: Any) -> list[Trial]:
         """Return a trial for every run, which it is called with."""

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from robotid_sim.engine.engines import ENGINES, default_engine
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
-from robotid_sim.papers.paper import Reproduction
+from robotid_sim.papers.paper import Lab, Reproduction
 from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
 from robotid_sim.report.page import Page
 from robotid_sim.section import PageLink, Section, Table, csv_table, number
@@ -34,9 +35,11 @@ LEADS = {
 
 
 def reproduction_report(
-    reproduction: Reproduction, command: str, seed: int, versions: Mapping[str, str]
+    reproduction: Reproduction, command: str, lab: Lab, versions: Mapping[str, str]
 ) -> Page:
     """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
+    words = ENGINES[lab.engine or default_engine()].words
+    setting = f"Seed {lab.seed}, plants in {words}. "
     paper = reproduction.paper
     quick = " This is a quick run: few repetitions, statistics are not judged."
     return Page(
@@ -47,7 +50,7 @@ def reproduction_report(
         sections=(
             *_by_verdict([("", claim) for claim in reproduction.claims]),
             *reproduction.sections,
-            _reproduce(command, seed, versions, paper.citation),
+            _reproduce(command, setting, versions, paper.citation),
         ),
     )
 
@@ -74,7 +77,7 @@ def overview_report(
             *(_paper(each) for each in reproductions),
             _over_seeds(reproductions),
             *_by_verdict(claims),
-            _reproduce(command, None, versions, ""),
+            _reproduce(command, "", versions, ""),
         ),
     )
 
@@ -207,13 +210,12 @@ def expected_text(claim: Claim) -> str:
 
 
 def _reproduce(
-    command: str, seed: int | None, versions: Mapping[str, str], citation: str
+    command: str, setting: str, versions: Mapping[str, str], citation: str
 ) -> Section:
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
-    lead = "" if seed is None else f"Seed {seed}. "
     return Section(
         title="Reproduce",
-        text=f"{lead}The same command with the same versions on the same kind of machine gives "
+        text=f"{setting}The same command with the same versions on the same kind of machine gives "
         f"the same numbers but for times: {packages}.",
         notes=(citation,) if citation else (),
         code=command,

@@ -78,6 +78,8 @@ class MeasurementResult(_Model):
     preset: str
     samples: int
     dt_s: float
+    engine: str = "unknown"
+    """What integrated the plant: its name, or ``unknown`` for a machine's log."""
     feedback: str
     torque_noise_std: list[float | None]
     encoder_noise_std: list[float | None]

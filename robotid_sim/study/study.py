@@ -373,6 +373,7 @@ def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResu
         preset=preset or ("custom" if log.provenance.get(PROVENANCE) else "unknown"),
         samples=log.t.size,
         dt_s=log.dt,
+        engine=str(log.provenance.get("engine", "unknown")),
         feedback=str(log.provenance.get("feedback", "unknown")),
         torque_noise_std=torque,
         encoder_noise_std=encoder,

@@ -22,7 +22,7 @@ USED = {
     "compare": set(),
     "validate": ROBOT | DRAWN | {"--quick", "--plant-friction", "--plant-drive", "--engine"},
     "payload": ROBOT | DRAWN,
-    "reproduce": {"--seed", "--quick", "--plugin"},
+    "reproduce": {"--seed", "--quick", "--plugin", "--engine"},
     "view": ROBOT | DRAWN | SENSORS,
     "export": ROBOT,
     "cad": {"--base", "--tip"},
