@@ -59,7 +59,8 @@ def pinocchio_model():
         assert robot.document is not None
         model = pin.buildModelFromUrdf(str(path or robot.document.path))
         others = [j for j, name in enumerate(model.names) if j and name not in robot.joint_names]
-        model = pin.buildReducedModel(model, others, pin.neutral(model))
+        if others:  # Pinocchio refuses to lock none of a model with doubled names of frames
+            model = pin.buildReducedModel(model, others, pin.neutral(model))
         assert tuple(model.names)[1:] == robot.joint_names
         model.gravity.linear = robot.gravity
         return model

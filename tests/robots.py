@@ -19,6 +19,11 @@ EXAMPLES = {
     "ur5": "ur_description/urdf/ur5_robot.urdf",
     "ur10": "ur_description/urdf/ur10_robot.urdf",
     "kinova": "kinova_description/robots/kinova.urdf",
+    "xarm7": "xarm_description/urdf/xarm7.urdf",
+    "z1": "z1_description/urdf/z1.urdf",
+    "so100": "so_arm_description/urdf/so100.urdf",
+    "tiago": "tiago_description/robots/tiago_no_hand.urdf",
+    "baxter": "baxter_description/urdf/baxter.urdf",
 }
 """Files of the package example-robot-data."""
 
@@ -34,7 +39,7 @@ def urdf_path(name: str) -> Path:
     match name:
         case "iiwa":
             return Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
-        case "panda" | "ur5" | "ur3" | "ur10" | "kinova":
+        case _ if name in EXAMPLES:
             return example_path(EXAMPLES[name])
         case "2r" | "ppp" | "scara" | "rp":
             return DATA / f"{name}.urdf"
@@ -46,6 +51,12 @@ ROBOTS = ("irb140", "irb120", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp"
 
 FURTHER = ("ur3", "ur10", "kinova")
 """Arms of other packages that no code and no other test knows."""
+
+TIPS = {"tiago": "arm_tool_link", "baxter": "right_gripper"}
+"""Where the arms of larger robots end."""
+
+TWENTY = (*ROBOTS, *FURTHER, "rs010n", "rocr6", "twolink", "xarm7", "z1", "so100", *TIPS)
+"""Robots for what shall hold on any."""
 
 
 def single(*, prismatic=False, inertia=0.5, gravity=(0.0, 0.0, 0.0), Ia=0.0, **friction) -> Robot:

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from engine_oracle import engine_torque
-from robots import urdf_path
+from robots import TIPS, TWENTY, urdf_path
 
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
 from robotid_sim.dynamics.kernels import least_share
@@ -23,14 +23,18 @@ DT = 1e-3  # [s]
 @pytest.fixture(scope="module")
 def driven(robot: Robot) -> Robot:
     """Return the robot with an offset and rotor inertia in every joint, and friction from it."""
-    phi = robot.parameters()
-    rng = np.random.default_rng(1)
-    for j in range(robot.dof):
-        tail = phi[10 * robot.dof + 4 * j :]
+    return robot.with_parameters(loaded(robot.parameters(), robot.dof))
+
+
+def loaded(phi: np.ndarray, dof: int) -> np.ndarray:
+    """Return parameters with an offset and rotor inertia in every joint, and friction."""
+    phi, rng = phi.copy(), np.random.default_rng(1)
+    for j in range(dof):
+        tail = phi[10 * dof + 4 * j :]
         tail[0] += rng.uniform(0.05, 0.2)
         tail[1] += rng.uniform(0.05, 0.2)
         tail[2], tail[3] = rng.uniform(0.1, 0.5), rng.uniform(0.05, 0.2)
-    return robot.with_parameters(phi)
+    return phi
 
 
 def random_state(robot: Robot, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -44,6 +48,7 @@ def drive_acceleration(robot, model, data, q, v, tau) -> np.ndarray:
     """Return the acceleration of the drives by Pinocchio's mass matrix and bias torque."""
     laws = [joint.friction for joint in robot.joints]
     friction = np.array([law.torque(np.array(s)) for law, s in zip(laws, v, strict=True)])
+    q = pin.integrate(model, pin.neutral(model), q)  # cosine and sine of continuous joints
     M = np.triu(pin.crba(model, data, q))
     M = M + np.triu(M, 1).T + np.diag([joint.rotor_inertia for joint in robot.joints])
     h = pin.rnea(model, data, q, v, np.zeros(robot.dof))
@@ -66,6 +71,24 @@ def test_step_is_pinocchios_forward_dynamics(driven, pinocchio_model, leapfrog) 
             want = drive_acceleration(driven, model, data, q, step.dq, tau)
             assert np.abs(ddq - want).max() <= RELATIVE * np.abs(want).max()
             np.testing.assert_allclose(plant.q, q + DT * plant.dq, rtol=0, atol=1e-14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TWENTY)
+def test_steps_of_twenty_robots_are_pinocchios_forward_dynamics(pinocchio_model, name) -> None:
+    stock = Robot.from_urdf(urdf_path(name), tip=TIPS.get(name))
+    robot = stock.with_parameters(loaded(stock.parameters(), stock.dof))
+    model = pinocchio_model(robot)
+    data = model.createData()
+    rng = np.random.default_rng(8)
+    with Plant(robot, dt=DT, substeps=1) as plant:
+        for _ in range(200):
+            q, dq, tau = random_state(robot, rng)
+            plant.reset(q, dq)
+            step = plant.step(tau)
+            ddq = (plant.dq - dq) / DT
+            want = drive_acceleration(robot, model, data, q, step.dq, tau)
+            assert np.abs(ddq - want).max() <= RELATIVE * np.abs(want).max()
 
 
 def test_forces_act_at_the_velocity_in_the_middle_of_the_step_or_later(driven) -> None:
