@@ -38,6 +38,8 @@ from robotid_sim.study.config import load_config
 from robotid_sim.study.stages import identify
 from robotid_sim.validation.prediction import exact_problem, rms
 
+CHOSEN = "as chosen by default"
+
 METHODS = {
     "smoother, wls": ("rts", "wls"),
     "smoother, instruments": ("rts", "instrumental-variables"),
@@ -48,8 +50,9 @@ METHODS = {
     "together, recursive": ("errors-in-variables", "recursive-least-squares"),
     "output error": ("errors-in-variables", "output-error"),
     "extended Kalman": ("errors-in-variables", "extended-kalman"),
+    CHOSEN: ("", ""),
 }
-"""Method of the preprocessor and estimator by name."""
+"""Method of the preprocessor and estimator by name; of the default plan, what it chooses."""
 
 OBSERVER = 200.0
 """Bandwidth of the observer [rad/s]."""
@@ -92,17 +95,19 @@ def runs_of(task: tuple[str, float, int]) -> list[Run]:
     calm = bench.log()  # shaking by noise is information too, of which a low-pass leaves nothing
     clean = exact_problem(calm, bench.nominal, bench.basis, 0.0)
     bound = np.sqrt(np.diag(cramer_rao(clean, 0.01 * rms(calm.truth.tau[calm.t >= 0.0]))))
-    plan, found = build_fit(load_config(None, {})), []
+    default, found = build_fit(load_config(None, {})), []
+    plain = replace(default, heeds_loop_noise=False, chosen="wls")
     for method in dict.fromkeys(use for use, _ in METHODS.values()):
         by_name = {name: ESTIMATORS.build(name) for use, name in METHODS.values() if use == method}
-        preprocessor = replace(plan.preprocessor, method=method)
-        own = replace(plan, preprocessor=preprocessor, estimators=by_name, chosen="wls")
+        preprocessor = replace(plain.preprocessor, method=method)
+        plan = replace(plain, preprocessor=preprocessor, estimators=by_name) if method else default
         fit = identify(
-            replace(log, truth=None), bench.nominal, bench.basis, own, np.random.default_rng(0)
+            replace(log, truth=None), bench.nominal, bench.basis, plan, np.random.default_rng(0)
         )
         for title, (use, estimator) in METHODS.items():
             if use == method:
-                estimate = next(e for e in fit.estimates if e.estimator == estimator)
+                estimates = {e.estimator: e for e in fit.estimates}
+                estimate = estimates[estimator] if method else fit.chosen
                 if not estimate.success:
                     continue
                 intervals = confidence_intervals(fit.problem, estimate)

@@ -209,9 +209,7 @@ def expected_text(claim: Claim) -> str:
     return number(lower) if lower == upper else f"{number(lower)} … {number(upper)}"
 
 
-def _reproduce(
-    command: str, setting: str, versions: Mapping[str, str], citation: str
-) -> Section:
+def _reproduce(command: str, setting: str, versions: Mapping[str, str], citation: str) -> Section:
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     return Section(
         title="Reproduce",

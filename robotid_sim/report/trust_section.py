@@ -15,6 +15,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.report.finding import well_known
 from robotid_sim.report.tables import unit_text
 from robotid_sim.section import Section
+from robotid_sim.study.choosing import loop_noise_sentence
 from robotid_sim.study.stages import Identification, intervals_of
 from robotid_sim.threads import one_blas_thread
 
@@ -64,6 +65,8 @@ def lack_of_fit(fit: Identification) -> list[str]:
         "The residuals are noise: no function of speed, direction, "
         "load, position, time or lag of any joint explains them."
     ]
+    if fit.loop_noise is not None:
+        sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))
     if found.columns.size:
         wider = widening(fit.problem, fit.plain, fit.chosen.noise_std)
         names = np.array(fit.chosen.names)

@@ -32,6 +32,9 @@ class FitPlan:
     """Standard deviation of the relative errors of the torque constants."""
     joint_terms: tuple[str, ...] = ()
     """Kinds of terms of a joint's torque that the fit may choose beside the standard ones."""
+    heeds_loop_noise: bool = False
+    """Whether output error is run and chosen where the controller of a log has shaken the robot
+    with the noise of its encoders."""
 
 
 @public_value

@@ -33,6 +33,7 @@ from robotid_sim.estimation.structure import Structure, with_term_values
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.loop_noise import LoopNoise
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
@@ -42,6 +43,7 @@ from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import named_stream
+from robotid_sim.study.choosing import chosen_name, heeding_loop_noise
 from robotid_sim.study.fitted_motion import fitted_motion
 from robotid_sim.study.setup import FitPlan
 from robotid_sim.threads import one_blas_thread
@@ -82,6 +84,9 @@ class Identification:
     """Relative standard deviation of the torque constants that the intervals hold."""
     lift: Lift | None
     """The consistent robot of the chosen estimate; None if that failed."""
+    loop_noise: LoopNoise | None = None
+    """Where torques follow the noise of the encoders, if that shakes the robot and the plan heeds
+    it."""
     doubt: str = ""
     """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.residuals` says."""
 
@@ -158,6 +163,7 @@ def identify(
     for log in each:
         log.require_robot(nominal).require_torques()
     progress("identify", 0.0)
+    plan, heard = heeding_loop_noise(plan, each)
     seen = fitted_motion(each, nominal, basis, plan, progress)
     nominal, structure, rows = seen.nominal, seen.structure, seen.rows
     plain = structure.beside(rows)
@@ -169,7 +175,8 @@ def identify(
         name: replace(estimator.fit(problem, rng), estimator=name)
         for name, estimator in plan.estimators.items()
     }
-    chosen = estimates[plan.chosen]
+    name = chosen_name(plan, estimates, heard)
+    chosen = estimates[name]
     if chosen.success:
         discrepancy = with_values(discrepancy, plain, chosen.beta)
         structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
@@ -192,8 +199,9 @@ def identify(
         discrepancy=discrepancy,
         problem=problem,
         estimates=tuple(estimates.values()),
-        estimator=plan.estimators[plan.chosen],
+        estimator=plan.estimators[name],
         chosen=chosen,
+        loop_noise=heard,
         torque_gain_std=plan.torque_gain_std,
         lift=lifted,
         doubt=why,
