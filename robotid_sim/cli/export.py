@@ -11,7 +11,7 @@ from robotid_sim.dynamics.code_files import write_c, write_python
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
 from robotid_sim.model.export import lost_in_urdf, write_urdf
-from robotid_sim.model.joint_terms import names_of
+from robotid_sim.model.joint_terms import left_out
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
@@ -99,7 +99,7 @@ def write(
     robot: Robot, out: Path, chosen: Format, meshes: MeshMode
 ) -> tuple[list[Path], tuple[str, ...]]:
     """Write a robot; return the files and what they lack."""
-    left = (f"Terms of joints are left out: {names_of(robot.terms)}.",) * bool(robot.terms)
+    left = left_out(robot.terms)
     if chosen in SOURCE_CODE:
         SOURCE_CODE[chosen](robot, out)
         return [out], left
@@ -107,7 +107,7 @@ def write(
     if chosen is Format.MJCF:
         return files, (*write_mjcf(robot, out, meshes=meshes), *left)
     if chosen is Format.SDF:
-        return files, (*write_sdf(robot, out, meshes=meshes), *left)
+        return files, write_sdf(robot, out, meshes=meshes)
     notes = write_urdf(robot, out, meshes=meshes)
     write_side_car(robot, out, ("Ia", "Fo", "eps", "acceleration"))
     return files, (*notes, *lost_in_urdf(robot))

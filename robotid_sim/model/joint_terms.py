@@ -201,6 +201,33 @@ def names_of(terms: Sequence[JointTerm]) -> str:
     return ", ".join(dict.fromkeys(f"{term.kind} of {term.joint}" for term in terms))
 
 
+class LinearSpring(NamedTuple):
+    """A spring as other tools know it."""
+
+    stiffness: float
+    """[N m/rad or N/m]."""
+    rest: float
+    """Position at which it has no torque [rad or m]."""
+
+
+def linear_springs(terms: Sequence[JointTerm]) -> dict[str, LinearSpring]:
+    """Return the springs that other tools know, by joint; one that pushes away is none."""
+    sums: dict[str, Any] = {}
+    for term in terms:
+        if term.kind == SPRING:
+            sums[term.joint] = np.add(sums.get(term.joint, 0.0), term.values)
+    return {
+        joint: LinearSpring(float(stiffness), float(-torque / stiffness))
+        for joint, (stiffness, torque) in sums.items()
+        if stiffness > 0.0
+    }
+
+
+def left_out(terms: Sequence[JointTerm]) -> tuple[str, ...]:
+    """Return in words that a file has not these terms; nothing if there are none."""
+    return (f"Terms of joints are left out: {names_of(terms)}.",) * bool(terms)
+
+
 def unit_of(unit: str, joint_unit: str) -> str:
     """Return a unit of a kind for a joint in rad or m."""
     torque = "N m" if joint_unit == "rad" else "N"

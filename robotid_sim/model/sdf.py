@@ -15,6 +15,7 @@ from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rotation
+from robotid_sim.model.joint_terms import SPRING, left_out, linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MeshFolder, MeshMode
 from robotid_sim.model.robot import STANDARD_GRAVITY, Robot
 from robotid_sim.model.side_car import write_side_car
@@ -30,8 +31,9 @@ def write_sdf(
 ) -> tuple[str, ...]:
     """Write `robot` as a model in SDF and, beside it with the suffix ``.toml``, what SDF lacks.
 
-    Viscous and Coulomb friction are ``<damping>`` and ``<friction>`` of the joints. Meshes of a
-    package are named by ``model://``, as Gazebo looks for them.
+    Viscous and Coulomb friction are ``<damping>`` and ``<friction>`` of the joints, a spring is
+    ``<spring_stiffness>`` about ``<spring_reference>``; other terms of joints are noted. Meshes of
+    a package are named by ``model://``, as Gazebo looks for them.
 
     Returns
     -------
@@ -80,6 +82,9 @@ def _lost(robot: Robot) -> list[str]:
     rotors = [joint.name for joint in robot.joints if joint.rotor_inertia > 0.0]
     if rotors:
         sentences.append(f"SDF has no place for the rotor inertia of {', '.join(rotors)}.")
+    springs = linear_springs(robot.terms)
+    others = [t for t in robot.terms if t.kind != SPRING or t.joint not in springs]
+    sentences += left_out(others)
     if not np.array_equal(robot.gravity, STANDARD_GRAVITY):
         gravity = ", ".join(f"{g:g}" for g in robot.gravity)
         sentences.append(f"Gravity ({gravity}) m/s^2 belongs to the world, not to the model.")
@@ -120,6 +125,9 @@ def _write_joint(model: etree._Element, robot: Robot, k: int, parent: str) -> No
     dynamics = etree.SubElement(axis, "dynamics")
     _text(dynamics, "damping", number_text(joint.friction.Fv))
     _text(dynamics, "friction", number_text(joint.friction.Fc))
+    if spring := linear_springs(robot.terms).get(joint.name):
+        _text(dynamics, "spring_reference", number_text(spring.rest))
+        _text(dynamics, "spring_stiffness", number_text(spring.stiffness))
 
 
 def _write_ends(

@@ -1,6 +1,7 @@
 """SDF: PyBullet's own reader of it has the same bodies, joints, limits, friction and meshes."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from robotid_sim.dynamics.dynamics import gravity_torque
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model import inertia
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.sdf import write_sdf
@@ -162,6 +164,23 @@ def test_numbers_are_written_with_all_their_bits(irb140, tmp_path) -> None:
 def test_gravity_that_the_world_must_have_is_said(tmp_path) -> None:
     robot = Robot.from_urdf(urdf_path("2r"), gravity=(0.0, -9.81, 0.0))
     assert any("Gravity (0, -9.81, 0)" in note for note in write_sdf(robot, tmp_path / "a.sdf"))
+
+
+def test_springs_are_written_and_other_terms_are_said_to_be_left_out(tmp_path) -> None:
+    plain = Robot.from_urdf(urdf_path("2r"))
+    first, second = plain.joint_names
+    terms = (
+        JointTerm("spring", first, (40.0, -8.0)),
+        JointTerm("spring", second, (-5.0, 0.0)),
+        JointTerm("offset", second, (1.0,)),
+    )
+    notes = write_sdf(replace(plain, terms=terms), tmp_path / "a.sdf")
+    root = etree.parse(str(tmp_path / "a.sdf")).getroot()
+    dynamics = root.find(f"model/joint[@name='{first}']/axis/dynamics")
+    assert float(dynamics.findtext("spring_stiffness")) == 40.0
+    assert float(dynamics.findtext("spring_reference")) == 0.2
+    assert root.find(f"model/joint[@name='{second}']/axis/dynamics/spring_stiffness") is None
+    assert notes == (f"Terms of joints are left out: spring of {second}, offset of {second}.",)
 
 
 def test_what_cannot_be_written_is_refused(irb140, tmp_path) -> None:
