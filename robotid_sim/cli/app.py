@@ -4,6 +4,7 @@ import logging
 import re
 import shlex
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli.command_line import remember_command
+from robotid_sim.cli.command_line import command_line, remember_command
 from robotid_sim.cli.entry import INTERRUPTED
 from robotid_sim.cli.help import Commands
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
@@ -19,6 +20,15 @@ from robotid_sim.plugins import load_installed_plugins
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+BUG = 70
+"""Exit code of an error that nobody foresaw: EX_SOFTWARE of sysexits.h."""
+
+UNREAD = 141
+"""Exit code where the reader of the output has gone: 128 and SIGPIPE."""
+
+LONGEST = 300
+"""Longest text of such an error in its line [characters]."""
 
 _EMPTY = re.compile(r"--[a-z-]+=")
 
@@ -48,7 +58,8 @@ def _top(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 done and passed; 1 the work ran and the verdict is no; 2 the input cannot be used; 130 Ctrl-C.
+    0 done and passed; 1 the work ran and the verdict is no; 2 the input cannot be used; 70 a bug of
+    robotid; 130 Ctrl-C; 141 nobody reads the output.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     remember_command(words)
@@ -73,7 +84,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         return _fail(str(error), 2)
+    except SystemExit:  # Typer has seen a closed pipe, as behind `| head`, and quieted stdout
+        return UNREAD
+    except Exception as error:  # the boundary of the program
+        if debug:
+            traceback.print_exc()
+        return _fail(_bug(error), BUG)
     return int(code or 0)
+
+
+def _bug(error: Exception) -> str:
+    """Keep the traceback of an error that nobody foresaw; return what to do with it, one line."""
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    text = f"this is a bug of robotid: {what[:LONGEST]}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="robotid-bug-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(f"{command_line()}\nrobotid {version('robotid_sim')}\n\n")
+            file.writelines(traceback.format_exception(error))
+    except OSError:
+        return f"{text}; --debug shows where"
+    return f"{text}; please report it with {file.name}"
 
 
 def _said(error: Any) -> str:

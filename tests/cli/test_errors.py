@@ -1,10 +1,14 @@
 """Bad input at the command line: exit 2, one line that names the thing, no partial file."""
 
 import json
+import subprocess
+import sys
+import tempfile
 
 import pytest
 from robots import DATA
 
+from robotid_sim.cli import app
 from robotid_sim.measurement.files import load_log
 
 ARM = DATA / "2r.urdf"
@@ -34,6 +38,27 @@ BAD_URDF = {
     "empty": ("", "XML"),
     "entity bomb": ('<!DOCTYPE robot [<!ENTITY a "aaaa">]>' + "<robot name='&a;'/>", "DOCTYPE"),
 }
+
+
+def test_an_error_that_nobody_foresaw_is_called_a_bug(robotid, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(app, "load_installed_plugins", lambda: {}["no such"])
+    done = robotid("list", "robots")
+    assert done.code == 70
+    (saved,) = tmp_path.glob("robotid-bug-*.txt")
+    text = f"robotid: this is a bug of robotid: KeyError: 'no such'; please report it with {saved}"
+    assert done.err.splitlines() == [text]
+    assert "robotid list robots" in saved.read_text()
+    assert "Traceback" in saved.read_text()
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    program = [sys.executable, "-m", "robotid_sim", "list", "terms"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.wait(60) == 141
+        assert process.stderr.read() == b""
 
 
 def one_line(done, *words: str) -> None:
