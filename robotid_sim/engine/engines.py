@@ -1,11 +1,13 @@
 """The engines by name: which are installed, and the bodies of a robot in one of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from robotid_sim.engine.convex_bodies import ConvexBodies
 from robotid_sim.engine.rigid_bodies import RigidBodies
 from robotid_sim.errors import MissingExtraError, UnknownNameError
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
 
 
@@ -17,6 +19,8 @@ class Engine(NamedTuple):
     words: str
     bodies: Callable[[Robot, float], RigidBodies]
     """Makes the bodies of a robot, of a step [s]."""
+    convex: Callable[[Sequence[GeometryShape]], ConvexBodies]
+    """Makes convex bodies, whose distances it measures."""
 
 
 def _pybullet(robot: Robot, dt: float) -> RigidBodies:
@@ -31,9 +35,21 @@ def _mujoco(robot: Robot, dt: float) -> RigidBodies:
     return MujocoBodies(robot, dt)
 
 
+def _pybullet_convex(shapes: Sequence[GeometryShape]) -> ConvexBodies:
+    from robotid_sim.engine.pybullet_convex import PyBulletConvexBodies
+
+    return PyBulletConvexBodies(shapes)
+
+
+def _mujoco_convex(shapes: Sequence[GeometryShape]) -> ConvexBodies:
+    from robotid_sim.engine.mujoco_convex import MujocoConvexBodies
+
+    return MujocoConvexBodies(shapes)
+
+
 ENGINES: Mapping[str, Engine] = {
-    "pybullet": Engine("pybullet", "PyBullet", _pybullet),
-    "mujoco": Engine("mujoco", "MuJoCo", _mujoco),
+    "pybullet": Engine("pybullet", "PyBullet", _pybullet, _pybullet_convex),
+    "mujoco": Engine("mujoco", "MuJoCo", _mujoco, _mujoco_convex),
 }
 """All engines, the default first. Each is imported by who needs it only."""
 
@@ -72,3 +88,8 @@ def engine_named(name: str | None) -> str:
 def bodies_of(name: str, robot: Robot, dt: float) -> RigidBodies:
     """Return the bodies of a robot in an engine of a name, which is installed."""
     return ENGINES[name].bodies(robot, dt)
+
+
+def convex_bodies_of(name: str, shapes: Sequence[GeometryShape]) -> ConvexBodies:
+    """Return convex bodies in an engine of a name, which is installed."""
+    return ENGINES[name].convex(shapes)
