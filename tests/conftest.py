@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine import engines
-from robotid_sim.engine.engines import ENGINES
+from robotid_sim.engine.engines import ENGINES, is_installed
 from robotid_sim.engine.plant import Plant
 from robotid_sim.excitation.design import random_design
 from robotid_sim.experiment.rollout import rollout
@@ -142,8 +142,8 @@ def exact():
     return make
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=tuple(filter(is_installed, ENGINES)))
 def each_engine(request, monkeypatch) -> str:
-    """Make every engine the default one, in turn."""
+    """Make every engine that is installed the default one, in turn."""
     monkeypatch.setattr(engines, "default_engine", lambda: request.param)
     return request.param

@@ -1,5 +1,7 @@
 """The engines by name: which are installed, and the bodies of a robot in one of them."""
 
+import platform
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -60,8 +62,17 @@ def is_installed(name: str) -> bool:
 
 
 def default_engine() -> str:
-    """Return the first engine that is installed; the first of all if none is."""
-    return next(filter(is_installed, ENGINES), next(iter(ENGINES)))
+    """Return the first engine that is installed; if none is, the one that has a wheel."""
+    return next(filter(is_installed, ENGINES), "pybullet" if pybullet_has_wheels() else "mujoco")
+
+
+def pybullet_has_wheels() -> bool:
+    """Return whether PyBullet has a wheel for this Python and platform; MuJoCo has for all.
+
+    The markers of the package's dependencies say the same.
+    """
+    machine = sys.platform, platform.machine()
+    return sys.version_info[:2] == (3, 11) and machine == ("linux", "x86_64")
 
 
 def engine_named(name: str | None) -> str:
@@ -79,6 +90,8 @@ def engine_named(name: str | None) -> str:
         raise UnknownNameError.of("engine", found, ENGINES)
     if not is_installed(found):
         package = ENGINES[found].package
+        if name is None:
+            raise MissingExtraError(f"no physics engine is installed: pip install {package}")
         raise MissingExtraError(
             f"the engine {ENGINES[found].words} is not installed: pip install {package}"
         )

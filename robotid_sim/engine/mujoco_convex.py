@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -24,7 +25,7 @@ TOLERANCE, ITERATIONS = 1e-9, 200
 SAME = 1e-12
 """Points nearer than this have no direction [m]."""
 
-APART = {"group_material": False, "split_objects": True, "split_groups": True}
+APART: dict[str, Any] = {"group_material": False, "split_objects": True, "split_groups": True}
 """What of an OBJ file trimesh shall read apart: what PyBullet does."""
 
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -72,9 +73,9 @@ class MujocoConvexBodies(ConvexBodies):
 
     def place(self, body: int, position: Sequence[float], turn: Sequence[float]) -> None:
         """Put a body somewhere; see `ConvexBodies`."""
-        R = np.empty(9)
-        mujoco.mju_quat2Mat(R, np.array((turn[3], *turn[:3])))
-        R = R.reshape(3, 3)
+        entries = np.empty(9)
+        mujoco.mju_quat2Mat(entries, np.array((turn[3], *turn[:3])))
+        R = entries.reshape(3, 3)
         for geom in self._geoms[body]:
             self._data.geom_xpos[geom] = position + R @ self._offsets[geom]
             self._data.geom_xmat[geom] = (R @ self._turns[geom]).ravel()
@@ -135,7 +136,8 @@ def hulls_of(path: Path) -> list[Float2D]:
     """
     clouds = [read_mesh(path).vertices]  # tells what is wrong with a file
     if path.suffix.lower() == ".obj":
-        scene = trimesh.load_scene(str(path), process=False, **APART)
+        # Any, for its stubs do not know the options of a format.
+        scene: Any = trimesh.load_scene(str(path), process=False, **APART)
         clouds = [np.asarray(mesh.vertices) for mesh in scene.dump()]
     return [_hull(cloud) for cloud in clouds]
 

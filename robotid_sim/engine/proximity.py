@@ -115,8 +115,8 @@ class Proximity(Closing):
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {"floor": self.floor, "cutoff": self.cutoff, "engine": self.engine}
-        return partial(type(self), **options), (self.robot,)
+        made = partial(type(self), floor=self.floor, cutoff=self.cutoff, engine=self.engine)
+        return made, (self.robot,)
 
     def close(self) -> None:
         """Disconnect from the engine."""

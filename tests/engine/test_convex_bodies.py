@@ -126,13 +126,13 @@ def test_both_engines_measure_the_same_between_simple_shapes(pair) -> None:
     if pair == ("floor", "floor"):
         return  # there is one
     rng, differences, depths = np.random.default_rng(0), [], []
-    above = 50.0 if "floor" in pair else 0.0
+    above = np.array([0.0, 0.0, 50.0 if "floor" in pair else 0.0])
     with (
         convex_bodies_of("pybullet", [first, second]) as ours,
         convex_bodies_of("mujoco", [first, second]) as theirs,
     ):
         for turn in Rotation.random(100, rng=rng).as_quat().tolist():
-            place = (rng.uniform(-0.3, 0.3, 3) + [0.0, 0.0, above]).tolist()
+            place = (rng.uniform(-0.3, 0.3, 3) + above).tolist()
             points = []
             for bodies in (ours, theirs):
                 bodies.place(0, place, turn)

@@ -5,8 +5,9 @@ import pytest
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine import engines
-from robotid_sim.engine.engines import ENGINES, default_engine, engine_named
+from robotid_sim.engine.engines import ENGINES, default_engine, engine_named, pybullet_has_wheels
 from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import MissingExtraError, UnknownNameError
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.friction_laws import FRICTION_LAWS
@@ -40,8 +41,13 @@ def test_an_engine_that_is_not_installed_is_told_with_the_remedy(irb140, without
 
 def test_without_any_engine_the_first_is_asked_for(irb140, without) -> None:
     without(*ENGINES)
-    with pytest.raises(MissingExtraError, match="pip install pybullet"):
+    best = "pybullet" if pybullet_has_wheels() else "mujoco"
+    with pytest.raises(
+        MissingExtraError, match=f"no physics engine is installed: pip install {best}"
+    ):
         Plant(irb140)
+    with pytest.raises(MissingExtraError, match="no physics engine"):
+        Proximity(irb140)
 
 
 def test_an_unknown_engine_is_refused(irb140) -> None:
