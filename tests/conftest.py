@@ -25,6 +25,33 @@ from robotid_sim.study.config import load_config
 from robotid_sim.study.study import Study
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
+WHOLE = ("engine/test_client.py", "engine/test_pybullet_bodies.py", "viewer/test_window.py")
+WHOLE += ("viewer/test_posed_robot.py", "viewer/test_pybullet_renderer.py")
+"""Files that load PyBullet."""
+
+collect_ignore = [] if is_installed("pybullet") else list(WHOLE)
+
+OF_PYBULLET = {"pybullet", "iiwa", "geared_iiwa"}
+"""Fixtures that need PyBullet, or a file that comes with it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs PyBullet, so that it can be left out where that has no wheel."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        whole = any(item.path.match(file) for file in WHOLE)
+        if whole or fixtures & OF_PYBULLET or "iiwa" in item.nodeid:
+            item.add_marker("pybullet")
+
+
+@pytest.fixture
+def pybullet():
+    """Return the package PyBullet; tests that use it are marked."""
+    import pybullet
+
+    return pybullet
+
 
 @pytest.fixture(scope="session", params=ROBOTS)
 def robot(request: pytest.FixtureRequest) -> Robot:

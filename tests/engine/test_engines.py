@@ -26,6 +26,7 @@ def without(monkeypatch):
     return remove
 
 
+@pytest.mark.pybullet
 def test_pybullet_is_the_default_where_it_is_installed(without) -> None:
     assert default_engine() == engine_named(None) == "pybullet"
     without("pybullet")
@@ -55,6 +56,7 @@ def test_an_unknown_engine_is_refused(irb140) -> None:
         Plant(irb140, engine="bullet")
 
 
+@pytest.mark.pybullet
 @pytest.mark.parametrize("law", [None, "stribeck", "stick-slip"])
 @pytest.mark.parametrize("drive", [None, Elastic()])
 def test_the_same_loop_in_both_engines_is_the_same_log(irb140, law, drive) -> None:
