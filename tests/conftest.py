@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine.engines import ENGINES, using_engine
+from robotid_sim.engine.engines import ENGINES, is_installed, using_engine
 from robotid_sim.engine.plant import Plant
 from robotid_sim.excitation.design import random_design
 from robotid_sim.experiment.rollout import rollout
@@ -23,6 +23,33 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import load_config
 from robotid_sim.study.study import Study
 from robotid_sim.trajectory.fourier import FourierTrajectory
+
+WHOLE = ("engine/test_client.py", "engine/test_pybullet_bodies.py", "viewer/test_window.py")
+WHOLE += ("viewer/test_posed_robot.py", "viewer/test_pybullet_renderer.py")
+"""Files that load PyBullet."""
+
+collect_ignore = [] if is_installed("pybullet") else list(WHOLE)
+
+OF_PYBULLET = {"pybullet", "iiwa", "geared_iiwa"}
+"""Fixtures that need PyBullet, or a file that comes with it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs PyBullet, so that it can be left out where that has no wheel."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        whole = any(item.path.match(file) for file in WHOLE)
+        if whole or fixtures & OF_PYBULLET or "iiwa" in item.nodeid:
+            item.add_marker("pybullet")
+
+
+@pytest.fixture
+def pybullet():
+    """Return the package PyBullet; tests that use it are marked."""
+    import pybullet
+
+    return pybullet
 
 
 @pytest.fixture(scope="session", params=ROBOTS)
@@ -142,8 +169,8 @@ def exact():
     return make
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=tuple(filter(is_installed, ENGINES)))
 def each_engine(request) -> Iterator[str]:
-    """Make every engine the default one, in turn."""
+    """Make every engine that is installed the default one, in turn."""
     with using_engine(request.param):
         yield request.param

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pybullet
-from pybullet_utils.bullet_client import BulletClient
 
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.setup import Setup
@@ -28,6 +27,9 @@ def deepest_contacts(setup: Setup, motions: Mapping[str, Trajectory]) -> dict[st
 
     Bodies that touch at home, as those of a wrist may, do not count, nor do neighbors.
     """
+    import pybullet
+    from pybullet_utils.bullet_client import BulletClient
+
     floor = setup.excitation.floor
     found: dict[str, float] = {}
     client = BulletClient(pybullet.DIRECT)
@@ -46,25 +48,25 @@ def deepest_contacts(setup: Setup, motions: Mapping[str, Trajectory]) -> dict[st
     return found
 
 
-def loaded(client: BulletClient, robot: Robot) -> tuple[int, list[int]]:
+def loaded(client: Any, robot: Robot) -> tuple[int, list[int]]:
     """Return the body of a robot and the engine's indices of its joints."""
     assert robot.document is not None
     path = Path(robot.document.path)
     client.setAdditionalSearchPath(str(path.parent))
-    flags = pybullet.URDF_USE_SELF_COLLISION | pybullet.URDF_USE_SELF_COLLISION_EXCLUDE_PARENT
+    flags = client.URDF_USE_SELF_COLLISION | client.URDF_USE_SELF_COLLISION_EXCLUDE_PARENT
     body = client.loadURDF(str(path), useFixedBase=True, flags=flags)
     names = [client.getJointInfo(body, k)[1].decode() for k in range(client.getNumJoints(body))]
     return body, [names.index(name) for name in robot.joint_names]
 
 
-def floor_of(client: BulletClient, height: float) -> int:
+def floor_of(client: Any, height: float) -> int:
     """Return a body whose top is at a height [m]."""
-    box = client.createCollisionShape(pybullet.GEOM_BOX, halfExtents=[5.0, 5.0, 5.0])
+    box = client.createCollisionShape(client.GEOM_BOX, halfExtents=[5.0, 5.0, 5.0])
     return int(client.createMultiBody(0, box, basePosition=[0.0, 0.0, height - 5.0]))
 
 
 def touching(
-    client: BulletClient, bodies: list[int], joints: list[int], q: np.ndarray
+    client: Any, bodies: list[int], joints: list[int], q: np.ndarray
 ) -> dict[tuple[int, int, int], float]:
     """Return the depth of every contact in a pose [m], by the other body and both links."""
     robot = bodies[0]

@@ -1,10 +1,10 @@
 """The robots under test: of the catalog, of other packages, and small ones of our own."""
 
+from importlib import import_module
 from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 
 from robotid_sim.model.catalog import find_urdf
 from robotid_sim.model.friction import Friction
@@ -38,7 +38,8 @@ def urdf_path(name: str) -> Path:
     """Return the URDF of a robot under test, by short name."""
     match name:
         case "iiwa":
-            return Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+            data = import_module("pybullet_data").getDataPath()  # comes with PyBullet
+            return Path(data) / "kuka_iiwa" / "model.urdf"
         case _ if name in EXAMPLES:
             return example_path(EXAMPLES[name])
         case "2r" | "ppp" | "scara" | "rp":

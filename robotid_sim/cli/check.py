@@ -11,7 +11,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.textbook_base import textbook_base
-from robotid_sim.errors import OptionError, RobotIdError, install_command
+from robotid_sim.errors import MissingExtraError, OptionError, RobotIdError, install_command
 from robotid_sim.files import require_writable
 from robotid_sim.model.diagnosis import (
     BodyDiagnosis,
@@ -78,17 +78,23 @@ def check(
     else:
         _print_report(read, report)
         output.print_line(summary(bodies))
-        refused = report["refused"]
-        output.print_line("a study of it is refused: " + refused if refused else "a study can run")
+        refused, missing = report["refused"], report.get("missing")
+        can_run = f"a study cannot run here: {missing}" if missing else "a study can run"
+        output.print_line("a study of it is refused: " + refused if refused else can_run)
         output.print_written([out])
     consistent = all(body.reason is None for body in bodies)
     return 0 if (consistent or repair) and report["refused"] is None else 1
 
 
 def _prospect(robot: str, study: StudyConfig) -> dict[str, Any]:
-    """Return why `robotid run` would refuse the robot, or what it would assume."""
+    """Return why `robotid run` would refuse the robot, or what it would assume.
+
+    A package that is not installed is told too, but nothing is wrong with the robot then.
+    """
     try:
         return {"refused": None, "assumptions": build_setup(robot, study).assumptions}
+    except MissingExtraError as error:
+        return {"refused": None, "assumptions": [], "missing": str(error)}
     except RobotIdError as error:
         return {"refused": str(error)}
 

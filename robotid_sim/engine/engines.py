@@ -1,13 +1,17 @@
 """The engines by name: which are installed, and the bodies of a robot in one of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+import platform
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from robotid_sim.engine.convex_bodies import ConvexBodies
 from robotid_sim.engine.rigid_bodies import RigidBodies
 from robotid_sim.errors import MissingExtraError, UnknownNameError
+from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
 
 
@@ -19,6 +23,8 @@ class Engine(NamedTuple):
     words: str
     bodies: Callable[[Robot, float], RigidBodies]
     """Makes the bodies of a robot, of a step [s]."""
+    convex: Callable[[Sequence[GeometryShape]], ConvexBodies]
+    """Makes convex bodies, whose distances it measures."""
 
 
 def _pybullet(robot: Robot, dt: float) -> RigidBodies:
@@ -33,9 +39,21 @@ def _mujoco(robot: Robot, dt: float) -> RigidBodies:
     return MujocoBodies(robot, dt)
 
 
+def _pybullet_convex(shapes: Sequence[GeometryShape]) -> ConvexBodies:
+    from robotid_sim.engine.pybullet_convex import PyBulletConvexBodies
+
+    return PyBulletConvexBodies(shapes)
+
+
+def _mujoco_convex(shapes: Sequence[GeometryShape]) -> ConvexBodies:
+    from robotid_sim.engine.mujoco_convex import MujocoConvexBodies
+
+    return MujocoConvexBodies(shapes)
+
+
 ENGINES: Mapping[str, Engine] = {
-    "pybullet": Engine("pybullet", "PyBullet", _pybullet),
-    "mujoco": Engine("mujoco", "MuJoCo", _mujoco),
+    "pybullet": Engine("pybullet", "PyBullet", _pybullet, _pybullet_convex),
+    "mujoco": Engine("mujoco", "MuJoCo", _mujoco, _mujoco_convex),
 }
 """All engines, the default first. Each is imported by who needs it only."""
 
@@ -59,8 +77,21 @@ def using_engine(name: str | None) -> Iterator[None]:
 
 
 def default_engine() -> str:
-    """Return the engine of the block, or the first that is installed; the first if none is."""
-    return _preferred.get() or next(filter(is_installed, ENGINES), next(iter(ENGINES)))
+    """Return the engine of the block, or the first that is installed.
+
+    If none is, the one that has a wheel.
+    """
+    with_wheel = "pybullet" if pybullet_has_wheels() else "mujoco"
+    return _preferred.get() or next(filter(is_installed, ENGINES), with_wheel)
+
+
+def pybullet_has_wheels() -> bool:
+    """Return whether PyBullet has a wheel for this Python and platform; MuJoCo has for all.
+
+    The markers of the package's dependencies say the same.
+    """
+    machine = sys.platform, platform.machine()
+    return sys.version_info[:2] == (3, 11) and machine == ("linux", "x86_64")
 
 
 def engine_named(name: str | None) -> str:
@@ -78,6 +109,8 @@ def engine_named(name: str | None) -> str:
         raise UnknownNameError.of("engine", found, ENGINES)
     if not is_installed(found):
         package = ENGINES[found].package
+        if name is None:
+            raise MissingExtraError(f"no physics engine is installed: pip install {package}")
         raise MissingExtraError(
             f"the engine {ENGINES[found].words} is not installed: pip install {package}"
         )
@@ -87,3 +120,8 @@ def engine_named(name: str | None) -> str:
 def bodies_of(name: str, robot: Robot, dt: float) -> RigidBodies:
     """Return the bodies of a robot in an engine of a name, which is installed."""
     return ENGINES[name].bodies(robot, dt)
+
+
+def convex_bodies_of(name: str, shapes: Sequence[GeometryShape]) -> ConvexBodies:
+    """Return convex bodies in an engine of a name, which is installed."""
+    return ENGINES[name].convex(shapes)

@@ -1,32 +1,14 @@
-"""Convex bodies of links in the engine: which shapes they are made of, and boxes around them."""
+"""Convex bodies of links: which shapes they are made of, and boxes around them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.engine.client import EngineClient
 from robotid_sim.model.geometry import GeometryShape
 
 READABLE = (".stl", ".obj")
-"""Meshes that the engine reads."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hull:
-    """One convex body in the engine."""
-
-    body: int
-    """The engine's number."""
-    link: int
-    """Index of the link that carries it; -1 for what stands still."""
-    T_link_hull: Float2D
-    """Placement in the frame of the link, shape (4, 4)."""
-    center: Float1D
-    """Center of a box around it, in its own frame [m], shape (3,)."""
-    half: Float1D
-    """Half edges of that box [m], shape (3,)."""
+"""Meshes that engines read."""
 
 
 def boxes_apart(
@@ -51,19 +33,3 @@ def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
     """Return the shapes that collisions are looked for with: those of collision, or all."""
     readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in READABLE]
     return [s for s in readable if s.collision] or readable
-
-
-def engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object]:
-    """Return a shape as the engine takes it."""
-    size = list(shape.size)
-    sizes: dict[str, object]
-    if shape.kind == "mesh":
-        kind, sizes = client.GEOM_MESH, {"fileName": str(shape.mesh), "meshScale": size}
-    elif shape.kind == "box":
-        kind, sizes = client.GEOM_BOX, {"halfExtents": [0.5 * edge for edge in size]}
-    elif shape.kind == "sphere":
-        kind, sizes = client.GEOM_SPHERE, {"radius": size[0]}
-    else:
-        kind = client.GEOM_CYLINDER if shape.kind == "cylinder" else client.GEOM_CAPSULE
-        sizes = {"radius": size[0], "height": size[1]}
-    return {"shapeType": kind, **sizes}

@@ -11,11 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.client import EngineClient
 from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.hulls import Hull, boxes_apart, collision_shapes, engine_shape
-from robotid_sim.engine.quiet import captured_output
-from robotid_sim.errors import FileFormatError
+from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
+from robotid_sim.engine.engines import convex_bodies_of, engine_named
+from robotid_sim.engine.hulls import boxes_apart, collision_shapes
 from robotid_sim.kinematics.skeleton import skeleton
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape
@@ -27,9 +26,6 @@ FLOOR_SIZE = 50.0
 
 DEPTH = 5.0
 """From here the lowest point of the base is looked for [m]: below anything on which it stands."""
-
-MARGIN = 1e-3
-"""The engine's own margin around a mesh [m]: distances are that much too small, never too large."""
 
 PROBES = 60
 """Random configurations that tell pairs of links that always touch."""
@@ -80,15 +76,27 @@ class Proximity(Closing):
         Height of the floor in the root frame [m]; None for none.
     cutoff : float
         Distances above this are this [m]; the smaller, the faster.
+    engine : str, optional
+        ``pybullet`` or ``mujoco``, which measures; by default the first that is installed.
 
     Raises
     ------
     FileFormatError
         If the engine cannot read a mesh.
+    MissingExtraError
+        If the engine is not installed.
     """
 
-    def __init__(self, robot: Robot, *, floor: float | None = None, cutoff: float = CUTOFF) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        floor: float | None = None,
+        cutoff: float = CUTOFF,
+        engine: str | None = None,
+    ) -> None:
         self.robot, self.floor, self.cutoff = robot, floor, cutoff
+        self.engine = engine_named(engine)
         shapes = [collision_shapes(link.shapes) for link in robot.links]
         self.bodiless = not any(shapes)
         """Whether the robot has no geometry that the engine can read, and capsules stand for it."""
@@ -97,9 +105,9 @@ class Proximity(Closing):
         self._last: tuple[bytes, PairDistances, PairDistances] | None = None
         self._paths: dict[int, tuple[Float, Float, Float2D]] = {}
         self._seen = max(cutoff, SEEN)
-        self._client = EngineClient()
+        self._bodies = convex_bodies_of(self.engine, self._hulls())
         try:
-            self._hulls = self._load()
+            self._measure()
             self.pairs, self._candidates = self._possible_pairs()
             self._paths.clear()  # of more candidates
         except BaseException:
@@ -107,11 +115,12 @@ class Proximity(Closing):
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), floor=self.floor, cutoff=self.cutoff), (self.robot,)
+        made = partial(type(self), floor=self.floor, cutoff=self.cutoff, engine=self.engine)
+        return made, (self.robot,)
 
     def close(self) -> None:
         """Disconnect from the engine."""
-        self._client.close()
+        self._bodies.close()
 
     def __call__(self, q: Float1D) -> tuple[Float1D, Float2D]:
         r"""Return the distance of every pair and its gradient.
@@ -168,9 +177,9 @@ class Proximity(Closing):
         at, pair = np.array(list(near)).T
         hulls = np.array([(a, b) for a, b, _ in near.values()])
         points = [point for *_, point in near.values()]
-        d = np.array([point[8] for point in points])
-        normal = np.array([point[7] for point in points])
-        touching = np.array([point[5:7] for point in points])
+        d = np.array([point.distance for point in points])
+        normal = np.array([point.normal for point in points])
+        touching = np.array([(point.first, point.second) for point in points])
         slope = self._parted(T[at], hulls, touching, normal)
         distance[at, pair], gradient[at, pair] = d, slope
         centers = self._places(T)[1][at[:, None], hulls]
@@ -203,7 +212,7 @@ class Proximity(Closing):
             parted += sign * carried * np.einsum("mjr,mr->mj", moved, along)
         return parted
 
-    def _nearest(self, T: Float) -> dict[tuple[int, int], tuple[int, int, tuple[Any, ...]]]:
+    def _nearest(self, T: Float) -> dict[tuple[int, int], tuple[int, int, ClosestPoints]]:
         """Return the engine's closest points of every pair that is within the cutoff.
 
         By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and what the engine
@@ -212,27 +221,28 @@ class Proximity(Closing):
         poses, centers = self._places(T)
         least = self._least_distances(poses, centers)
         samples, rows = np.nonzero(least < self.cutoff)
-        moving = np.arange(len(self._hulls)) < self._moving
-        used = np.zeros((len(T), len(self._hulls)), dtype=bool)
+        moving = np.arange(len(self._links)) < self._moving
+        used = np.zeros((len(T), len(self._links)), dtype=bool)
         used[samples[:, None], self._candidates[rows, :2]] = True
         at, hulls = np.nonzero(used & moving)
         turns = Rotation.from_matrix(poses[at, hulls, :3, :3]).as_quat()
         places = zip(hulls.tolist(), poses[at, hulls, :3, 3].tolist(), turns.tolist(), strict=True)
         ends = np.searchsorted(at, samples, side="right").tolist()
-        place, ask = self._client.resetBasePositionAndOrientation, self._client.getClosestPoints
-        bodies, placed = [hull.body for hull in self._hulls], 0
-        nearest: dict[tuple[int, int], tuple[int, int, tuple[Any, ...]]] = {}
+        place, ask, placed = self._bodies.place, self._bodies.closest, 0
+        nearest: dict[tuple[int, int], tuple[int, int, ClosestPoints]] = {}
         queries = zip(samples.tolist(), self._candidates[rows].tolist(), ends, strict=True)
         found = np.full(len(rows), self._seen)
         for query, (sample, (a, b, k), end) in enumerate(queries):
             for h, position, turn in islice(places, end - placed):
-                place(bodies[h], position, turn)
+                place(h, position, turn)
             placed = end
-            for point in ask(bodies[a], bodies[b], distance=self._seen):
-                found[query] = min(point[8], found[query])
-                held = nearest.get((sample, k))
-                if point[8] < (self.cutoff if held is None else held[2][8]):
-                    nearest[sample, k] = a, b, point
+            point = ask(a, b, self._seen)
+            if point is None:
+                continue
+            found[query] = min(point.distance, found[query])
+            held = nearest.get((sample, k))
+            if point.distance < (self.cutoff if held is None else held[2].distance):
+                nearest[sample, k] = a, b, point
         least[samples, rows] = found
         return nearest
 
@@ -266,63 +276,48 @@ class Proximity(Closing):
 
     def _places(self, T: Float) -> tuple[Float, Float]:
         """Return poses of all hulls, shape (N, H, 4, 4), and the centers of their boxes."""
-        in_link = np.array([hull.T_link_hull for hull in self._hulls])
-        poses = np.broadcast_to(in_link, (len(T), *in_link.shape)).copy()
-        poses[:, : self._moving] = T[:, self._links[: self._moving]] @ in_link[: self._moving]
-        local = np.array([hull.center for hull in self._hulls])
-        return poses, np.einsum("shij,hj->shi", poses[..., :3, :3], local) + poses[..., :3, 3]
+        poses = np.broadcast_to(self._in_link, (len(T), *self._in_link.shape)).copy()
+        moving = slice(self._moving)
+        poses[:, moving] = T[:, self._links[moving]] @ self._in_link[moving]
+        turned = np.einsum("shij,hj->shi", poses[..., :3, :3], self._centers)
+        return poses, turned + poses[..., :3, 3]
 
-    def _load(self) -> list[Hull]:
-        """Return all hulls, those that move first."""
-        moving = [
-            self._hull(shape, k) for k, of_link in enumerate(self._shapes) for shape in of_link
-        ]
-        still = [self._hull(shape, -1) for shape in collision_shapes(base_shapes(self.robot))]
-        if self.floor is not None:
-            still.append(self._floor(self.floor))
-        hulls = [*moving, *still]
-        self._halves = np.array([hull.half for hull in hulls])
-        self._radii = np.linalg.norm(self._halves, axis=1)
-        self._links = np.array([hull.link for hull in hulls])
+    def _hulls(self) -> list[GeometryShape]:
+        """Return the shapes of all hulls, those that move first; note which link carries them."""
+        moving = [shape for of_link in self._shapes for shape in of_link]
+        still = collision_shapes(base_shapes(self.robot))
+        still += [] if self.floor is None else [_cube_below(self.floor)]
+        links = [k for k, of_link in enumerate(self._shapes) for _ in of_link]
         self._moving = len(moving)
+        self._links = np.array(links + [-1] * len(still))
+        """Index of the link that carries a hull; -1 for what stands still."""
+        hulls = [*moving, *still]
+        self._in_link = np.array([shape.T_body_shape for shape in hulls])
+        """Placement of a hull in the frame of its link, shape (H, 4, 4)."""
         return hulls
+
+    def _measure(self) -> None:
+        """Note a box around every hull in its own frame, and place those that stand still."""
+        boxes = [self._bodies.box(k) for k in range(len(self._links))]
+        self._centers = np.array([0.5 * (low + high) for low, high in boxes])
+        self._halves = np.array([0.5 * (high - low) for low, high in boxes])
+        self._radii = np.linalg.norm(self._halves, axis=1)
+        for k in range(self._moving, len(self._links)):
+            _stand(self._bodies, k, self._in_link[k])
 
     def bottom(self) -> float | None:
         """Return the height of the lowest point of the base in the root frame [m].
 
         None where the base has no geometry.
         """
-        below = self._floor(-DEPTH)
-        base = [hull for hull in self._hulls if hull.link < 0]
-        distances = [
-            point[8]
-            for hull in base[: len(base) - (self.floor is not None)]
-            for point in self._client.getClosestPoints(hull.body, below.body, distance=2.0 * DEPTH)
-        ]
-        self._client.removeBody(below.body)
+        shapes = [*collision_shapes(base_shapes(self.robot)), _cube_below(-DEPTH)]
+        floor = len(shapes) - 1
+        with convex_bodies_of(self.engine, shapes) as bodies:
+            for k, shape in enumerate(shapes):
+                _stand(bodies, k, shape.T_body_shape)
+            points = [bodies.closest(k, floor, 2.0 * DEPTH) for k in range(floor)]
+        distances = [point.distance for point in points if point is not None]
         return min(distances) - DEPTH if distances else None
-
-    def _floor(self, height: float) -> Hull:
-        half = [FLOOR_SIZE] * 3
-        box = self._client.createCollisionShape(self._client.GEOM_BOX, halfExtents=half)
-        place = np.eye(4)
-        place[2, 3] = height - FLOOR_SIZE
-        return self._placed(box, -1, place)
-
-    def _hull(self, shape: GeometryShape, link: int) -> Hull:
-        with captured_output() as printed:
-            collision = self._client.createCollisionShape(**engine_shape(self._client, shape))
-        if collision < 0:
-            raise FileFormatError(f"the engine cannot read {shape.mesh}: {printed.text.strip()}")
-        return self._placed(collision, link, shape.T_body_shape)
-
-    def _placed(self, shape: int, link: int, T: Float2D) -> Hull:
-        body = int(self._client.createMultiBody(0, shape))
-        low, high = map(np.array, self._client.getAABB(body))
-        if link < 0:
-            turn = Rotation.from_matrix(T[:3, :3]).as_quat()
-            self._client.resetBasePositionAndOrientation(body, T[:3, 3].tolist(), turn.tolist())
-        return Hull(body, link, T, 0.5 * (low + high), 0.5 * (high - low))
 
     def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
         """Return pairs of links that are no neighbors and do not always touch, and their hulls.
@@ -330,8 +325,8 @@ class Proximity(Closing):
         Candidates are rows of two indices of hulls and that of their pair, shape (C, 3).
         """
         n, names = self.robot.dof, [link.name for link in self.robot.links]
-        by_link = [[h for h, hull in enumerate(self._hulls) if hull.link == k] for k in range(n)]
-        still = [h for h, hull in enumerate(self._hulls) if hull.link < 0]
+        by_link = [np.flatnonzero(self._links == k).tolist() for k in range(n)]
+        still = np.flatnonzero(self._links < 0).tolist()
         floor = still[-1:] if self.floor is not None else []
         base = still[: len(still) - len(floor)]
         pairs = [
@@ -350,7 +345,7 @@ class Proximity(Closing):
         nearest = self._nearest(
             np.array([kernels.link_poses(self.robot.geometry, q) for q in probes])
         )
-        inside = {key for key, (*_, point) in nearest.items() if point[8] < 0.0}
+        inside = {key for key, (*_, point) in nearest.items() if point.distance < 0.0}
         touching = [all((s, k) in inside for s in range(PROBES)) for k in range(len(rows))]
         # What is always in the floor is no overlap of hulls: the floor is too high.
         possible = [
@@ -359,6 +354,19 @@ class Proximity(Closing):
             if not always or pair.second == FLOOR
         ]
         return tuple(pair for pair, _ in possible), _numbered(possible)
+
+
+def _cube_below(height: float) -> GeometryShape:
+    """Return the floor, as thick as it is wide, with its top at a height [m]."""
+    place = np.eye(4)
+    place[2, 3] = height - FLOOR_SIZE
+    return GeometryShape("box", (2.0 * FLOOR_SIZE,) * 3, place)
+
+
+def _stand(bodies: ConvexBodies, body: int, T: Float2D) -> None:
+    """Put a body into a pose, shape (4, 4)."""
+    turn = Rotation.from_matrix(T[:3, :3]).as_quat()
+    bodies.place(body, T[:3, 3].tolist(), turn.tolist())
 
 
 def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:

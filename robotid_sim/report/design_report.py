@@ -1,5 +1,6 @@
 """The report of an excitation design."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import MissingExtraError
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import Assessment, assess
 from robotid_sim.excitation.explain import Explanation
@@ -25,6 +27,8 @@ from robotid_sim.study.contacts import contact_notes, contacts
 from robotid_sim.study.excitation import Designs, expected_accuracy
 from robotid_sim.study.result import ContactResult
 from robotid_sim.trajectory.reference import run_time
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +79,16 @@ class DesignSummary:
 
     @cached_property
     def contacts(self) -> list[ContactResult]:
-        """The links that touch on the trajectories, which are numbered from 1."""
+        """The links that touch on the trajectories, which are numbered from 1.
+
+        None are known where no engine is installed, which a design without clearance does not need.
+        """
         paths = {f"trajectory {k}": path for k, path in enumerate(self.designs.trajectories, 1)}
-        return contacts(self.nominal, paths, self.plan.floor)
+        try:
+            return contacts(self.nominal, paths, self.plan.floor)
+        except MissingExtraError as error:
+            _log.warning("contacts are not looked for: %s", error)
+            return []
 
     def accuracy_table(self) -> Table:
         """Return the expected accuracy of every base parameter."""

@@ -129,7 +129,8 @@ def require_buildable(config: StudyConfig) -> None:
     build_sensors(config)
     build_friction_law(config.experiment)
     build_plant_drive(config.experiment)
-    engine_named(config.experiment.engine)
+    if config.experiment.engine is not None:  # none by default, for not every command needs one
+        engine_named(config.experiment.engine)
     build_fit(config)
     build_family(config.design)
     build_criterion(config.design)

@@ -8,19 +8,19 @@ import numpy as np
 import trimesh
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.engine.client import EngineClient
+from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.camera import Camera
-from robotid_sim.viewer.posed_robot import PosedRobot
-from robotid_sim.viewer.renderer import camera_image
-from robotid_sim.viewer.robot_visuals import VisualPart, inertia_ellipsoid, reach, robot_parts
-
-PROBE_PIXELS = 160
-"""Width of the pictures that measure the size of a robot."""
+from robotid_sim.viewer.robot_visuals import (
+    VisualPart,
+    inertia_ellipsoid,
+    part_solid,
+    reach,
+    robot_parts,
+)
 
 AROUND_BASE = 0.1
 """Share of the reach around the base that is always in the picture."""
@@ -50,10 +50,10 @@ def visuals_and_bounds(
 
 
 def drawable(robot: Robot) -> tuple[list[VisualPart], dict[int, Float2D]]:
-    """Return the parts of a robot that Bullet can draw, and points on the surface of its bodies.
+    """Return the parts of a robot that can be drawn, and points on the surface of its bodies.
 
-    Where Bullet cannot read a mesh the whole robot is drawn as bars between its joints. The points
-    are in the frame of their body, -1 the base, shape (N, 3) each.
+    Where the engine cannot read a mesh, bars between its joints stand for the whole robot. The
+    points are in the frame of their body, -1 the base, shape (N, 3) each.
     """
     parts = robot_parts(robot)
     try:
@@ -70,32 +70,16 @@ def drawable(robot: Robot) -> tuple[list[VisualPart], dict[int, Float2D]]:
 def surface_points(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float2D]:
     """Return points on the parts of every body in its frame, shape (N, 3) each.
 
-    Measured in depth pictures from six sides, so that it holds for every mesh format.
+    Seen in PyBullet's pictures, which hold what it has read, or corners of the meshes for MuJoCo.
+    Raises `RobotIdError` if a mesh cannot be read.
     """
-    poses = link_poses(robot, robot.home)
-    origins = np.vstack([np.zeros(3), poses[:, :3, 3], tip_pose(robot, robot.home)[:3, 3]])
-    middle = 0.5 * (origins.max(axis=0) + origins.min(axis=0))
-    half = float(np.ptp(origins, axis=0).max()) + 0.5
-    frames = {-1: np.eye(4), **dict(enumerate(poses))}
+    if engine_named(None) == "pybullet":
+        from robotid_sim.viewer.pybullet_renderer import surface_in_pictures
+
+        return surface_in_pictures(robot, parts)
     surface: dict[int, list[Float2D]] = {}
-    with EngineClient() as client:
-        posed = PosedRobot(client, robot, parts)
-        posed.pose(robot.home)
-        options = {
-            "shadow": 0,
-            "flags": client.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
-            "renderer": client.ER_TINY_RENDERER,
-        }
-        for yaw, pitch in ((0, 0), (90, 0), (180, 0), (270, 0), (0, 90), (0, -90)):
-            camera = Camera.distant(middle, half, yaw, pitch, PROBE_PIXELS)
-            image = camera_image(client, camera, **options)
-            hit = image.mask >= 0
-            points = camera.eye + camera.rays()[hit] * image.depth[hit, None]
-            links = (image.mask[hit] >> 24) - 1
-            for link in np.unique(links):
-                body = posed.body_of_link(int(link))
-                local = (points[links == link] - frames[body][:3, 3]) @ frames[body][:3, :3]
-                surface.setdefault(body, []).append(local)
+    for part in parts:
+        surface.setdefault(part.body, []).append(part_solid(part, placed=True).vertices)
     return {body: np.vstack(points) for body, points in surface.items()}
 
 

@@ -18,8 +18,7 @@ from robotid_sim.viewer.contact_times import ContactTimes
 from robotid_sim.viewer.environment import Floor, Shadow, backdrop, light_camera, light_for
 from robotid_sim.viewer.joint_curves import JointCurves
 from robotid_sim.viewer.joint_panel import JointPanel, legend
-from robotid_sim.viewer.posed_robot import PosedRobot
-from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
+from robotid_sim.viewer.renderer import DrawnRobot, PixelBox, RenderedImage, Renderer, open_renderer
 from robotid_sim.viewer.robot_visuals import reach
 from robotid_sim.viewer.view_settings import ViewSettings
 
@@ -33,7 +32,7 @@ PATCH = 24
 class _RobotImage:
     """A robot in front of the camera, and the part of the picture that it filled last."""
 
-    def __init__(self, renderer: Renderer, posed: PosedRobot) -> None:
+    def __init__(self, renderer: Renderer, posed: DrawnRobot) -> None:
         self.renderer, self.posed = renderer, posed
         self._box: PixelBox | None = None
 
@@ -94,7 +93,7 @@ class Compositor(Closing):
             for a, color in zip(animations, tones, strict=True)
         ]
         self._ghosts: list[tuple[_RobotImage, Animation, Rgb]] = []
-        self._renderer = Renderer(settings.renderer)
+        self._renderer = open_renderer(settings.renderer)
         try:
             self._robot = self._robot_image()
             for animation, color in zip(animations[1:], tones[1:], strict=True):
@@ -105,12 +104,12 @@ class Compositor(Closing):
             raise
 
     def _robot_image(self) -> _RobotImage:
-        posed = PosedRobot(self._renderer.client, self.animation.robot, self.parts)
+        posed = self._renderer.add(self.animation.robot, self.parts)
         return _RobotImage(self._renderer, posed)
 
     @property
     def renderer(self) -> str:
-        """What draws: ``software`` or ``egl``."""
+        """What draws, such as ``software`` or ``egl``."""
         return self._renderer.kind
 
     def frame(self, time: float, scale: float = 2.0) -> Image.Image:

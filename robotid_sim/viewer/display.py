@@ -1,4 +1,4 @@
-"""Whether there is a display that PyBullet can draw on."""
+"""Whether there is a display that the engine can draw on."""
 
 import ctypes
 import os
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import OptionError
 
 WORKS = "robotid-display-works"
@@ -24,8 +25,12 @@ def has_name() -> bool:
 
 
 def display_works(timeout: float = TIMEOUT) -> bool:
-    """Return whether a child process could open PyBullet's window."""
-    return has_name() and WORKS in child_output(try_display, timeout)
+    """Return whether a child process could open a window of the engine.
+
+    Raises `MissingExtraError` if no engine is installed.
+    """
+    attempt = try_display if engine_named(None) == "pybullet" else try_window
+    return has_name() and WORKS in child_output(attempt, timeout)
 
 
 def child_output(function: Callable[[], None], timeout: float) -> str:
@@ -48,7 +53,7 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
 def require_display() -> None:
     """Raise unless there is a display with OpenGL.
 
-    Raises `OptionError` if there is none; names the way around.
+    Raises `OptionError` if there is none and names the way around; or `MissingExtraError`.
     """
     if not display_works():
         raise OptionError(no_display())
@@ -72,6 +77,17 @@ def try_display() -> None:
     if pybullet.connect(pybullet.GUI, options="--width=64 --height=64") >= 0:
         print(f"\n{WORKS}", flush=True)  # noqa: T201 - the parent reads it
         pybullet.disconnect()
+
+
+def try_window() -> None:
+    """Make a window for OpenGL as MuJoCo does, and print the token; for the child process."""
+    import glfw
+
+    if glfw.init():
+        glfw.window_hint(glfw.VISIBLE, 0)
+        if glfw.create_window(64, 64, "", None, None):
+            print(f"\n{WORKS}", flush=True)  # noqa: T201 - the parent reads it
+        glfw.terminate()
 
 
 def exit_at_once() -> None:

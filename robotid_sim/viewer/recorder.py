@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import MissingExtraError, OptionError
 from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.model.robot import Robot
@@ -36,7 +37,7 @@ class Recording:
     path: Path
     frames: int
     renderer: str
-    """``software`` or ``egl``."""
+    """What drew, such as ``software`` or ``egl``."""
 
 
 def require_recordable(
@@ -49,7 +50,7 @@ def require_recordable(
     OptionError
         If the format, the size, the frame rate or the speed is not usable.
     MissingExtraError
-        If the format needs a package that is not installed.
+        If the format needs a package that is not installed, or no engine is there to draw.
     FileFormatError
         If the folder does not exist or cannot be written.
     """
@@ -74,6 +75,7 @@ def require_recordable(
             raise OptionError(message)
     if suffix == ".mp4":
         _imageio()
+    engine_named(None)  # raises if there is none
     require_writable(path)
 
 

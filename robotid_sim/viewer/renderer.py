@@ -1,31 +1,19 @@
-"""Pictures without a display: PyBullet's software renderer, or its EGL plugin where that works."""
+"""Pictures without a display, by PyBullet or MuJoCo: what both give, and which one there is."""
 
-import importlib.util
-import re
-from contextlib import nullcontext
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
-from robotid_sim.engine.client import EngineClient
 from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.quiet import captured_output
-from robotid_sim.errors import OptionError
+from robotid_sim.engine.engines import engine_named
+from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import Camera
-from robotid_sim.viewer.display import child_output
-
-EGL_MODULE = "eglRenderer"
-EGL_WORKS = "robotid-egl-works"
-"""Token of a child process that has seen a picture by EGL."""
-PROBE_TIMEOUT = 20.0  # [s]
-PROGRAMS = ("llvmpipe", "softpipe", "swrast", "software")
-"""Names of OpenGL devices that are no graphics cards; Bullet's own renderer is as fast."""
-
-AMBIENT = {"software": 0.42, "egl": 0.15}
-"""Light from all sides; the two renderers mean different things by it."""
-DIFFUSE, SPECULAR = 0.62, 0.06
+from robotid_sim.viewer.colors import Rgba
+from robotid_sim.viewer.robot_visuals import VisualPart
 
 PixelBox = tuple[int, int, int, int]
 """Part of a picture [pixels]: left, top, right, bottom."""
@@ -38,8 +26,6 @@ class RenderedImage(NamedTuple):
     """Red, green, blue, alpha, shape (height, width, 4)."""
     depth: Float2D
     """Distance along the view [m], infinite behind all bodies, shape (height, width)."""
-    mask: NDArray[np.intp]
-    """PyBullet's number of body and link where asked for, shape (height, width)."""
     box: PixelBox
     scale: float
     """Pixels here per pixel of the picture."""
@@ -57,110 +43,82 @@ class RenderedImage(NamedTuple):
         return np.where(inside, self.depth[cell[..., 1], cell[..., 0]], np.inf)
 
 
-def camera_image(
-    client: EngineClient,
-    camera: Camera,
-    box: PixelBox | None = None,
-    scale: float = 1.0,
-    **options: Any,
-) -> RenderedImage:
-    """Return what a camera sees in a part of its picture, the whole by default.
+class DrawnRobot(Protocol):
+    """Parts on the bodies of a robot, as a renderer has them."""
 
-    `box` is a part of the picture whose size is the camera's, `scale` the rendered pixels per pixel
-    of the picture; further options are those of PyBullet's ``getCameraImage``.
-    """
-    left, top, right, bottom = box = box or (0, 0, camera.width, camera.height)
-    width, height = round((right - left) * scale), round((bottom - top) * scale)
-    # The projection spreads the part over the whole image.
-    spread = np.array([camera.width / (right - left), camera.height / (bottom - top)])
-    middle = np.array([left + right, top + bottom]) / (camera.width, camera.height) - 1.0
-    crop = np.diag([*spread, 1.0, 1.0])
-    crop[:2, 3] = spread * middle * (-1.0, 1.0)
-    matrices = (camera.view_matrix(), crop @ camera.projection_matrix())
-    columns = [matrix.T.ravel().tolist() for matrix in matrices]
-    _, _, pixels, buffer, mask = client.getCameraImage(width, height, *columns, **options)
-    colors = np.asarray(pixels, dtype=np.uint8).reshape(height, width, 4)
-    depth = camera.depth(np.reshape(buffer, (height, width)))
-    return RenderedImage(colors, depth, np.reshape(mask, (height, width)), box, scale)
+    def pose(self, q: Float1D) -> None:
+        """Put the joints at `q` [rad or m], shape (n,)."""
+
+    def show(self, *, visible: bool) -> None:
+        """Show or hide the robot."""
+
+    def paint(self, colors: Mapping[int, Rgba | None]) -> None:
+        """Give all parts of some bodies a color, or for None their own; -1 is the base."""
 
 
 class Renderer(Closing):
-    """A PyBullet client that takes pictures; use it in a ``with`` block.
+    """What takes pictures; use it in a ``with`` block.
+
+    Attributes
+    ----------
+    kind : str
+        What draws: ``software``, ``egl`` or another way of the engine.
+    """
+
+    kind: str
+
+    @abstractmethod
+    def add(self, robot: Robot, parts: Sequence[VisualPart]) -> DrawnRobot:
+        """Return a robot that is in all pictures from now on, while it is shown."""
+
+    @abstractmethod
+    def render(
+        self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
+    ) -> RenderedImage:
+        """Return what a camera sees in a part of its picture, the whole by default.
+
+        Parameters
+        ----------
+        camera : Camera
+            Its size is that of the picture.
+        light : ndarray, shape (3,)
+            Unit direction to the light.
+        scale : float
+            Rendered pixels per pixel of the picture.
+        box : tuple of int, optional
+            Part of the picture.
+        """
+
+
+def _pybullet(kind: str) -> Renderer:
+    from robotid_sim.viewer.pybullet_renderer import PyBulletRenderer
+
+    return PyBulletRenderer(kind)
+
+
+def _mujoco(kind: str) -> Renderer:
+    from robotid_sim.viewer.mujoco_renderer import MujocoRenderer
+
+    return MujocoRenderer(kind)
+
+
+RENDERER_OF: Mapping[str, Callable[[str], Renderer]] = {"pybullet": _pybullet, "mujoco": _mujoco}
+"""Makes the renderer of an engine, of a kind."""
+
+
+def open_renderer(kind: str = "auto") -> Renderer:
+    """Return the renderer of the first engine that is installed.
 
     Parameters
     ----------
     kind : str
-        ``software`` works everywhere; ``egl`` needs a driver, but no display;
-        ``auto`` takes EGL where a graphics card draws for it.
+        One of `view_settings.RENDERERS`.
+
+    Raises
+    ------
+    MissingExtraError
+        If no engine is installed.
+    OptionError
+        If the engine cannot draw in this way on this machine.
     """
-
-    def __init__(self, kind: str = "auto") -> None:
-        self.kind = kind
-        if kind == "auto":
-            self.kind = "egl" if is_graphics_card(egl_device()) else "software"
-        elif kind == "egl" and egl_device() is None:
-            raise OptionError("EGL does not work on this machine; use --renderer software")
-        with captured_output():
-            self.client = EngineClient()
-            if self.kind == "egl":
-                _load_egl(self.client)  # before any body, else pictures miss that body
-
-    def render(
-        self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
-    ) -> RenderedImage:
-        """Return what a camera sees, lit from a direction, as `camera_image`."""
-        hardware, client = self.kind == "egl", self.client
-        options = {
-            "lightDirection": light.tolist(),
-            "lightAmbientCoeff": AMBIENT[self.kind],
-            "lightDiffuseCoeff": DIFFUSE,
-            "lightSpecularCoeff": SPECULAR,
-            "shadow": int(hardware),  # costs the software renderer three times as long
-            "flags": client.ER_NO_SEGMENTATION_MASK,
-            "renderer": client.ER_BULLET_HARDWARE_OPENGL if hardware else client.ER_TINY_RENDERER,
-        }
-        with captured_output() if hardware else nullcontext():  # drivers name themselves
-            return camera_image(client, camera, box, scale, **options)
-
-    def close(self) -> None:
-        """Disconnect from the engine."""
-        with captured_output():
-            self.client.close()
-
-
-def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
-    """Return what draws for EGL, by its own name; None if it does not work.
-
-    Tried in a child process: a bad driver may end the process.
-    """
-    if importlib.util.find_spec(EGL_MODULE) is None:
-        return None
-    text = child_output(try_egl, timeout)
-    device = re.search(r"(?:GL_RENDERER|Renderer) *= *(.+)", text)
-    return device[1].strip() if device and EGL_WORKS in text else None
-
-
-def is_graphics_card(device: str | None) -> bool:
-    """Return whether a device is more than a program that draws."""
-    return device is not None and not any(name in device.lower() for name in PROGRAMS)
-
-
-def try_egl() -> None:
-    """Draw a box by EGL and print the token if it is in the picture; for the child process."""
-    client = EngineClient()
-    _load_egl(client)
-    shape = client.createVisualShape(client.GEOM_BOX, halfExtents=[0.5] * 3)
-    client.createMultiBody(0.0, -1, shape)
-    camera = Camera(np.array([0.0, -4.0, 0.0]), 0.0, 0.0, 4.0, 64, 64)
-    body = camera_image(client, camera, renderer=client.ER_BULLET_HARDWARE_OPENGL).body
-    if body[32, 32] and not body[0, 0]:
-        print(f"\n{EGL_WORKS}", flush=True)  # noqa: T201 - the parent reads it
-
-
-def _load_egl(client: EngineClient) -> None:
-    module = importlib.util.find_spec(EGL_MODULE)
-    plugin = -1
-    if module is not None and module.origin is not None:
-        plugin = client.loadPlugin(module.origin, f"_{EGL_MODULE}Plugin")
-    if plugin < 0:
-        raise OptionError("PyBullet's EGL plugin does not load; use --renderer software")
+    return RENDERER_OF[engine_named(None)](kind)

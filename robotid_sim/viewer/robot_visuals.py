@@ -14,6 +14,7 @@ from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, transform
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.solid import Solid, read_mesh
 from robotid_sim.viewer import primitive_meshes
 from robotid_sim.viewer.colors import AXES, Rgba, rgba
 from robotid_sim.viewer.primitive_meshes import segment
@@ -66,6 +67,17 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
         if not parts and (bare or shapes[body]):
             parts += stand_in(robot, body)
     return [part for parts in drawn.values() for part in parts]
+
+
+def part_solid(part: VisualPart, *, placed: bool = False) -> Solid:
+    """Return the triangles of a part in its own frame, or `placed` in that of its body.
+
+    Raises `FileFormatError` or `MissingExtraError` if its file cannot be read.
+    """
+    mesh = part.mesh
+    solid = read_mesh(mesh) if isinstance(mesh, Path) else Solid(mesh.vertices, mesh.faces)
+    sized = np.diag([*part.scale, 1.0])
+    return solid.transformed(part.T_body_part @ sized if placed else sized)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Showing an animation in PyBullet's window, which is another process."""
+"""Showing an animation in a window: PyBullet's, which is another process, else MuJoCo's."""
 
 import pickle
 import subprocess
@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 
+from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.animation import Animation, require_showable
@@ -27,7 +28,8 @@ def show(
 ) -> None:
     """Show a motion in a window until that is closed.
 
-    The window is another process; whatever ends that, this one goes on.
+    PyBullet's window is another process; whatever ends that, this one goes on. Where there is only
+    MuJoCo its window shows the robot and ghosts, without panel, curves, paths and masses.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ def show(
     ------
     OptionError
         If there is no display with OpenGL, or there are too many motions.
+    MissingExtraError
+        If no engine is installed.
     RobotIdError
         If the window cannot show this.
     """
@@ -53,14 +57,32 @@ def show(
     require_showable(len(motions))
     if not speed > 0.0:
         raise OptionError(f"speed {speed:g} is not positive")
+    engine = engine_named(None)
     if not has_name():
         raise OptionError(no_display())
+    settings = settings or ViewSettings(width=1280, height=800)
+    if engine == "mujoco":
+        from robotid_sim.viewer.mujoco_window import show_in_mujoco
+
+        show_in_mujoco(motions, settings, speed=speed, loop=loop)
+    else:
+        robots = dict(models or {"model": motions[0].robot})
+        _show_in_process(motions, robots, settings, speed=speed, loop=loop)
+
+
+def _show_in_process(
+    motions: tuple[Animation, ...],
+    models: Mapping[str, Robot],
+    settings: ViewSettings,
+    *,
+    speed: float,
+    loop: bool,
+) -> None:
+    """Show a motion in PyBullet's window, and say why if that failed."""
     # Imported here, for it loads what only a window needs.
     from robotid_sim.viewer.window import FAILED, OPENED, ViewerInput
 
-    settings = settings or ViewSettings(width=1280, height=800)
-    robots = dict(models or {"model": motions[0].robot})
-    content = ViewerInput(motions, robots, settings, speed, loop)
+    content = ViewerInput(motions, models, settings, speed, loop)
     with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
         pickle.dump(content, letter)
         letter.seek(0)

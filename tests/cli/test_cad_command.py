@@ -1,16 +1,13 @@
 """``robotid cad``: a robot with the inertia of its geometry, and what it says when it cannot."""
 
 import json
-from pathlib import Path
 
 import numpy as np
-import pybullet_data
 import pytest
+from robots import urdf_path
 
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-
-IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
 
 
 def test_catalog_robot_is_written_and_tabulated(robotid, tmp_path) -> None:
@@ -61,13 +58,13 @@ def test_meshes_are_found_from_the_new_place_and_friction_stays(robotid, tmp_pat
 
 def test_open_mesh_is_one_line_with_the_remedy_that_works(robotid, tmp_path) -> None:
     out = tmp_path / "iiwa.urdf"
-    done = robotid("cad", IIWA, "--total-mass", 24, "-o", out)
+    done = robotid("cad", urdf_path("iiwa"), "--total-mass", 24, "-o", out)
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1
     assert "link_0.obj is not closed" in done.err
     assert "--convex-hull" in done.err
     assert not out.exists()
-    done = robotid("cad", IIWA, "--total-mass", 24, "-o", out, "--convex-hull")
+    done = robotid("cad", urdf_path("iiwa"), "--total-mass", 24, "-o", out, "--convex-hull")
     assert done.code == 0
     assert "convex hull taken of link_7.obj" in done.out
     assert sum(link.phi[0] for link in Robot.from_urdf(out).document.links.values()) == 24.0

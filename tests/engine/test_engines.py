@@ -5,8 +5,9 @@ import pytest
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine import engines
-from robotid_sim.engine.engines import ENGINES, default_engine, engine_named
+from robotid_sim.engine.engines import ENGINES, default_engine, engine_named, pybullet_has_wheels
 from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import MissingExtraError, UnknownNameError
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.friction_laws import FRICTION_LAWS
@@ -25,6 +26,7 @@ def without(monkeypatch):
     return remove
 
 
+@pytest.mark.pybullet
 def test_pybullet_is_the_default_where_it_is_installed(without) -> None:
     assert default_engine() == engine_named(None) == "pybullet"
     without("pybullet")
@@ -40,8 +42,13 @@ def test_an_engine_that_is_not_installed_is_told_with_the_remedy(irb140, without
 
 def test_without_any_engine_the_first_is_asked_for(irb140, without) -> None:
     without(*ENGINES)
-    with pytest.raises(MissingExtraError, match="pip install pybullet"):
+    best = "pybullet" if pybullet_has_wheels() else "mujoco"
+    with pytest.raises(
+        MissingExtraError, match=f"no physics engine is installed: pip install {best}"
+    ):
         Plant(irb140)
+    with pytest.raises(MissingExtraError, match="no physics engine"):
+        Proximity(irb140)
 
 
 def test_an_unknown_engine_is_refused(irb140) -> None:
@@ -49,6 +56,7 @@ def test_an_unknown_engine_is_refused(irb140) -> None:
         Plant(irb140, engine="bullet")
 
 
+@pytest.mark.pybullet
 @pytest.mark.parametrize("law", [None, "stribeck", "stick-slip"])
 @pytest.mark.parametrize("drive", [None, Elastic()])
 def test_the_same_loop_in_both_engines_is_the_same_log(irb140, law, drive) -> None:

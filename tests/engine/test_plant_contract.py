@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pybullet
 import pytest
 from robots import urdf_path
 
@@ -28,7 +27,7 @@ MASSLESS = (
 )
 
 
-def clients() -> list[int]:
+def clients(pybullet) -> list[int]:
     """Return the engine clients that are connected now."""
     return [c for c in range(20) if pybullet.getConnectionInfo(c)["isConnected"]]
 
@@ -84,14 +83,14 @@ def test_divergence_names_time_and_joint() -> None:
     assert isinstance(caught.value, ArithmeticError)
 
 
-def test_joint_that_moves_no_inertia_stops_with_the_remedy(tmp_path) -> None:
+def test_joint_that_moves_no_inertia_stops_with_the_remedy(tmp_path, pybullet) -> None:
     path = tmp_path / "toy.urdf"
     path.write_text(MASSLESS)
     massless = Robot.from_urdf(path)
-    before = clients()
+    before = clients(pybullet)
     with pytest.raises(RankDeficientError, match="joint 'hinge' moves no inertia; give link 'arm'"):
         Plant(massless)
-    assert clients() == before
+    assert clients(pybullet) == before
 
 
 def test_joint_whose_only_inertia_is_its_rotor_is_not_simulated_as_stuck(tmp_path) -> None:
@@ -111,14 +110,18 @@ def move(robot: Robot) -> None:
 @pytest.mark.parametrize(
     "options", [{"dt": 0.0}, {"dt": np.nan}, {"dt": 2.0}, {"substeps": 0}, {"substeps": 1000}]
 )
-def test_impossible_steps_are_refused_before_a_client_exists(irb140: Robot, options) -> None:
-    before = clients()
+def test_impossible_steps_are_refused_before_a_client_exists(
+    irb140: Robot, options, pybullet
+) -> None:
+    before = clients(pybullet)
     with pytest.raises(OptionError, match="control step"):
         Plant(irb140, **options)
-    assert clients() == before
+    assert clients(pybullet) == before
 
 
-def test_impossible_inertia_is_refused_before_a_client_exists(irb140: Robot, monkeypatch) -> None:
+def test_impossible_inertia_is_refused_before_a_client_exists(
+    irb140: Robot, monkeypatch, pybullet
+) -> None:
     phi = irb140.parameters()
     phi[14] = -1.0
     broken = irb140.with_parameters(phi, formal=True)

@@ -8,6 +8,7 @@ import pytest
 from robotid_sim.control.controller import Controller
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.engine.engines import default_engine
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import LogError, SimulationDiverged
 from robotid_sim.excitation.design import random_feasible
@@ -86,7 +87,7 @@ def test_log_names_the_joints_and_the_engine(arm):
     _, log = short_run(arm)
     assert log.require_robot(arm) is log
     assert log.dq is None
-    assert log.provenance["engine"] == "pybullet"
+    assert log.provenance["engine"] == default_engine()
     assert log.provenance["substeps"] == 4
     assert log.provenance["controller"] == "ComputedTorque"
 

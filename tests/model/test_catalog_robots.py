@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
-import pybullet
 import pytest
 import trimesh
 from engine_oracle import engine_torque
@@ -233,7 +232,7 @@ def test_collision_pieces_are_convex_and_lie_in_the_hull_of_the_link(name) -> No
             assert (piece.vertices <= visual.max(axis=0) + 1e-4).all()
 
 
-def test_arms_do_not_touch_themselves_at_home(name) -> None:
+def test_arms_do_not_touch_themselves_at_home(name, pybullet) -> None:
     client = pybullet.connect(pybullet.DIRECT)
     try:
         body = pybullet.loadURDF(str(find_urdf(name)), useFixedBase=True, physicsClientId=client)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pybullet
 import pytest
 
 from robotid_sim.model import inertia
@@ -68,7 +67,7 @@ def test_impossible_bodies_have_a_negative_eigenvalue() -> None:
     assert diagnose_body(body(central=TOO_LONG)).pseudo_inertia[0] < 0.0
 
 
-def test_bullet_zeroes_what_the_diagnosis_says_it_zeroes(tmp_path) -> None:
+def test_bullet_zeroes_what_the_diagnosis_says_it_zeroes(tmp_path, pybullet) -> None:
     """The engine's silence is a fact about PyBullet; it is asked here, not assumed."""
     urdf = (
         '<robot name="r"><link name="a"><inertial><mass value="2"/>'

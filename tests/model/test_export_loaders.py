@@ -5,7 +5,6 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pinocchio as pin
-import pybullet
 import pytest
 from lxml import etree
 from robots import urdf_path
@@ -91,7 +90,7 @@ def test_mujoco_reads_the_same_bodies(written) -> None:
     assert_same_torques(robot, torque)
 
 
-def test_pybullet_reads_the_same_bodies(written) -> None:
+def test_pybullet_reads_the_same_bodies(written, pybullet) -> None:
     robot, path = written
     client = pybullet.connect(pybullet.DIRECT)
     try:
@@ -122,7 +121,7 @@ def test_pybullet_reads_the_same_bodies(written) -> None:
         pybullet.disconnect(physicsClientId=client)
 
 
-def test_written_irb140_loads_with_its_geometry(irb140: Robot, tmp_path: Path) -> None:
+def test_written_irb140_loads_with_its_geometry(irb140: Robot, tmp_path: Path, pybullet) -> None:
     path = tmp_path / "irb140.urdf"
     write_urdf(irb140, path)
     assert mujoco.MjModel.from_xml_path(str(path)).nv == 6

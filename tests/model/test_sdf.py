@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pybullet
 import pytest
 from lxml import etree
 from robots import urdf_path
@@ -24,7 +23,7 @@ RELATIVE = 1e-6
 
 
 @pytest.fixture
-def load():
+def load(pybullet):
     """Return a function that loads an SDF into PyBullet: client and body."""
     clients = []
 
@@ -55,7 +54,7 @@ def for_bullet(path: Path, *, geometry: bool) -> Path:
 
 
 @pytest.mark.parametrize("name", ["irb140", "iiwa", "ur5", "2r", "scara", "kinova"])
-def test_bullet_reads_the_same_bodies_and_joints(name, load, tmp_path) -> None:
+def test_bullet_reads_the_same_bodies_and_joints(name, load, tmp_path, pybullet) -> None:
     robot = Robot.from_urdf(urdf_path(name))
     write_sdf(robot, tmp_path / "robot.sdf")
     client, body = load(for_bullet(tmp_path / "robot.sdf", geometry=False))
@@ -77,7 +76,7 @@ def test_bullet_reads_the_same_bodies_and_joints(name, load, tmp_path) -> None:
     assert_same_places(robot, client, body, moving)
 
 
-def assert_same_places(robot: Robot, client: int, body: int, moving: list) -> None:
+def assert_same_places(robot: Robot, client: int, body: int, moving: list, pybullet) -> None:
     """Compare where the links are, and by their weight where their masses are.
 
     Bullet takes tensors of an SDF from the collision shapes, whatever the file says.
@@ -120,7 +119,7 @@ def test_tensors_are_those_of_the_bodies(robot, tmp_path) -> None:
         np.testing.assert_allclose(phi, link.phi, rtol=0, atol=1e-8 * np.abs(link.phi).max())
 
 
-def test_meshes_travel(irb140, load, tmp_path, monkeypatch) -> None:
+def test_meshes_travel(irb140, load, tmp_path, monkeypatch, pybullet) -> None:
     (tmp_path / "here").mkdir()
     write_sdf(irb140, tmp_path / "here" / "robot.sdf")
     there = (tmp_path / "here").rename(tmp_path / "there")

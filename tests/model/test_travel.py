@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import mujoco
 import numpy as np
 import pinocchio as pin
-import pybullet
 import pytest
 from lxml import etree
 from robots import urdf_path
@@ -80,7 +79,7 @@ def test_mujoco_loads_it_with_geometry(moved, tmp_path, monkeypatch) -> None:
     assert model.nmesh <= len(meshes)
 
 
-def test_pybullet_loads_it_with_geometry(moved, tmp_path, monkeypatch) -> None:
+def test_pybullet_loads_it_with_geometry(moved, tmp_path, monkeypatch, pybullet) -> None:
     monkeypatch.chdir(tmp_path)
     client = pybullet.connect(pybullet.DIRECT)
     try:

@@ -82,6 +82,7 @@ def test_a_robot_of_one_link_touches_nothing():
     assert contact_notes([]) == []
 
 
+@pytest.mark.pybullet
 def test_a_study_keeps_links_apart_as_a_client_of_its_own_confirms(quick_study):
     study, _ = quick_study
     assert study.result.contacts == []
@@ -105,6 +106,7 @@ def test_a_study_says_that_its_motions_touch(quick_study):
     assert "mm deep" in check.message
 
 
+@pytest.mark.pybullet
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_a_quick_study_passes_its_verdict_and_nothing_touches(name, tmp_path):
@@ -113,6 +115,7 @@ def test_a_quick_study_passes_its_verdict_and_nothing_touches(name, tmp_path):
     assert deepest_contacts(study.setup, motions_of(study)) == {}
 
 
+@pytest.mark.pybullet
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_on_the_motions_of_a_default_study_nothing_touches(name):

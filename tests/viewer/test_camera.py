@@ -1,7 +1,6 @@
 """Cameras: PyBullet's conventions, projection, and the fit to a motion."""
 
 import numpy as np
-import pybullet
 import pytest
 
 from robotid_sim.errors import UnknownNameError
@@ -14,7 +13,7 @@ def points() -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", DIRECTIONS)
-def test_the_view_is_pybullets_for_the_same_angles(points, name) -> None:
+def test_the_view_is_pybullets_for_the_same_angles(points, name, pybullet) -> None:
     camera = Camera.fitted(points, name, 640, 480)
     theirs = pybullet.computeViewMatrixFromYawPitchRoll(
         camera.target.tolist(), camera.distance, camera.yaw, camera.pitch, 0.0, 2
@@ -22,7 +21,7 @@ def test_the_view_is_pybullets_for_the_same_angles(points, name) -> None:
     np.testing.assert_allclose(camera.view_matrix(), np.reshape(theirs, (4, 4)).T, atol=1e-5)
 
 
-def test_the_projection_is_pybullets(points) -> None:
+def test_the_projection_is_pybullets(points, pybullet) -> None:
     camera = Camera.fitted(points, "iso", 640, 480)
     theirs = pybullet.computeProjectionMatrixFOV(camera.fov, 4.0 / 3.0, *camera.clip_planes())
     np.testing.assert_allclose(camera.projection_matrix(), np.reshape(theirs, (4, 4)).T, atol=1e-5)

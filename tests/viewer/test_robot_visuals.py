@@ -7,16 +7,13 @@ import numpy as np
 import pytest
 from robots import DATA
 
-from robotid_sim.engine.client import EngineClient
 from robotid_sim.errors import RobotIdError
-from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import rotation_from_rpy
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import bounds, primitive_meshes
 from robotid_sim.viewer.bounds import drawable, motion_points, surface_points, with_masses
-from robotid_sim.viewer.posed_robot import ELSEWHERE, PosedRobot
 from robotid_sim.viewer.robot_visuals import (
     frame_parts,
     inertia_ellipsoid,
@@ -24,9 +21,6 @@ from robotid_sim.viewer.robot_visuals import (
     reach,
     robot_parts,
 )
-
-ENGINE = 1e-6
-"""PyBullet reads the numbers of a URDF in single precision [m]."""
 
 VOLUMES = {
     "box": (primitive_meshes.box(0.3, 0.2, 0.5), 0.03),
@@ -83,26 +77,6 @@ def test_bodies_without_extent_have_flat_ellipsoids_and_without_mass_none() -> N
     assert inertia_ellipsoid(np.zeros(10)) is None
     impossible = inertia_ellipsoid(inertia.pack(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.5])))
     assert np.isfinite(impossible.semi_axes).all()
-
-
-def body_poses(posed: PosedRobot, client: EngineClient) -> np.ndarray:
-    """Return the pose of every movable body as the engine has it, shape (n, 4, 4)."""
-    poses = np.tile(np.eye(4), (len(posed._moving), 1, 1))
-    for pose, link in zip(poses, posed._moving, strict=True):
-        state = client.getLinkState(posed._body, link, computeForwardKinematics=1)
-        pose[:3, 3] = state[4]
-        pose[:3, :3] = np.reshape(client.getMatrixFromQuaternion(state[5]), (3, 3))
-    return poses
-
-
-def test_poses_in_the_engine_are_those_of_our_kinematics(robot) -> None:
-    rng = np.random.default_rng(0)
-    with EngineClient() as client:
-        posed = PosedRobot(client, robot, robot_parts(robot))
-        for _ in range(3):
-            q = rng.uniform(robot.limits.lower, robot.limits.upper)
-            posed.pose(q)
-            np.testing.assert_allclose(body_poses(posed, client), link_poses(robot, q), atol=ENGINE)
 
 
 def test_every_robot_has_something_to_draw_on_every_body_with_shapes(robot) -> None:
@@ -167,35 +141,10 @@ def test_bars_stand_in_where_bullet_itself_refuses_a_mesh(arm, monkeypatch) -> N
     assert set(surface) >= {0, 1}
 
 
-def test_a_refused_mesh_is_an_error_with_the_robots_name(arm, tmp_path) -> None:
-    part = robot_parts(arm)[0]
-    missing = type(part)(part.body, part.T_body_part, tmp_path / "none.stl")
-    with EngineClient() as client, pytest.raises(RobotIdError, match="2r"):
-        PosedRobot(client, arm, [missing])
-
-
 def test_the_base_is_drawn_too(irb140, iiwa) -> None:
     for robot in (irb140, iiwa):
         assert base_shapes(robot)
         assert any(part.body == -1 for part in robot_parts(robot))
-
-
-def test_a_hidden_posed_stands_elsewhere(arm) -> None:
-    with EngineClient() as client:
-        posed = PosedRobot(client, arm, robot_parts(arm))
-        posed.pose(arm.home)
-        posed.show(visible=False)
-        assert body_poses(posed, client)[0, 2, 3] == pytest.approx(ELSEWHERE[2])
-        posed.show(visible=True)
-        np.testing.assert_allclose(
-            body_poses(posed, client), link_poses(arm, arm.home), atol=ENGINE
-        )
-
-
-def test_merged_parts_are_one_link_per_body(irb140) -> None:
-    with EngineClient() as client:
-        merged = PosedRobot(client, irb140, robot_parts(irb140), merged=True)
-        assert sorted(merged.body_of_link(link) for link in merged.links) == list(range(-1, 6))
 
 
 def test_surface_points_lie_on_the_bodies(arm) -> None:
@@ -224,15 +173,3 @@ def test_overlays_hang_on_the_bodies(irb140) -> None:
         mass = irb140.links[part.body].phi
         np.testing.assert_allclose(part.T_body_part[:3, 3], mass[1:4] / mass[0])
     assert 1.0 < reach(irb140) < 1.5
-    with EngineClient() as client:
-        PosedRobot(client, irb140, [*frames, *masses])
-
-
-def test_robots_with_long_names_and_many_parts_load(tmp_path) -> None:
-    folder = tmp_path / 'a folder "quoted" & long' / ("x" * 100)
-    folder.mkdir(parents=True)
-    primitive_meshes.box(0.1, 0.1, 0.1).export(folder / "box.obj")
-    many = MESH.format("box.obj") + MESH.format("box.obj").partition(">")[2] * 60
-    robot = _robot((DATA / "2r.urdf").read_text().replace('<link name="upper">', many), folder)
-    with EngineClient() as client:
-        PosedRobot(client, robot, robot_parts(robot))

@@ -1,0 +1,167 @@
+"""Pictures by MuJoCo's renderer, which needs OpenGL but no display: EGL or OSMesa on Linux."""
+
+import ctypes.util
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.camera import Camera
+from robotid_sim.viewer.mujoco_scene import MujocoRobot, MujocoScene
+from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
+from robotid_sim.viewer.robot_visuals import VisualPart
+
+BACKEND = "MUJOCO_GL"
+"""Environment variable by which MuJoCo's users choose what draws."""
+
+LIBRARIES = {"egl": "EGL", "osmesa": "OSMesa"}
+"""What draws without a display on Linux, the first choice first, and its library."""
+
+ELSEWHERE = {"darwin": "cgl", "win32": "glfw"}
+"""What draws on other systems."""
+
+REMEDY = "install libegl1 or libosmesa6, or set MUJOCO_GL"
+
+AMBIENT, DIFFUSE, SPECULAR = 0.42, 0.62, 0.06
+"""Light from all sides, from its direction, and reflected."""
+
+START = 64
+"""Width and height of the first buffer [pixels]; it grows with the pictures."""
+
+
+class MujocoRenderer(Renderer):
+    """A scene of MuJoCo and an OpenGL context that draws it; use it in a ``with`` block.
+
+    Parameters
+    ----------
+    kind : str
+        ``egl`` takes EGL only; ``auto`` and ``software`` whatever works, as MUJOCO_GL says or EGL
+        before OSMesa: a program where there is no graphics card.
+
+    Raises
+    ------
+    OptionError
+        If nothing can draw.
+    """
+
+    def __init__(self, kind: str = "auto") -> None:
+        self.kind = "egl" if kind == "egl" else backend()
+        self._scene = MujocoScene()
+        self._model: mujoco.MjModel | None = None
+        self._target: mujoco.MjrContext | None = None
+        self._context = gl_context(self.kind)
+
+    def add(self, robot: Robot, parts: Sequence[VisualPart]) -> MujocoRobot:
+        """Return a robot that is in all pictures; see `Renderer`."""
+        return self._scene.add(robot, parts)
+
+    def render(
+        self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
+    ) -> RenderedImage:
+        """Return what a camera sees; see `Renderer`."""
+        box = box or (0, 0, camera.width, camera.height)
+        width, height = round((box[2] - box[0]) * scale), round((box[3] - box[1]) * scale)
+        model, data = self._scene.update()
+        self._context.make_current()
+        self._prepare(model, width, height)
+        nothing = mujoco.MjvCamera()
+        mujoco.mjv_updateScene(
+            model, data, self._options, None, nothing, mujoco.mjtCatBit.mjCAT_ALL, self._view
+        )
+        self._aim(camera, box, light)
+        viewport = mujoco.MjrRect(0, 0, width, height)
+        colors, buffer = (
+            np.empty((height, width, 3), np.uint8),
+            np.empty((height, width), np.float32),
+        )
+        mujoco.mjr_render(viewport, self._view, self._target)
+        mujoco.mjr_readPixels(colors, buffer, viewport, self._target)
+        opaque = np.full((height, width, 1), 255, np.uint8)
+        pixels = np.concatenate([colors[::-1], opaque], axis=2)  # OpenGL counts rows from below
+        return RenderedImage(pixels, camera.depth(buffer[::-1]), box, scale)
+
+    def close(self) -> None:
+        """Give the context back."""
+        if self._target is not None:
+            self._context.make_current()
+            self._target.free()
+            self._target = None
+        self._context.free()
+
+    def _prepare(self, model: "mujoco.MjModel", width: int, height: int) -> None:
+        """Load a new model into the context, and make its buffer large enough."""
+        if model is not self._model or self._target is None:
+            if self._target is not None:
+                self._target.free()
+            self._model, self._options = model, mujoco.MjvOption()
+            self._view = mujoco.MjvScene(model, maxgeom=model.ngeom + 10)
+            self._view.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 0  # cast by whom takes the picture
+            self._target = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
+        if self._target.offWidth < width or self._target.offHeight < height:
+            size = max(self._target.offWidth, width), max(self._target.offHeight, height)
+            mujoco.mjr_resizeOffscreen(*size, self._target)
+
+    def _aim(self, camera: Camera, box: PixelBox, light: Float1D) -> None:
+        """Look through a part of a camera's picture, with the light from a direction."""
+        near, far = camera.clip_planes()
+        tan = near * float(np.tan(np.radians(camera.fov) / 2.0))
+        left, right = (2.0 * edge / camera.width - 1.0 for edge in (box[0], box[2]))
+        top, bottom = (1.0 - 2.0 * edge / camera.height for edge in (box[1], box[3]))
+        wide = tan * camera.width / camera.height
+        for eye in self._view.camera:  # both of a stereo picture, which is their mean
+            eye.pos, eye.up, eye.forward = camera.eye, camera.axes[:, 1], -camera.axes[:, 2]
+            eye.frustum_near, eye.frustum_far = near, far
+            eye.frustum_bottom, eye.frustum_top = tan * bottom, tan * top
+            eye.frustum_center, eye.frustum_width = (
+                0.5 * wide * (left + right),
+                0.5 * wide * (right - left),
+            )
+        self._view.nlight = 1
+        lamp = self._view.lights[0]
+        _make_directional(lamp)
+        lamp.pos, lamp.dir, lamp.castshadow = camera.eye, -light, 0
+        lamp.ambient, lamp.diffuse, lamp.specular = ([x] * 3 for x in (AMBIENT, DIFFUSE, SPECULAR))
+
+
+def _make_directional(lamp: Any) -> None:
+    """Let a light come from a direction; MuJoCo has changed how this is said."""
+    if hasattr(lamp, "directional"):
+        lamp.directional = 1
+    else:
+        lamp.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+
+
+def backend() -> str:
+    """Return what draws: what MUJOCO_GL names, else the first whose library is there.
+
+    Raises `OptionError` if there is none.
+    """
+    named = os.environ.get(BACKEND, "").lower()
+    if named in (*LIBRARIES, *ELSEWHERE.values()):
+        return named
+    if not sys.platform.startswith("linux"):
+        return ELSEWHERE.get(sys.platform, "glfw")
+    for name, library in LIBRARIES.items():
+        if ctypes.util.find_library(library):
+            return name
+    raise OptionError(f"MuJoCo cannot draw without EGL or OSMesa; {REMEDY}")
+
+
+def gl_context(kind: str) -> Any:
+    """Return an OpenGL context of a kind, ready to be drawn with; raise `OptionError` if none."""
+    try:
+        context = importlib.import_module(f"mujoco.{kind}").GLContext(START, START)
+        context.make_current()
+    except Exception as error:  # PyOpenGL and drivers fail by errors of every kind
+        reason = str(error).strip().splitlines()
+        because = f" ({reason[0]})" if reason else ""
+        raise OptionError(f"MuJoCo cannot draw by {kind}{because}; {REMEDY}") from error
+    return context

@@ -1,0 +1,183 @@
+"""Pictures without a display: PyBullet's software renderer, or its EGL plugin where that works."""
+
+import importlib.util
+import re
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.engine.client import EngineClient
+from robotid_sim.engine.quiet import captured_output
+from robotid_sim.errors import OptionError
+from robotid_sim.kinematics.forward import link_poses, tip_pose
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer.camera import Camera
+from robotid_sim.viewer.display import child_output
+from robotid_sim.viewer.posed_robot import PosedRobot
+from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
+from robotid_sim.viewer.robot_visuals import VisualPart
+
+PROBE_PIXELS = 160
+"""Width of the pictures that measure the size of a robot."""
+
+EGL_MODULE = "eglRenderer"
+EGL_WORKS = "robotid-egl-works"
+"""Token of a child process that has seen a picture by EGL."""
+PROBE_TIMEOUT = 20.0  # [s]
+PROGRAMS = ("llvmpipe", "softpipe", "swrast", "software")
+"""Names of OpenGL devices that are no graphics cards; Bullet's own renderer is as fast."""
+
+AMBIENT = {"software": 0.42, "egl": 0.15}
+"""Light from all sides; the two renderers mean different things by it."""
+DIFFUSE, SPECULAR = 0.62, 0.06
+
+
+def camera_image(
+    client: EngineClient,
+    camera: Camera,
+    box: PixelBox | None = None,
+    scale: float = 1.0,
+    **options: Any,
+) -> tuple[RenderedImage, NDArray[np.intp]]:
+    """Return what a camera sees in a part of its picture, the whole by default, and a mask.
+
+    The mask holds PyBullet's number of body and link where asked for, shape (height, width).
+
+    `box` is a part of the picture whose size is the camera's, `scale` the rendered pixels per pixel
+    of the picture; further options are those of PyBullet's ``getCameraImage``.
+    """
+    left, top, right, bottom = box = box or (0, 0, camera.width, camera.height)
+    width, height = round((right - left) * scale), round((bottom - top) * scale)
+    # The projection spreads the part over the whole image.
+    spread = np.array([camera.width / (right - left), camera.height / (bottom - top)])
+    middle = np.array([left + right, top + bottom]) / (camera.width, camera.height) - 1.0
+    crop = np.diag([*spread, 1.0, 1.0])
+    crop[:2, 3] = spread * middle * (-1.0, 1.0)
+    matrices = (camera.view_matrix(), crop @ camera.projection_matrix())
+    columns = [matrix.T.ravel().tolist() for matrix in matrices]
+    _, _, pixels, buffer, mask = client.getCameraImage(width, height, *columns, **options)
+    colors = np.asarray(pixels, dtype=np.uint8).reshape(height, width, 4)
+    depth = camera.depth(np.reshape(buffer, (height, width)))
+    return RenderedImage(colors, depth, box, scale), np.reshape(mask, (height, width))
+
+
+class PyBulletRenderer(Renderer):
+    """A PyBullet client that takes pictures; use it in a ``with`` block.
+
+    Parameters
+    ----------
+    kind : str
+        ``software`` works everywhere; ``egl`` needs a driver, but no display;
+        ``auto`` takes EGL where a graphics card draws for it.
+    """
+
+    def __init__(self, kind: str = "auto") -> None:
+        self.kind = kind
+        if kind == "auto":
+            self.kind = "egl" if is_graphics_card(egl_device()) else "software"
+        elif kind == "egl" and egl_device() is None:
+            raise OptionError("EGL does not work on this machine; use --renderer software")
+        with captured_output():
+            self.client = EngineClient()
+            if self.kind == "egl":
+                _load_egl(self.client)  # before any body, else pictures miss that body
+
+    def add(self, robot: Robot, parts: Sequence[VisualPart]) -> PosedRobot:
+        """Return a robot that is in all pictures; see `Renderer`."""
+        return PosedRobot(self.client, robot, parts)
+
+    def render(
+        self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
+    ) -> RenderedImage:
+        """Return what a camera sees; see `Renderer`."""
+        hardware, client = self.kind == "egl", self.client
+        options = {
+            "lightDirection": light.tolist(),
+            "lightAmbientCoeff": AMBIENT[self.kind],
+            "lightDiffuseCoeff": DIFFUSE,
+            "lightSpecularCoeff": SPECULAR,
+            "shadow": int(hardware),  # costs the software renderer three times as long
+            "flags": client.ER_NO_SEGMENTATION_MASK,
+            "renderer": client.ER_BULLET_HARDWARE_OPENGL if hardware else client.ER_TINY_RENDERER,
+        }
+        with captured_output() if hardware else nullcontext():  # drivers name themselves
+            return camera_image(client, camera, box, scale, **options)[0]
+
+    def close(self) -> None:
+        """Disconnect from the engine."""
+        with captured_output():
+            self.client.close()
+
+
+def surface_in_pictures(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float2D]:
+    """Return points on the parts of every body in its frame, shape (N, 3) each.
+
+    Measured in depth pictures from six sides, so that it holds for every mesh format.
+    """
+    poses = link_poses(robot, robot.home)
+    origins = np.vstack([np.zeros(3), poses[:, :3, 3], tip_pose(robot, robot.home)[:3, 3]])
+    middle = 0.5 * (origins.max(axis=0) + origins.min(axis=0))
+    half = float(np.ptp(origins, axis=0).max()) + 0.5
+    frames = {-1: np.eye(4), **dict(enumerate(poses))}
+    surface: dict[int, list[Float2D]] = {}
+    with EngineClient() as client:
+        posed = PosedRobot(client, robot, parts)
+        posed.pose(robot.home)
+        options = {
+            "shadow": 0,
+            "flags": client.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+            "renderer": client.ER_TINY_RENDERER,
+        }
+        for yaw, pitch in ((0, 0), (90, 0), (180, 0), (270, 0), (0, 90), (0, -90)):
+            camera = Camera.distant(middle, half, yaw, pitch, PROBE_PIXELS)
+            image, mask = camera_image(client, camera, **options)
+            hit = mask >= 0
+            points = camera.eye + camera.rays()[hit] * image.depth[hit, None]
+            links = (mask[hit] >> 24) - 1
+            for link in np.unique(links):
+                body = posed.body_of_link(int(link))
+                local = (points[links == link] - frames[body][:3, 3]) @ frames[body][:3, :3]
+                surface.setdefault(body, []).append(local)
+    return {body: np.vstack(points) for body, points in surface.items()}
+
+
+def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
+    """Return what draws for EGL, by its own name; None if it does not work.
+
+    Tried in a child process: a bad driver may end the process.
+    """
+    if importlib.util.find_spec(EGL_MODULE) is None:
+        return None
+    text = child_output(try_egl, timeout)
+    device = re.search(r"(?:GL_RENDERER|Renderer) *= *(.+)", text)
+    return device[1].strip() if device and EGL_WORKS in text else None
+
+
+def is_graphics_card(device: str | None) -> bool:
+    """Return whether a device is more than a program that draws."""
+    return device is not None and not any(name in device.lower() for name in PROGRAMS)
+
+
+def try_egl() -> None:
+    """Draw a box by EGL and print the token if it is in the picture; for the child process."""
+    client = EngineClient()
+    _load_egl(client)
+    shape = client.createVisualShape(client.GEOM_BOX, halfExtents=[0.5] * 3)
+    client.createMultiBody(0.0, -1, shape)
+    camera = Camera(np.array([0.0, -4.0, 0.0]), 0.0, 0.0, 4.0, 64, 64)
+    body = camera_image(client, camera, renderer=client.ER_BULLET_HARDWARE_OPENGL)[0].body
+    if body[32, 32] and not body[0, 0]:
+        print(f"\n{EGL_WORKS}", flush=True)  # noqa: T201 - the parent reads it
+
+
+def _load_egl(client: EngineClient) -> None:
+    module = importlib.util.find_spec(EGL_MODULE)
+    plugin = -1
+    if module is not None and module.origin is not None:
+        plugin = client.loadPlugin(module.origin, f"_{EGL_MODULE}Plugin")
+    if plugin < 0:
+        raise OptionError("PyBullet's EGL plugin does not load; use --renderer software")
