@@ -20,6 +20,10 @@ COMMANDS: Mapping[str, CommandText] = {
         "the whole study: excitation, experiment, fit, control, verdict",
         ("run irb140 --out out", "run irb140 --preset industrial --quick --out quick"),
     ),
+    "certify": CommandText(
+        "a study in two engines: identified in one, proved in the other",
+        ("certify twolink --quick --out certificate",),
+    ),
     "check": CommandText(
         "can a robot exist, and what can be identified of it?",
         ("check irb140", "check irb140 --repair -o possible.urdf"),

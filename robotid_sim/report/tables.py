@@ -34,6 +34,10 @@ CHECKS = {
     "tracking_gap_left": "tracking gap to the true model that is left",
     "torque_mismatch_left": "torque error on laps over the nominal's",
     "failed_loops": "closed-loop runs that diverged or failed",
+    "model_error_crossed": "model error over RMS torque, unseen motion of the other engine",
+    "tracking_gap_crossed": "tracking gap that is left in the other engine",
+    "difference_in_band": "squared difference of the estimates over variance",
+    "difference_within_intervals": "parameters whose difference is in its 95 % interval",
 }
 
 
@@ -41,7 +45,10 @@ MOST_DECIMALS = 6
 """Decimals beyond which a value is printed with an exponent."""
 
 SHARES = frozenset(
-    ("limits_respected", "model_error_unseen", "tracking_gap_left", "torque_mismatch_left")
+    (
+        *("limits_respected", "model_error_unseen", "tracking_gap_left", "torque_mismatch_left"),
+        *("model_error_crossed", "tracking_gap_crossed", "difference_within_intervals"),
+    )
 )
 """Checks whose values are shares."""
 
@@ -98,7 +105,7 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
 def check_limit(check: CheckResult) -> str:
     """Return the limit of a check, with both ends where it has two."""
     if check.lower is not None:
-        return f"{number(check.lower, 3)} … {number(check.limit, 3)}"
+        return f"{check_number(check, check.lower)} … {check_number(check, check.limit)}"
     return f"{'=' if check.name == 'rank_full' else '≤'} {check_number(check, check.limit)}"
 
 

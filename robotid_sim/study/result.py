@@ -151,6 +151,20 @@ class CheckResult(_Model):
     message: str = ""
     """What is probably behind a failure, where that is known."""
 
+    @classmethod
+    def at_most(cls, name: str, value: float | None, limit: float) -> "CheckResult":
+        """Return the check of a value that must be finite and no larger than its limit."""
+        number = None if value is None else finite(value)
+        passed = number is not None and number <= limit
+        return cls(name=name, passed=passed, value=number, limit=limit)
+
+    @classmethod
+    def between(cls, name: str, value: float | None, lower: float, upper: float) -> "CheckResult":
+        """Return the check of a value that must lie in a range."""
+        check = cls.at_most(name, value, upper)
+        passed = check.passed and check.value is not None and bool(check.value >= lower)
+        return check.model_copy(update={"lower": float(lower), "passed": passed})
+
 
 class VerdictResult(_Model):
     """The verdict: passed if every check passed."""

@@ -19,6 +19,7 @@ from robotid_sim.diagnostics.residuals import ADVICE, doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, LogError, RobotIdError
 from robotid_sim.estimation.consistent import Lift, lift
+from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.discrepancy import (
     Discrepancy,
     allowing_for,
@@ -28,6 +29,7 @@ from robotid_sim.estimation.discrepancy import (
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit
+from robotid_sim.estimation.least_squares import row_blocks_of
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import Structure, with_term_values
 from robotid_sim.experiment.cell import Cell
@@ -209,14 +211,23 @@ def identify(
 
 
 @one_blas_thread()
-def intervals_of(fit: Identification) -> Intervals | None:
-    """Return the 95 % intervals of the chosen estimate; None if the fit failed."""
-    if not fit.chosen.success or fit.chosen.cov is None:
+def intervals_of(fit: Identification, estimate: Estimate | None = None) -> Intervals | None:
+    """Return the 95 % intervals of an estimate of a fit, by default of the chosen one.
+
+    None if the fit failed.
+    """
+    estimate = estimate or fit.chosen
+    if not estimate.success or estimate.cov is None:
         return None
     try:
-        return confidence_intervals(fit.problem, fit.chosen)
+        return confidence_intervals(fit.problem, estimate)
     except (RobotIdError, np.linalg.LinAlgError):
         return None
+
+
+def covariance_blocks(fit: Identification, estimate: Estimate) -> int:
+    """Return how many blocks of residuals of all joints the covariance of an estimate is of."""
+    return row_blocks_of(fit.problem, block_of(estimate)) * fit.problem.dof
 
 
 def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:

@@ -15,9 +15,7 @@ import numpy as np
 
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.errors import ControllerError, SimulationDiverged
-from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import save_estimates
-from robotid_sim.estimation.least_squares import row_blocks_of
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import assess
 from robotid_sim.files import make_folder
@@ -49,6 +47,7 @@ from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import (
     Identification,
     compared_models,
+    covariance_blocks,
     diagnosed,
     identify,
     intervals_of,
@@ -316,8 +315,7 @@ def _freedom_of_covariance(fit: Identification) -> dict[str, object]:
     intervals = intervals_of(fit)
     if intervals is None:
         return {"cov_dof": None, "cov_blocks": None}
-    blocks = row_blocks_of(fit.problem, block_of(fit.chosen)) * fit.problem.dof
-    return {"cov_dof": intervals.dof.tolist(), "cov_blocks": blocks}
+    return {"cov_dof": intervals.dof.tolist(), "cov_blocks": covariance_blocks(fit, fit.chosen)}
 
 
 def write_identified(

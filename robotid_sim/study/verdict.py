@@ -20,13 +20,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.faults import lost_samples
 from robotid_sim.study.config import VerdictLimits
-from robotid_sim.study.result import (
-    CheckResult,
-    ContactResult,
-    EstimateResult,
-    VerdictResult,
-    finite,
-)
+from robotid_sim.study.result import CheckResult, ContactResult, EstimateResult, VerdictResult
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
@@ -113,7 +107,7 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
         [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
     )
     limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
-    check = _at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
+    check = CheckResult.at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
         return check
     suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
@@ -128,7 +122,7 @@ def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckR
         mended |= {"torque-delay"} if fit.preprocessor.delay else set()
         mended -= {"lost-samples"} if lost_samples(log).mean() > MOST_LOST else set()
     causes = [cause for cause in diagnosis.causes if cause.kind not in mended]
-    check = _at_most("no_cause_named", float(len(causes)), 0.0)
+    check = CheckResult.at_most("no_cause_named", float(len(causes)), 0.0)
     return check.model_copy(update={"message": " ".join(cause.sentence for cause in causes)})
 
 
@@ -138,12 +132,12 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
     gap = None if loop is None else loop.gap_left(units)
     mismatch = None if loop is None else loop.mismatch_left(units)
     failed = None if loop is None else float(len(loop.failures))
-    completed = _at_most("failed_loops", failed, 0.0)
+    completed = CheckResult.at_most("failed_loops", failed, 0.0)
     if loop is not None and not loop.laps:
         return [completed]  # steps start with an error that no model can help
     return [
-        _at_most("tracking_gap_left", gap, limits.gap),
-        _at_most("torque_mismatch_left", mismatch, limits.mismatch),
+        CheckResult.at_most("tracking_gap_left", gap, limits.gap),
+        CheckResult.at_most("torque_mismatch_left", mismatch, limits.mismatch),
         completed,
     ]
 
@@ -157,15 +151,13 @@ def _honesty_checks(
         estimator = setup.fit.estimators[estimate.estimator]
         if isinstance(estimator, WeightedLeastSquares) and setup.cell.sensors:
             lower, upper = nees_range(fit.problem, estimate, false_alarm)
-            check = _at_most("nees_in_band", scored.nees, upper)
-            passed = check.passed and check.value is not None and check.value >= lower
-            checks.append(check.model_copy(update={"lower": lower, "passed": passed}))
+            checks.append(CheckResult.between("nees_in_band", scored.nees, lower, upper))
         if isinstance(estimator, Consistent):
             limit = constrained_limit(fit.problem, false_alarm)
             free = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
             sound = estimate.success and free.success
             cost = constrained_cost(fit.problem, estimate, free) if sound else None
-            checks.append(_at_most("consistent_fit_over_least_squares", cost, limit))
+            checks.append(CheckResult.at_most("consistent_fit_over_least_squares", cost, limit))
     return checks
 
 
@@ -173,7 +165,7 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
     """Check the motion from the first commanded sample on; before it the joints are let go."""
     after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
     before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
-    check = _at_most("limits_respected", after, 1.0 + RATIO_SLACK)
+    check = CheckResult.at_most("limits_respected", after, 1.0 + RATIO_SLACK)
     if before <= check.limit:
         return check
     message = f"(before the first commanded sample, when the controller takes over: {before:.3g})"
@@ -182,7 +174,7 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
 
 def _contact_check(touching: Sequence[ContactResult]) -> CheckResult:
     """Check that no links touch that are apart at home."""
-    check = _at_most("no_contact", float(len(touching)), 0.0)
+    check = CheckResult.at_most("no_contact", float(len(touching)), 0.0)
     return check.model_copy(update={"message": "; ".join(map(str, touching))})
 
 
@@ -224,7 +216,7 @@ def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
             difference = _reload_difference(fit.lift.robot, Robot.from_urdf(path))
         except RobotIdError:
             difference = None
-    return _at_most(name, difference, RELOAD_TOLERANCE)
+    return CheckResult.at_most(name, difference, RELOAD_TOLERANCE)
 
 
 def _reload_difference(robot: Robot, reloaded: Robot) -> float:
@@ -239,7 +231,7 @@ def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
     errors = [] if chosen.validation is None else chosen.validation.model_error_relative
     numbers = [e for e in errors if e is not None]
     worst = max(numbers) if numbers and len(numbers) == len(errors) else None
-    return _at_most("model_error_unseen", worst, limit)
+    return CheckResult.at_most("model_error_unseen", worst, limit)
 
 
 def _saturation_check(logs: list[Log]) -> CheckResult:
@@ -248,10 +240,4 @@ def _saturation_check(logs: list[Log]) -> CheckResult:
         assert log.truth is not None
         assert log.tau_cmd is not None
         clipped += int((log.truth.tau != log.tau_cmd).any(axis=1).sum())
-    return _at_most("no_saturation", float(clipped), 0.0)
-
-
-def _at_most(name: str, value: float | None, limit: float) -> CheckResult:
-    number = None if value is None else finite(value)
-    passed = number is not None and number <= limit
-    return CheckResult(name=name, passed=passed, value=number, limit=limit)
+    return CheckResult.at_most("no_saturation", float(clipped), 0.0)

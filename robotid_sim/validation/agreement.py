@@ -130,6 +130,9 @@ class Difference:
     """Directions that it counts: parameters without those in which the covariance is singular."""
     f_dof: float | None
     """Second degrees of freedom of its F distribution; None if there are too few for a test."""
+    independent: float
+    """Independent parameters whose share within intervals scatters as much as that of these,
+    b^2 over the sum of all squared correlations; between 1 and b."""
     differs: Bool1D
     """Parameters that differ, given the false alarms of the whole comparison."""
     differs_as_whole: bool
@@ -338,6 +341,7 @@ def _difference(one: ComparedEstimate, two: ComparedEstimate) -> Difference:
         chi_squared=float(((whitener @ values) ** 2).sum()),
         rank=rank,
         f_dof=_f_dof((one, two), whitener),
+        independent=float(len(std) ** 2 / ((cov / np.outer(std, std)) ** 2).sum()),
         differs=np.zeros(len(std), dtype=bool),
         differs_as_whole=False,
     )

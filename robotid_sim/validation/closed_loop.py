@@ -157,15 +157,15 @@ class ClosedLoop:
         """Names of the scenarios, in the order of the comparison."""
         return tuple(dict.fromkeys(run.scenario for run in self.runs))
 
-    def gap_left(self, units: Sequence[str]) -> float | None:
+    def gap_left(self, units: Sequence[str], model: str = IDENTIFIED) -> float | None:
         """Return the share of the gap between nominal and true model that is left, worst lap.
 
-        Compared are the undisturbed RMS errors of all joints of one unit together; 0 means that the
-        identified model tracks as well as the true one. Where the nominal model tracks no worse
-        than the true one there is no gap, and what the identified one adds is over the error of the
-        true one. None if a run of them is missing.
+        Compared are the undisturbed RMS errors of all joints of one unit together; 0 means that
+        `model`, the identified one, tracks as well as the true one. Where the nominal model tracks
+        no worse than the true one there is no gap, and what the identified one adds is over the
+        error of the true one. None if a run of them is missing.
         """
-        compared = self._compared(units, lambda run: run.rms_error)
+        compared = self._compared(units, lambda run: run.rms_error, model)
         tiny = float(np.finfo(float).tiny)
         left = [
             (after - true) / max(before - true if before > true else true, tiny)
@@ -175,17 +175,17 @@ class ClosedLoop:
 
     def mismatch_left(self, units: Sequence[str]) -> float | None:
         """Return the identified model's torque error over the nominal's, joints of one unit."""
-        compared = self._compared(units, lambda run: run.torque_error)
+        compared = self._compared(units, lambda run: run.torque_error, IDENTIFIED)
         tiny = float(np.finfo(float).tiny)
         return max((after / max(before, tiny) for _, before, after in compared), default=None)
 
     def _compared(
-        self, units: Sequence[str], value: Callable[[ControlRun], Float1D]
+        self, units: Sequence[str], value: Callable[[ControlRun], Float1D], model: str
     ) -> list[tuple[float, float, float]]:
-        """Return a value of true, nominal and identified model, RMS over joints of one unit."""
+        """Return a value of true, nominal and a third model, RMS over joints of one unit."""
         compared = []
         for task in self.laps:
-            runs = [self.find(m, UNDISTURBED, task) for m in (TRUE, NOMINAL, IDENTIFIED)]
+            runs = [self.find(m, UNDISTURBED, task) for m in (TRUE, NOMINAL, model)]
             values = [value(run) for run in runs if run is not None]
             if len(values) < len(runs):
                 return []

@@ -6,6 +6,13 @@ parameters then follows Hotelling's distribution [1]_,
 
 .. math:: \frac{B - b}{B b} \, e^T \hat\Sigma^{-1} e \sim F(b, B - b) .
 
+So does the difference of two independent estimates, with the degrees of freedom that
+`robotid_sim.validation.agreement` gives it; the mean over several pairs is taken as the F variable
+of the same mean and variance. The share of its parameters within their intervals has a variance of
+no more than :math:`p (1 - p) \sum_{ij} \rho_{ij}^2 / b^2`: indicators of two normal variables with
+the correlation :math:`\rho` have one of no more than :math:`\rho^2` (Mehler's expansion, which has
+even powers only [3]_).
+
 A fit under constraints that the true robot keeps costs no more than the truth does, whose cost over
 the least one is b times a variable F(b, N - b): a likelihood ratio [2]_.
 
@@ -13,17 +20,21 @@ References
 ----------
 .. [1] Anderson (2003), "An Introduction to Multivariate Statistical Analysis", 3rd ed., sec. 5.2.
 .. [2] Seber, Lee (2003), "Linear Regression Analysis", 2nd ed., theorem 3.5 and section 4.3.
+.. [3] Lancaster (1957), "Some properties of the bivariate normal distribution considered in the
+   form of a contingency table", Biometrika 44, doi:10.1093/biomet/44.1-2.289.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtri
+from scipy.special import fdtri, ndtr, ndtri
 
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import row_blocks_of
 from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.validation.agreement import LEVEL, Difference
 from robotid_sim.validation.noise import ResidualNoise
 
 TOLERATED = 1.5
@@ -51,6 +62,40 @@ def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -
         float(fdtri(b, rest, half)) * scale / TOLERATED,
         float(fdtri(b, rest, 1.0 - half)) * scale * TOLERATED,
     )
+
+
+def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
+    """Return where the squared difference per direction lies, the mean over independent pairs.
+
+    Every pair needs its `f_dof`.
+    """
+    ranks = np.array([pair.rank for pair in pairs], dtype=float)
+    freedom = np.array([pair.f_dof for pair in pairs], dtype=float)
+    means = (freedom + ranks - 1.0) / (freedom - 2.0)
+    relative = 2.0 * (ranks + freedom - 2.0) / (ranks * (freedom - 4.0))
+    mean = float(means.mean())
+    spread = float((relative * means**2).sum()) / (len(pairs) * mean) ** 2
+    first = float(ranks.sum())
+    # The F variable of the same relative variance; of one pair it is the pair's own.
+    second = 4.0 + 2.0 * (first + 2.0) / max(spread * first - 2.0, 1e-9)
+    scale, half = mean * (second - 2.0) / second, 0.5 * false_alarm
+    return Range(
+        float(fdtri(first, second, half)) * scale / TOLERATED,
+        float(fdtri(first, second, 1.0 - half)) * scale * TOLERATED,
+    )
+
+
+def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
+    """Return the least share of differences within their intervals, but for so many sound pairs.
+
+    Pairs of more parameters count more; variances may be `TOLERATED` times as large as stated.
+    """
+    counts = np.array([len(pair.names) for pair in pairs], dtype=float)
+    independent = np.array([pair.independent for pair in pairs])
+    share = 2.0 * float(ndtr(ndtri(0.5 + 0.5 * LEVEL) / np.sqrt(TOLERATED))) - 1.0
+    weights = counts / counts.sum()
+    std = np.sqrt(share * (1.0 - share) * float((weights**2 / independent).sum()))
+    return max(0.0, share + float(ndtri(false_alarm)) * float(std))
 
 
 def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estimate) -> float:

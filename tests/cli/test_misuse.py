@@ -22,6 +22,7 @@ BAD = {
         ("deep.toml", "unknown scenario 'paylod' (did you mean 'payload'?)"),
     ],
     "plugin": [("no_such_module", "plugin no_such_module")],
+    "seeds": [("0", "--seeds"), ("1.5", "--seeds"), ("nan", "--seeds")],
     "seed": [("-1", "--seed"), ("1.5", "--seed"), ("nan", "--seed")],
     "base": [("bse", "no link 'bse' (did you mean 'base'?)")],
     "tip": [("lowr", "no link 'lowr' (did you mean 'lower'?)")],
@@ -37,7 +38,7 @@ BAD = {
     "urdf": [FOLDERLESS, A_FOLDER],
     "csv": [FOLDERLESS, A_FOLDER],
     "out": [FOLDERLESS, A_FOLDER],
-    **{(c, "out"): [("2r.urdf/out", "cannot write")] for c in ("run", "reproduce")},
+    **{(c, "out"): [("2r.urdf/out", "cannot write")] for c in ("run", "certify", "reproduce")},
     "estimator": [("wlss", "unknown estimator 'wlss' (did you mean 'wls'?)")],
     "log": [("none.h5", "none.h5"), ("t.json", "t.json")],
     "loaded": [("none.h5", "none.h5")],
@@ -111,6 +112,7 @@ BAD = {
 
 RIGHT = {
     "run": "2r.urdf --out out",
+    "certify": "2r.urdf --out out",
     "check": "2r.urdf",
     "design": "2r.urdf -o new.json",
     "simulate": "2r.urdf --trajectory t.json -o new.h5",
@@ -180,6 +182,8 @@ COMBINED = {
     "compare e.json ./e.json": "e.json is given twice; give estimates of independent logs",
     "simulate 2r.urdf --trajectory t.json -o new.txt": "new.txt",
     "run 2r.urdf --out out --out": "--out",
+    "certify 2r.urdf --out out --engine mujoco": "no such option --engine",
+    "certify 2r.urdf": "Missing option '-o' / '--out'",
     "run 2r.urdf": "Missing option '-o' / '--out'",
     "run 2r.urdf another --out out": "another",
     "check 2r.urdf --preset lab": "no such option --preset",

@@ -12,6 +12,7 @@ OF_A_STUDY = ROBOT | DRAWN | SENSORS | {"--quick"}
 
 USED = {
     "run": ROBOT | DRAWN | SENSORS | {"--quick"},
+    "certify": (ROBOT | DRAWN | SENSORS | {"--quick"}) - {"--engine"},
     "check": ROBOT | {"--nominal"},
     "design": ROBOT | DRAWN | {"--quick"},
     "simulate": ROBOT | DRAWN | SENSORS,
