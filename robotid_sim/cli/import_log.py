@@ -33,7 +33,7 @@ RobotOption = Annotated[
     str,
     typer.Option(
         metavar="ROBOT",
-        help="Catalog name or URDF: joints, units, limits.",
+        help="Catalog name, URDF or MJCF: joints, units, limits.",
         autocompletion=names("robots"),
     ),
 ]

@@ -29,7 +29,7 @@ RobotArg = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="Catalog name (see `robotid list robots`) or URDF.",
+        help="Catalog name (see `robotid list robots`) or file: URDF, MJCF.",
         autocompletion=names("robots"),
     ),
 ]
@@ -71,7 +71,7 @@ PayloadText = Annotated[
 AssumeLimits = Annotated[
     bool,
     typer.Option(
-        "--assume-limits", help="Take 3.14 rad(/s) or 1 m(/s) for limits that the URDF lacks."
+        "--assume-limits", help="Take 3.14 rad(/s) or 1 m(/s) for limits that the file lacks."
     ),
 ]
 Repair = Annotated[
@@ -80,7 +80,8 @@ Repair = Annotated[
 Nominal = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="URDF of the nominal model.  [default: ROBOT, wrong by some 20 %]"
+        metavar="FILE",
+        help="URDF or MJCF of the nominal model.  [default: ROBOT, wrong by some 20 %]",
     ),
 ]
 NoFriction = Annotated[

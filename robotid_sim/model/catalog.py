@@ -37,7 +37,7 @@ def catalog() -> dict[str, Path]:
 
 
 def find_urdf(robot: str | Path) -> Path:
-    """Return the URDF that a catalog name or a path means.
+    """Return the file, URDF or MJCF, that a catalog name or a path means.
 
     Raises `UnknownNameError` if it is neither a catalog name nor an existing file.
     """
@@ -49,13 +49,16 @@ def find_urdf(robot: str | Path) -> Path:
         names = ", ".join(robots)
         raise UnknownNameError(
             f"no robot '{robot}'{suggestion(str(robot), robots)}: neither a file nor in the "
-            f"catalog ({names}); give a catalog name or the path of a URDF"
+            f"catalog ({names}); give a catalog name or the path of a URDF or MJCF file"
         )
     return path
 
 
 def load_robot(robot: str | Path, **options: Any) -> Robot:
-    """Return a robot by catalog name or URDF path; options as for `Robot.from_urdf`."""
+    """Return a robot by catalog name or by the path of a URDF or MJCF file.
+
+    Options are those of `Robot.from_urdf`.
+    """
     return Robot.from_urdf(find_urdf(robot), **options)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import Delaunay, QhullError
+from scipy.spatial import ConvexHull, QhullError
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.model import inertia
@@ -112,11 +112,12 @@ def in_hull(points: Float2D, x: Float1D) -> bool | None:
     The points have the shape (N, 3), `x` is a single one.
     """
     try:
-        hull = Delaunay(points)
+        hull = ConvexHull(points)
     except QhullError:
         return None
     middle = points.mean(axis=0)
-    return bool(hull.find_simplex(x + HULL_SLACK * (middle - x)) >= 0)
+    heights = hull.equations @ np.append(x + HULL_SLACK * (middle - x), 1.0)
+    return bool((heights <= 0.0).all())
 
 
 def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -> RepairReport:

@@ -144,7 +144,7 @@ def joint_from_urdf(
             **limits,
         )
     except OptionError as error:
-        where = f"{document.path}:{source.line}"
+        where = document.where(source.line)
         named = str(error).startswith("joint")
         text = f"{error}" if named else f"joint '{source.name}': {error}"
         raise UrdfError(f"{where}: {text}") from error
@@ -179,13 +179,23 @@ def with_assumed_limits(
     if missing and not assume:
         document.fail(
             next(iter(missing)).line,
-            f"limits are missing of joints {words}: add them to <limit> or robot.toml, or take "
+            f"limits are missing of joints {words}: {_where_to_add(document)}, or take "
             "+-3.14 rad and 3.14 rad/s, +-1 m and 1 m/s by --assume-limits",
         )
     for joint, names in missing.items():
         table = ASSUMED_PRISMATIC if joint.kind == "prismatic" else ASSUMED_REVOLUTE
         filled.setdefault(joint.name, {}).update({name: table[name] for name in names})
-    return filled, [f"limits that the URDF lacks: {words}"] if missing else []
+    return filled, [f"limits that the {document.format} lacks: {words}"] if missing else []
+
+
+def _where_to_add(document: UrdfDocument) -> str:
+    """Return what a user can do about limits that a file lacks."""
+    if document.format == "URDF":
+        return "add them to <limit> or robot.toml"
+    return (
+        f"{document.format} has no place for velocity limits, add what is missing to a robot.toml "
+        f'with urdf = "{document.path.name}"'
+    )
 
 
 def _limits(

@@ -1,8 +1,9 @@
 """Writing a robot as MJCF, the format of MuJoCo, and what it has no place for as TOML.
 
 MuJoCo has rotor inertia (``armature``), viscous (``damping``) and Coulomb friction
-(``frictionloss``, without smoothing); friction offsets, the friction constant `eps`, acceleration
-limits and the ends of the chain go into a TOML file beside it.
+(``frictionloss``, without smoothing); friction offsets, the friction constant `eps`, limits of
+velocity and acceleration and the ends of the chain go into a TOML file beside it, which
+`robotid_sim.model.mjcf_reader` reads.
 """
 
 from pathlib import Path
@@ -89,7 +90,7 @@ def write_mjcf(
     with atomic_path(path) as temporary:
         etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
         folder.save()
-    write_side_car(robot, path, ("Fo", "eps", "acceleration"))
+    write_side_car(robot, path, ("Fo", "eps", "velocity", "acceleration"))
     return tuple(folder.notes)
 
 

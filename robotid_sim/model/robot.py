@@ -29,6 +29,7 @@ from robotid_sim.model.joint import (
     with_assumed_limits,
 )
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
+from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
 from robotid_sim.model.settings import RobotSettings, check_overrides, read_settings
 from robotid_sim.model.settings_terms import require_reach
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
@@ -116,7 +117,7 @@ class Robot:
         *,
         base: str | None = None,
         tip: str | None = None,
-        gravity: Sequence[float] = STANDARD_GRAVITY,
+        gravity: Sequence[float] | None = None,
         urdf_friction: bool = True,
         joints: Mapping[str, Mapping[str, float]] | None = None,
         assume_limits: bool = False,
@@ -124,14 +125,16 @@ class Robot:
     ) -> Self:
         """Read a robot from a URDF file, and from a ``robot.toml`` beside it that names the file.
 
+        MJCF is read too, by MuJoCo's compiler; see `robotid_sim.model.mjcf_reader`.
+
         Parameters
         ----------
         path : str or Path
-            The URDF.
+            The URDF, or an MJCF file.
         base, tip : str, optional
             Links at the ends of the chain; see `robotid_sim.model.chain.select_chain`.
         gravity : sequence of float, shape (3,)
-            In the frame of the URDF root [m/s^2].
+            In the frame of the root [m/s^2]; by default what an MJCF file says, else the standard.
         urdf_friction : bool
             Take ``<dynamics damping friction>`` as `Fv` and `Fc`; if False they are dropped.
         joints : mapping, optional
@@ -145,10 +148,12 @@ class Robot:
         ------
         UrdfError
             If the file is not a usable URDF; the text names file, line and element.
+        MissingExtraError
+            If the file is MJCF and MuJoCo is not installed.
         InconsistentInertiaError
             If a body has impossible inertia and `formal` is False.
         """
-        document = read_urdf(path)
+        document = read_mjcf(path) if is_mjcf(path) else read_urdf(path)
         settings = read_settings(Path(path))
         chain = select_chain(document, base or settings.base, tip or settings.tip)
         overrides = {name: dict(values) for name, values in settings.joints.items()}
@@ -165,7 +170,7 @@ class Robot:
         overrides, assumed_limits = with_assumed_limits(
             document, sources, overrides, assume=assume_limits
         )
-        notes = [*_chain_notes(chain, document), *assumed_limits]
+        notes = [*_chain_notes(chain, document), *document.notes, *assumed_limits]
         if chain.base != document.root and not (base or settings.base or document.base):
             notes.append(f"base '{chain.base}', which carries the arm; choose another by --base")
         by_assumption: dict[str, list[str]] = {}
@@ -185,7 +190,7 @@ class Robot:
                 Link(b.joint.child, b.phi, b.fixed, b.locked, b.shapes) for b in chain.bodies
             ),
             joints=tuple(movable),
-            gravity=np.asarray(gravity, dtype=float),
+            gravity=np.asarray(_first(gravity, document.gravity, STANDARD_GRAVITY), dtype=float),
             T_last_tip=chain.T_last_tip,
             base=chain.base,
             tip=chain.tip,
@@ -334,7 +339,12 @@ class Robot:
 def _where(document: UrdfDocument | None, link: str) -> str:
     if document is None or link not in document.links:
         return ""
-    return f"{document.path}:{document.links[link].line}: "
+    return f"{document.where(document.links[link].line)}: "
+
+
+def _first(*given: Sequence[float] | None) -> Sequence[float]:
+    """Return the first that is given."""
+    return next(value for value in given if value is not None)
 
 
 def _terms_of_chain(

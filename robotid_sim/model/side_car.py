@@ -10,8 +10,8 @@ from robotid_sim.model.robot import Robot
 def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
     """Write what the file at `path` has no place for, with the suffix ``.toml``; return where.
 
-    `keys` are which of ``Fv Fc Fo eps Ia acceleration`` every joint shall have, in SI units. Raises
-    `FileFormatError` if the file cannot be written.
+    `keys` are which of ``Fv Fc Fo eps Ia velocity acceleration`` every joint shall have, in SI units.
+    Raises `FileFormatError` if the file cannot be written.
     """
     name = Path(path).name
     lines = [
@@ -24,7 +24,8 @@ def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
     for joint in robot.joints:
         law = joint.friction
         values = {"Fv": law.Fv, "Fc": law.Fc, "Fo": law.Fo, "eps": law.eps}
-        values |= {"Ia": joint.rotor_inertia, "acceleration": joint.acceleration}
+        values |= {"Ia": joint.rotor_inertia, "velocity": joint.velocity}
+        values |= {"acceleration": joint.acceleration}
         lines += ["", f'[joints."{joint.name}"]']
         lines += [f"{key} = {float(values[key])!r}" for key in keys]
     target = Path(path).with_suffix(".toml")

@@ -86,6 +86,12 @@ class UrdfDocument:
     tip: str | None = None
     terms: tuple[JointTerm, ...] = ()
     """Torques of joints that the file itself names beside the standard ones."""
+    format: str = "URDF"
+    """Of the file that it was read from; `xml` is a URDF in any case."""
+    gravity: tuple[float, ...] | None = None
+    """Gravity that the file states [m/s^2]."""
+    notes: tuple[str, ...] = ()
+    """What of the file has no counterpart, one sentence each."""
 
     def joints_below(self, link: str) -> list[UrdfJoint]:
         """Return the joints whose parent is `link`, in the order of the file."""
@@ -93,7 +99,11 @@ class UrdfDocument:
 
     def fail(self, line: int, text: str) -> NoReturn:
         """Raise a UrdfError that names file and line."""
-        raise UrdfError(f"{self.path}:{line}: {text}")
+        raise UrdfError(f"{self.where(line)}: {text}")
+
+    def where(self, line: int) -> str:
+        """Return file and line for a message; the file alone where there is no line."""
+        return f"{self.path}:{line}" if line else str(self.path)
 
 
 def parse_xml(xml: bytes, path: Path) -> etree._Element:

@@ -77,7 +77,7 @@ class RobotConfig(_Section):
 
     base: str | None = None
     tip: str | None = None
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    gravity: tuple[float, float, float] | None = None
     """In the frame of the URDF root [m/s^2]."""
     urdf_friction: bool = True
     """Take ``<dynamics>`` of the URDF as Fv and Fc; if false, drop it."""

@@ -1,0 +1,234 @@
+"""From a compiled MuJoCo model to a tree of links and joints, as the text of a URDF.
+
+A MuJoCo body may have several joints, each with an anchor of its own, and a joint a position `ref`
+in the pose of the file. A URDF link stands where its joint is, at zero: so a link is shifted to the
+anchor of the last joint of its body, links without mass stand between several joints, and a joint
+is turned back by its `ref`, so that positions are those of MuJoCo.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from scipy.spatial.transform import Rotation
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.model.geometry import number_text, rpy_from_rotation, transform
+from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives
+
+SHAPES = {2: "sphere", 3: "capsule", 5: "cylinder", 6: "box", 7: "mesh"}
+"""Types of geoms that a robot may have, by MuJoCo's number."""
+
+OTHER_SHAPES = {0: "plane", 1: "height field", 4: "ellipsoid", 8: "signed distance field"}
+
+SHOWN = 3
+"""Groups of geoms from this one on are not shown by MuJoCo's viewer, unless asked for."""
+
+KINDS = {FREE: "floating", BALL: "floating", HINGE: "revolute", SLIDE: "prismatic"}
+
+
+class MjcfTree:
+    """The URDF of a compiled model, built link by link."""
+
+    def __init__(self, spec: Any, model: Any, drives: MjcfDrives, names: "MjcfNames") -> None:
+        self._spec, self._model, self._drives, self._names = spec, model, drives, names
+        self._folder = Path(spec.modelfiledir) / (spec.meshdir or "")
+        self.root = etree.Element("robot", name=names.robot)
+        self.dropped: dict[str, list[str]] = {}
+        """What is left out of the shapes: reason to names of links."""
+        shifts = [np.zeros(3) for _ in range(model.nbody)]
+        for b in range(model.nbody):
+            if b > 0:
+                shifts[b] = self._add_joints(b, shifts[model.body_parentid[b]])
+            self._add_link(b, shifts[b])
+        for s in range(model.nsite):
+            self._add_site(s, shifts[model.site_bodyid[s]])
+
+    def _add_joints(self, b: int, shift: Float1D) -> Float1D:
+        """Add what connects a body to its parent, whose link is shifted; return the own shift."""
+        model, name = self._model, self._names.bodies[b]
+        T = _moved(-shift) @ _pose(model.body_pos[b], model.body_quat[b])
+        parent = self._names.bodies[model.body_parentid[b]]
+        first, count = int(model.body_jntadr[b]), int(model.body_jntnum[b])
+        if count == 0:
+            self._add_fixed(parent, name, T)
+            return np.zeros(3)
+        anchor = np.zeros(3)
+        for j in range(first, first + count):
+            child = name if j == first + count - 1 else self._names.fresh(f"{name}_{j - first + 1}")
+            T = T @ _moved(model.jnt_pos[j] - anchor) @ self._turned_back(j)
+            if child != name:
+                etree.SubElement(self.root, "link", name=child)
+            self._add_joint(j, parent, child, T)
+            parent, T, anchor = child, np.eye(4), np.array(model.jnt_pos[j])
+        return anchor
+
+    def _turned_back(self, j: int) -> Float2D:
+        """Return the motion of a joint from the pose of the file to zero."""
+        model, kind = self._model, self._model.jnt_type[j]
+        if kind not in (HINGE, SLIDE):
+            return np.eye(4)
+        back = -model.qpos0[model.jnt_qposadr[j]] * model.jnt_axis[j]
+        if kind == SLIDE:
+            return _moved(back)
+        return transform(Rotation.from_rotvec(back).as_matrix(), np.zeros(3))
+
+    def _add_joint(self, j: int, parent: str, child: str, T: Float2D) -> None:
+        model, drives, kind = self._model, self._drives, KINDS[int(self._model.jnt_type[j])]
+        limited = bool(model.jnt_limited[j])
+        if kind == "revolute" and not limited:
+            kind = "continuous"
+        element = self._joint(self._names.joints[j], kind, parent, child, T)
+        etree.SubElement(element, "axis", xyz=number_text(model.jnt_axis[j]))
+        limit = etree.SubElement(element, "limit", effort=number_text(drives.effort[j]))
+        if limited and kind != "floating":
+            lower, upper = model.jnt_range[j]
+            limit.attrib.update({"lower": number_text(lower), "upper": number_text(upper)})
+        values = {"damping": drives.Fv[j], "friction": drives.Fc[j]}
+        etree.SubElement(element, "dynamics", {k: number_text(v) for k, v in values.items()})
+        if j in drives.coupled:
+            etree.SubElement(element, "mimic")
+
+    def _add_fixed(self, parent: str, child: str, T: Float2D) -> None:
+        self._joint(self._names.fresh_joint(f"{child}_fixed"), "fixed", parent, child, T)
+
+    def _joint(self, name: str, kind: str, parent: str, child: str, T: Float2D) -> etree._Element:
+        element = etree.SubElement(self.root, "joint", name=name, type=kind)
+        element.append(_origin(T))
+        etree.SubElement(element, "parent", link=parent)
+        etree.SubElement(element, "child", link=child)
+        return element
+
+    def _add_link(self, b: int, shift: Float1D) -> None:
+        model = self._model
+        link = etree.SubElement(self.root, "link", name=self._names.bodies[b])
+        if b > 0 and model.body_mass[b] > 0.0:
+            # The tensor in the axes of the link, without a rotation that would be rounded.
+            R = _pose(np.zeros(3), model.body_iquat[b])[:3, :3]
+            tensor = R @ np.diag(model.body_inertia[b]) @ R.T
+            inertial = etree.SubElement(link, "inertial")
+            inertial.append(_origin(_moved(model.body_ipos[b] - shift)))
+            etree.SubElement(inertial, "mass", value=number_text(model.body_mass[b]))
+            keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+            values = map(number_text, tensor[np.triu_indices(3)])
+            etree.SubElement(inertial, "inertia", dict(zip(keys, values, strict=True)))
+        first = int(model.body_geomadr[b])
+        for g in range(first, first + int(model.body_geomnum[b])):
+            self._add_shape(link, g, shift)
+
+    def _add_site(self, s: int, shift: Float1D) -> None:
+        """Add a site as a link of its own, for it may be the tip; one without a name may not."""
+        model, name = self._model, self._model.site(s).name
+        if not name or self._names.is_taken(name):
+            return
+        etree.SubElement(self.root, "link", name=name)
+        T = _moved(-shift) @ _pose(model.site_pos[s], model.site_quat[s])
+        self._add_fixed(self._names.bodies[model.site_bodyid[s]], name, T)
+
+    def _add_shape(self, link: etree._Element, g: int, shift: Float1D) -> None:
+        model, kind = self._model, int(self._model.geom_type[g])
+        T = _moved(-shift) @ _pose(model.geom_pos[g], model.geom_quat[g])
+        form = etree.Element(SHAPES.get(kind, "none"))
+        size = model.geom_size[g]
+        match SHAPES.get(kind):
+            case "sphere":
+                form.set("radius", number_text(size[0]))
+            case "capsule" | "cylinder":
+                form.set("radius", number_text(size[0]))
+                form.set("length", number_text(2.0 * size[1]))
+            case "box":
+                form.set("size", number_text(2.0 * size))
+            case "mesh":
+                m = int(model.geom_dataid[g])
+                if not self._set_mesh(form, m):
+                    self._drop("meshes without a file of their own size and place", link)
+                    return
+                T = T @ np.linalg.inv(_pose(model.mesh_pos[m], model.mesh_quat[m]))
+            case _:
+                self._drop(f"shapes of the type {OTHER_SHAPES.get(kind, str(kind))}", link)
+                return
+        collides = bool(model.geom_contype[g] or model.geom_conaffinity[g])
+        roles = [*(["collision"] if collides else []), *(["visual"] if self._is_seen(g) else [])]
+        for role in roles:
+            element = etree.SubElement(link, role)
+            element.append(_origin(T))
+            etree.SubElement(element, "geometry").append(etree.fromstring(etree.tostring(form)))
+            if role == "visual":
+                material = etree.SubElement(element, "material", name="")
+                etree.SubElement(material, "color", rgba=number_text(self._color(g)))
+
+    def _set_mesh(self, form: etree._Element, m: int) -> bool:
+        """Name the file of a mesh, as it lies in the frame of the geom; return if that can be."""
+        mesh = self._spec.mesh(self._model.mesh(m).name)
+        file = None if mesh is None or not mesh.file else self._folder / mesh.file
+        if file is None or not file.is_file():
+            return False
+        if np.any(mesh.refpos) or not np.allclose(mesh.refquat, [1.0, 0.0, 0.0, 0.0]):
+            return False
+        form.set("filename", file.resolve().as_posix())
+        form.set("scale", number_text(mesh.scale))
+        return True
+
+    def _is_seen(self, g: int) -> bool:
+        return int(self._model.geom_group[g]) < SHOWN
+
+    def _color(self, g: int) -> Float1D:
+        material = int(self._model.geom_matid[g])
+        plain = self._model.geom_rgba[g]
+        return np.asarray(plain if material < 0 else self._model.mat_rgba[material])
+
+    def _drop(self, reason: str, link: etree._Element) -> None:
+        links = self.dropped.setdefault(reason, [])
+        if link.get("name") not in links:
+            links.append(str(link.get("name")))
+
+
+class MjcfNames:
+    """Names of links and joints; what the file leaves without a name gets one."""
+
+    def __init__(self, model: Any, root: str, robot: str) -> None:
+        self.robot = robot
+        given = [model.body(b).name for b in range(1, model.nbody)]
+        self._links = {root, *filter(None, given)}
+        named = (name or self.fresh(f"body_{b}") for b, name in enumerate(given, start=1))
+        self.bodies = [root, *named]
+        given = [model.joint(j).name for j in range(model.njnt)]
+        self._joints = set(filter(None, given))
+        self.joints = [name or self.fresh_joint(f"joint_{j + 1}") for j, name in enumerate(given)]
+
+    def is_taken(self, name: str) -> bool:
+        """Return whether a link has the name; afterwards one has."""
+        taken = name in self._links
+        self._links.add(name)
+        return taken
+
+    def fresh(self, name: str) -> str:
+        """Return a name of a link that none has, alike if one has it."""
+        return _fresh(name, self._links)
+
+    def fresh_joint(self, name: str) -> str:
+        """Return a name of a joint that none has, alike if one has it."""
+        return _fresh(name, self._joints)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    names: Iterable[str] = (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3)))
+    free = next(candidate for candidate in names if candidate not in taken)
+    taken.add(free)
+    return free
+
+
+def _pose(position: Float1D, quaternion: Float1D) -> Float2D:
+    """Return a frame from position and quaternion w x y z, shape (4, 4)."""
+    return transform(Rotation.from_quat(quaternion, scalar_first=True).as_matrix(), position)
+
+
+def _moved(by: Float1D) -> Float2D:
+    return transform(np.eye(3), by)
+
+
+def _origin(T: Float2D) -> etree._Element:
+    rpy = rpy_from_rotation(T[:3, :3])
+    return etree.Element("origin", xyz=number_text(T[:3, 3]), rpy=number_text(rpy))
