@@ -35,13 +35,19 @@ OF_PYBULLET = {"pybullet", "iiwa", "geared_iiwa"}
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs PyBullet, so that it can be left out where that has no wheel."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs PyBullet or OpenGL; leave out the former where there is no PyBullet."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         whole = any(item.path.match(file) for file in WHOLE)
         if whole or fixtures & OF_PYBULLET or "iiwa" in item.nodeid:
             item.add_marker("pybullet")
+        if item.path.parent.name == "viewer" and "mujoco" in item.nodeid:
+            item.add_marker("opengl")
+    if not is_installed("pybullet"):
+        lost = [item for item in items if item.get_closest_marker("pybullet")]
+        items[:] = [item for item in items if not item.get_closest_marker("pybullet")]
+        config.hook.pytest_deselected(items=lost)
 
 
 @pytest.fixture

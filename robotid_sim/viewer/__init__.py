@@ -1,1 +1,1 @@
-"""Showing robots: PyBullet's window, and pictures and films without a display."""
+"""Showing robots: a window, and pictures and films without a display."""

@@ -36,7 +36,7 @@ def show_in_mujoco(
     """
     first = animations[0]
     parts, points = visuals_and_bounds(animations, ())
-    scene, tones = MujocoScene(), animation_colors(animations)
+    scene, tones = MujocoScene(colors.WINDOW_SKY), animation_colors(animations)
     robots = [scene.add(first.robot, parts)]
     for tone in tones[1:]:
         rgba = colors.rgba(tone, GHOST_OPACITY)

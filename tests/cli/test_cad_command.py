@@ -56,6 +56,7 @@ def test_meshes_are_found_from_the_new_place_and_friction_stays(robotid, tmp_pat
     )
 
 
+@pytest.mark.pybullet
 def test_open_mesh_is_one_line_with_the_remedy_that_works(robotid, tmp_path) -> None:
     out = tmp_path / "iiwa.urdf"
     done = robotid("cad", urdf_path("iiwa"), "--total-mass", 24, "-o", out)

@@ -59,6 +59,7 @@ def test_explicit_finger_as_tip_adds_its_joint() -> None:
     assert robot.dof == 8
 
 
+@pytest.mark.pybullet
 def test_explicit_base_and_tip_cut_the_chain() -> None:
     robot = Robot.from_urdf(urdf_path("iiwa"), base="lbr_iiwa_link_2", tip="lbr_iiwa_link_5")
     assert robot.joint_names == tuple(f"lbr_iiwa_joint_{k}" for k in (3, 4, 5))
@@ -71,6 +72,7 @@ def test_explicit_tip_works_for_a_robot_with_settings_for_all_its_joints() -> No
     assert robot.joint_names == ("joint_1", "joint_2", "joint_3")
 
 
+@pytest.mark.pybullet
 def test_mass_beyond_a_cut_tip_is_carried_along() -> None:
     whole = Robot.from_urdf(urdf_path("iiwa"))
     cut = Robot.from_urdf(urdf_path("iiwa"), tip="lbr_iiwa_link_3")

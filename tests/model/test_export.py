@@ -76,6 +76,7 @@ def test_settings_of_robot_toml_travel_inside_the_file(irb140: Robot, tmp_path: 
     assert read.tip == "tool0"
 
 
+@pytest.mark.pybullet
 def test_dropped_friction_stays_dropped(tmp_path: Path) -> None:
     write_urdf(Robot.from_urdf(urdf_path("iiwa"), urdf_friction=False), tmp_path / "iiwa.urdf")
     read = Robot.from_urdf(tmp_path / "iiwa.urdf")
