@@ -126,7 +126,7 @@ def _of_actuator(model: Any, k: int) -> Float1D:
     ):
         force = np.array([-1.0, 1.0]) * model.actuator_ctrlrange[k] * model.actuator_gainprm[k, 0]
     gear = float(model.actuator_gear[k, 0])
-    return np.abs(gear) * (force if gear >= 0.0 else force[::-1])
+    return np.asarray(np.abs(gear) * (force if gear >= 0.0 else force[::-1]))
 
 
 def _coupled(model: Any) -> Iterable[int]:

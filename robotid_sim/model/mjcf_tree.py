@@ -38,7 +38,7 @@ class MjcfTree:
         self.root = etree.Element("robot", name=names.robot)
         self.dropped: dict[str, list[str]] = {}
         """What is left out of the shapes: reason to names of links."""
-        shifts = [np.zeros(3) for _ in range(model.nbody)]
+        shifts: list[Float1D] = [np.zeros(3) for _ in range(model.nbody)]
         for b in range(model.nbody):
             if b > 0:
                 shifts[b] = self._add_joints(b, shifts[model.body_parentid[b]])

@@ -10,7 +10,7 @@ from robotid_sim.model.robot import Robot
 def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
     """Write what the file at `path` has no place for, with the suffix ``.toml``; return where.
 
-    `keys` are which of ``Fv Fc Fo eps Ia velocity acceleration`` every joint shall have, in SI units.
+    `keys` are which of ``Fv Fc Fo eps Ia velocity acceleration`` every joint shall have, SI units.
     Raises `FileFormatError` if the file cannot be written.
     """
     name = Path(path).name
