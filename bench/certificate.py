@@ -125,7 +125,7 @@ def show(name: str, rows: list[Row]) -> None:
     closed = 1.0 - np.array([row.gaps for row in rows])
     share = sum(row.within for row in rows) / sum(row.parameters for row in rows)
     print(
-        f"{name:10} {len(rows):5} {rows[0].parameters:10} {share:8.2%} "
+        f"{name:10} {len(rows):5} {sum(row.parameters for row in rows):10} {share:8.2%} "
         f"{np.mean([row.squared for row in rows]):8.3f} {np.median(closed):9.2%} "
         f"{closed.min():9.2%} {np.median(errors):9.4%} {errors.max():9.4%}",
         flush=True,

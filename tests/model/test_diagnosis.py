@@ -1,5 +1,6 @@
 """The diagnosis of bodies: what is wrong, what the engine would do with it, what a repair moves."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -106,6 +107,15 @@ def test_com_on_the_surface_is_inside_and_flat_points_have_no_hull() -> None:
     assert in_hull(corners, np.array([1.0, 0.5, 0.5])) is True
     assert in_hull(corners, np.array([1.001, 0.5, 0.5])) is False
     assert in_hull(corners[:4] * [0.0, 1.0, 1.0], np.zeros(3)) is None
+
+
+def test_shapes_that_coincide_have_a_hull_at_once() -> None:
+    """A triangulation of the points of many round shapes on one another takes minutes."""
+    round_shapes = (("sphere", (0.05,)), ("capsule", (0.02, 0.2)), ("cylinder", (0.02, 0.1)))
+    shapes = [GeometryShape(kind, size, np.eye(4)) for kind, size in round_shapes] * 4
+    began = time.perf_counter()
+    assert diagnose_body(body(shapes=tuple(shapes))).com_inside is True
+    assert time.perf_counter() - began < 5.0
 
 
 def test_missing_mesh_leaves_the_hull_unknown(tmp_path) -> None:
