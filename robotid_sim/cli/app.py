@@ -84,8 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         return _fail(str(error), 2)
-    except SystemExit:  # Typer has seen a closed pipe, as behind `| head`, and quieted stdout
-        return UNREAD
+    except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
+        return UNREAD if end.code == 1 else int(end.code or 0)
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()

@@ -105,7 +105,7 @@ def write(
         return [out], left
     files = [out, out.with_suffix(".toml")]
     if chosen is Format.MJCF:
-        return files, (*write_mjcf(robot, out, meshes=meshes), *left)
+        return files, write_mjcf(robot, out, meshes=meshes)
     if chosen is Format.SDF:
         return files, write_sdf(robot, out, meshes=meshes)
     notes = write_urdf(robot, out, meshes=meshes)

@@ -223,6 +223,12 @@ def linear_springs(terms: Sequence[JointTerm]) -> dict[str, LinearSpring]:
     }
 
 
+def without_linear_springs(terms: Sequence[JointTerm]) -> list[JointTerm]:
+    """Return the terms that `linear_springs` has not, in their order."""
+    springs = linear_springs(terms)
+    return [term for term in terms if term.kind != SPRING or term.joint not in springs]
+
+
 def left_out(terms: Sequence[JointTerm]) -> tuple[str, ...]:
     """Return in words that a file has not these terms; nothing if there are none."""
     return (f"Terms of joints are left out: {names_of(terms)}.",) * bool(terms)

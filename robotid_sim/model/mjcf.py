@@ -1,8 +1,9 @@
 """Writing a robot as MJCF, the format of MuJoCo, and what it has no place for as TOML.
 
 MuJoCo has rotor inertia (``armature``), viscous (``damping``) and Coulomb friction
-(``frictionloss``, without smoothing); friction offsets, the friction constant `eps`, limits of
-velocity and acceleration and the ends of the chain go into a TOML file beside it, which
+(``frictionloss``, without smoothing) and springs (``stiffness`` about ``springref``); other terms
+of joints are noted. Friction offsets, the friction constant `eps`, limits of velocity and
+acceleration and the ends of the chain go into a TOML file beside it, which
 `robotid_sim.model.mjcf_reader` reads.
 """
 
@@ -22,6 +23,7 @@ from robotid_sim.errors import (
 from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, number_text
+from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import write_side_car
@@ -91,7 +93,7 @@ def write_mjcf(
         etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
         folder.save()
     write_side_car(robot, path, ("Fo", "eps", "velocity", "acceleration"))
-    return tuple(folder.notes)
+    return (*folder.notes, *left_out(without_linear_springs(robot.terms)))
 
 
 def _write_body(parent: etree._Element, robot: Robot, k: int) -> etree._Element:
@@ -117,6 +119,9 @@ def _write_body(parent: etree._Element, robot: Robot, k: int) -> etree._Element:
         damping=number_text(joint.friction.Fv),
         frictionloss=number_text(joint.friction.Fc),
     )
+    if spring := linear_springs(robot.terms).get(joint.name):
+        element.set("stiffness", number_text(spring.stiffness))
+        element.set("springref", number_text(spring.rest))
     if np.isfinite(joint.effort):
         element.set("actuatorfrcrange", number_text((-joint.effort, joint.effort)))
     return body

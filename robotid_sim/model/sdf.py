@@ -15,7 +15,7 @@ from robotid_sim.files import atomic_path
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rotation
-from robotid_sim.model.joint_terms import SPRING, left_out, linear_springs
+from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MeshFolder, MeshMode
 from robotid_sim.model.robot import STANDARD_GRAVITY, Robot
 from robotid_sim.model.side_car import write_side_car
@@ -82,9 +82,7 @@ def _lost(robot: Robot) -> list[str]:
     rotors = [joint.name for joint in robot.joints if joint.rotor_inertia > 0.0]
     if rotors:
         sentences.append(f"SDF has no place for the rotor inertia of {', '.join(rotors)}.")
-    springs = linear_springs(robot.terms)
-    others = [t for t in robot.terms if t.kind != SPRING or t.joint not in springs]
-    sentences += left_out(others)
+    sentences += left_out(without_linear_springs(robot.terms))
     if not np.array_equal(robot.gravity, STANDARD_GRAVITY):
         gravity = ", ".join(f"{g:g}" for g in robot.gravity)
         sentences.append(f"Gravity ({gravity}) m/s^2 belongs to the world, not to the model.")

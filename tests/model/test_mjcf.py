@@ -11,6 +11,7 @@ from robots import urdf_path
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError
 from robotid_sim.kinematics.forward import tip_pose
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
@@ -105,6 +106,27 @@ def test_side_car_holds_what_mjcf_cannot(irb140, tmp_path) -> None:
         entry = content["joints"][joint.name]
         assert entry["eps"] == joint.friction.eps
         assert entry["acceleration"] == joint.acceleration
+
+
+def test_springs_are_written_and_read_and_other_terms_are_said_to_be_left_out(tmp_path) -> None:
+    plain = Robot.from_urdf(urdf_path("2r"))
+    first, second = plain.joint_names
+    springs = (JointTerm("spring", first, (40.0, -8.0)), JointTerm("spring", second, (5.0, 0.0)))
+    sprung = replace(plain, terms=springs)
+    notes = write_mjcf(
+        replace(sprung, terms=(*springs, JointTerm("offset", second, (1.0,)))), tmp_path / "a.xml"
+    )
+    assert notes == (f"Terms of joints are left out: offset of {second}.",)
+    assert Robot.from_urdf(tmp_path / "a.xml").terms == springs
+    model, data = load(tmp_path / "a.xml")
+    for q, dq, ddq in zip(*random_states(plain), strict=True):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+        mujoco.mj_inverse(model, data)
+        dry = [
+            j.friction.torque(v) - j.friction.Fv * v for j, v in zip(plain.joints, dq, strict=True)
+        ]
+        want = joint_torque(sprung, q, dq, ddq) - dry
+        np.testing.assert_allclose(data.qfrc_inverse, want, atol=EQUAL * np.abs(want).max())
 
 
 def test_meshes_that_mujoco_cannot_read_are_named(tmp_path) -> None:
