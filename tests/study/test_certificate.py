@@ -12,6 +12,7 @@ from robotid_sim.engine.engines import ENGINES
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.report.certificate_report import certificate_report
 from robotid_sim.report.closing import Recipe
+from robotid_sim.report.tables import CHECKS
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.certificate import Certificate, both_engines, certificate, judge
 from robotid_sim.study.config import StudyConfig, load_config
@@ -62,6 +63,15 @@ def test_a_seed_does_not_depend_on_those_beside_it(done) -> None:
     alone = certificate(setup_of, SEEDS[1:])
     assert alone.proofs[1].content() == done.crossings[1].proofs[1].content()
     assert (alone.differences[0].values == done.differences[1].values).all()
+
+
+def test_the_verdict_has_every_check_in_words(done) -> None:
+    names = [check.name for check in done.verdict.checks]
+    assert names == [
+        *("model_error_crossed", "tracking_gap_crossed", "failed_loops"),
+        *("difference_in_band", "difference_within_intervals"),
+    ]
+    assert set(names) <= set(CHECKS)
 
 
 def with_difference(crossing, factor):
