@@ -34,11 +34,6 @@ VERDICT = [
     *("consistent_fit_over_least_squares", "tracking_gap_left", "torque_mismatch_left"),
     "failed_loops",
 ]
-CERTIFICATE = {
-    *("model_error_crossed", "tracking_gap_crossed"),
-    *("difference_in_band", "difference_within_intervals"),
-}
-"""Checks that a certificate in two engines has beside `failed_loops`."""
 NO_CONTROL = {"enabled": False}
 
 
