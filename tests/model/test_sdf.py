@@ -71,7 +71,7 @@ def test_bullet_reads_the_same_bodies_and_joints(name, load, tmp_path, pybullet)
             assert (info[8], info[9], info[11]) == (joint.lower, joint.upper, joint.velocity)
         mass = pybullet.getDynamicsInfo(body, info[0], physicsClientId=client)[0]
         assert mass == pytest.approx(link.phi[0], rel=1e-6)
-    assert_same_places(robot, client, body, moving)
+    assert_same_places(robot, client, body, moving, pybullet)
 
 
 def assert_same_places(robot: Robot, client: int, body: int, moving: list, pybullet) -> None:
