@@ -19,10 +19,14 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.dynamics import forward_dynamics, gravity_torque, mass_matrix
+from robotid_sim.dynamics.dynamics import (
+    forward_dynamics,
+    gravity_torque,
+    mass_matrix,
+    potential_energy,
+)
 from robotid_sim.engine.engines import ENGINES
 from robotid_sim.engine.plant import Plant
-from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 
@@ -115,15 +119,6 @@ def energies(robot: Robot, engine: str, substeps: int) -> tuple[Float1D, Float1D
             states.append((step.q, step.dq))
     kinetic = np.array([0.5 * v @ mass_matrix(robot, q) @ v for q, v in states])
     return kinetic + np.array([potential_energy(robot, q) for q, _ in states]), kinetic
-
-
-def potential_energy(robot: Robot, q: Float1D) -> float:
-    """Return the energy of gravity [J], up to a constant."""
-    poses, total = link_poses(robot, q), 0.0
-    for pose, link in zip(poses, robot.links, strict=True):
-        mass, moment = link.phi[0], link.phi[1:4]
-        total -= robot.gravity @ (mass * pose[:3, 3] + pose[:3, :3] @ moment)
-    return float(total)
 
 
 def with_friction(robot: Robot, share: float) -> Robot:

@@ -63,6 +63,18 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
     return rigid_body_torque(robot, q, still, still)
 
 
+def potential_energy(robot: Robot, q: ArrayLike) -> float:
+    """Energy of gravity at `q` of shape (n,) [J], zero where the mass is at the root.
+
+    Its gradient is `gravity_torque`.
+    """
+    (batch,), _ = states(q, dof=robot.dof, names=("q",))
+    poses = kernels.link_poses(robot.geometry, batch[0])
+    phi = np.array([link.phi for link in robot.links])
+    moments = phi[:, :1] * poses[:, :3, 3] + np.einsum("kij,kj->ki", poses[:, :3, :3], phi[:, 1:4])
+    return float(-robot.gravity @ moments.sum(axis=0))
+
+
 def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
     """Mass matrix, shape (n, n) or (N, n, n), at positions q, shape (n,) or (N, n).
 

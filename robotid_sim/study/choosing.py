@@ -5,6 +5,8 @@ from dataclasses import replace
 
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.output_error import OutputError
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.simulation import can_simulate
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.loop_noise import LoopNoise, loop_noise
 from robotid_sim.study.setup import FitPlan
@@ -34,9 +36,17 @@ def heeding_loop_noise(plan: FitPlan, logs: Sequence[Log]) -> tuple[FitPlan, Loo
     return replace(plan, estimators={**plan.estimators, **added}), found[0]
 
 
-def chosen_name(plan: FitPlan, estimates: Mapping[str, Estimate], found: LoopNoise | None) -> str:
-    """Return the name of the estimate to take: the plan's, or that of output error."""
-    if found is not None and estimates[OUTPUT_ERROR].success:
+def chosen_name(
+    plan: FitPlan,
+    estimates: Mapping[str, Estimate],
+    found: LoopNoise | None,
+    problem: LinearProblem,
+) -> str:
+    """Return the name of the estimate to take: the plan's, or that of output error.
+
+    Where it cannot simulate, as with terms of joints, output error is least squares.
+    """
+    if found is not None and estimates[OUTPUT_ERROR].success and can_simulate(problem):
         return OUTPUT_ERROR
     return plan.chosen
 
@@ -47,6 +57,6 @@ def loop_noise_sentence(found: LoopNoise, chosen: str) -> str:
         "output error, which simulates, is chosen: rows of so shaken a motion mislead least "
         "squares, and what they lack may be the noise."
         if chosen == OUTPUT_ERROR
-        else "output error, which would use that, found no end; take a calmer loop."
+        else "output error, which would use that, gives no result; take a calmer loop."
     )
     return f"{found.sentence()[:-1]}; {taken}"

@@ -78,7 +78,7 @@ class RobotConfig(_Section):
     base: str | None = None
     tip: str | None = None
     gravity: tuple[float, float, float] | None = None
-    """In the frame of the URDF root [m/s^2]."""
+    """In the frame of the root [m/s^2]; by default what an MJCF file says, else 9.81 downward."""
     urdf_friction: bool = True
     """Take ``<dynamics>`` of the URDF as Fv and Fc; if false, drop it."""
     payload: PayloadConfig | None = None

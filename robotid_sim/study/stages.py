@@ -79,8 +79,8 @@ class Identification:
     problem: LinearProblem
     """The rows that were fitted: the plain ones, the discrepancy allowed for."""
     estimates: tuple[Estimate, ...]
-    estimator: Estimator
-    """The estimator of the chosen estimate."""
+    estimators: Mapping[str, Estimator]
+    """What made them: those of the plan, and what the log has asked for beside."""
     chosen: Estimate
     torque_gain_std: float
     """Relative standard deviation of the torque constants that the intervals hold."""
@@ -96,6 +96,11 @@ class Identification:
     def preprocessor(self) -> Preprocessor:
         """The preprocessor as tuned to the first log."""
         return self.preprocessors[0]
+
+    @property
+    def estimator(self) -> Estimator:
+        """The estimator of the chosen estimate."""
+        return self.estimators[self.chosen.estimator]
 
     @property
     def basis(self) -> BaseParameters:
@@ -177,8 +182,7 @@ def identify(
         name: replace(estimator.fit(problem, rng), estimator=name)
         for name, estimator in plan.estimators.items()
     }
-    name = chosen_name(plan, estimates, heard)
-    chosen = estimates[name]
+    chosen = estimates[chosen_name(plan, estimates, heard, problem)]
     if chosen.success:
         discrepancy = with_values(discrepancy, plain, chosen.beta)
         structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
@@ -201,7 +205,7 @@ def identify(
         discrepancy=discrepancy,
         problem=problem,
         estimates=tuple(estimates.values()),
-        estimator=plan.estimators[name],
+        estimators=plan.estimators,
         chosen=chosen,
         loop_noise=heard,
         torque_gain_std=plan.torque_gain_std,

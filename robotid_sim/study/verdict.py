@@ -148,7 +148,7 @@ def _honesty_checks(
     """Return checks of the stated accuracy and of the consistent fit, where those estimates ran."""
     false_alarm, checks = setup.limits.false_alarm, []
     for estimate, scored in zip(fit.estimates, estimates, strict=True):
-        estimator = setup.fit.estimators[estimate.estimator]
+        estimator = fit.estimators[estimate.estimator]
         if isinstance(estimator, WeightedLeastSquares) and setup.cell.sensors:
             lower, upper = nees_range(fit.problem, estimate, false_alarm)
             checks.append(CheckResult.between("nees_in_band", scored.nees, lower, upper))

@@ -11,6 +11,7 @@ from robotid_sim.dynamics.dynamics import (
     gravity_torque,
     joint_torque,
     mass_matrix,
+    potential_energy,
     rigid_body_torque,
     torque_regressor,
 )
@@ -164,6 +165,16 @@ def test_gravity_torque_is_pinocchios(robot, states, pinocchio_model) -> None:
     want = np.array([pin.computeGeneralizedGravity(model, data, q).copy() for q in states[0, :100]])
     got = gravity_torque(robot, states[0, :100])
     assert np.abs(got - want).max() <= RELATIVE * max(1.0, np.abs(want).max())  # rp: none at all
+
+
+def test_potential_energy_is_pinocchios_up_to_what_stands_still(robot, states, pinocchio_model):
+    model = pinocchio_model(robot)
+    data = model.createData()
+    Q = states[0, :100]
+    want = np.array([pin.computePotentialEnergy(model, data, q) for q in Q])
+    got = np.array([potential_energy(robot, q) for q in Q])
+    size = max(1.0, np.ptp(want))
+    np.testing.assert_allclose(got - got[0], want - want[0], atol=RELATIVE * size)
 
 
 def test_forward_dynamics_inverts_the_drive_torque(robot, states) -> None:

@@ -8,9 +8,13 @@ import pytest
 from robots import urdf_path
 from scipy.integrate import solve_ivp
 
-from robotid_sim.dynamics.dynamics import forward_dynamics, gravity_torque, mass_matrix
+from robotid_sim.dynamics.dynamics import (
+    forward_dynamics,
+    gravity_torque,
+    mass_matrix,
+    potential_energy,
+)
 from robotid_sim.engine.plant import Plant
-from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 
 pytestmark = pytest.mark.usefixtures("each_engine")
@@ -79,12 +83,6 @@ def test_torque_at_the_start_of_its_step_would_be_of_first_order(driven) -> None
     exact, shifted = errors(*driven, aligned=True), errors(*driven, aligned=False)
     assert slope(shifted) == pytest.approx(1.0, abs=0.15)
     assert shifted[-1] > 10.0 * exact[-1]
-
-
-def potential_energy(robot: Robot, q) -> float:
-    poses = zip(link_poses(robot, q), robot.links, strict=True)
-    parts = [pose[:3, 3] * link.phi[0] + pose[:3, :3] @ link.phi[1:4] for pose, link in poses]
-    return float(-robot.gravity @ np.sum(parts, axis=0))
 
 
 def test_a_free_swing_keeps_its_energy_to_second_order(arm) -> None:

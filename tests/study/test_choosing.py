@@ -15,6 +15,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.study.build import build_fit
+from robotid_sim.study.choosing import chosen_name, loop_noise_sentence
 from robotid_sim.study.config import load_config
 from robotid_sim.study.stages import identify
 
@@ -52,6 +53,16 @@ def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(shaken, a
     assert 3.0 * size["output-error"] < size["wls"]
     (sentence,) = [text for text in lack_of_fit(fit) if "controller saw" in text]
     assert "output error, which simulates, is chosen" in sentence
+
+
+def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(shaken) -> None:
+    log, done = shaken
+    fit, plan = fitted(log, done), build_fit(load_config(None))
+    estimates = {estimate.estimator: estimate for estimate in fit.estimates}
+    assert chosen_name(plan, estimates, fit.loop_noise, fit.problem) == "output-error"
+    without = replace(fit.problem, recordings=())
+    assert chosen_name(plan, estimates, fit.loop_noise, without) == plan.chosen
+    assert "gives no result" in loop_noise_sentence(fit.loop_noise, plan.chosen)
 
 
 def test_an_estimator_that_the_user_chose_stays(shaken) -> None:
