@@ -34,7 +34,6 @@ from robotid_sim.estimation.discrepancy import allowing_for, find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
-from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
@@ -43,6 +42,7 @@ from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import design
 from robotid_sim.study.setup import Setup
+from robotid_sim.study.stages import clean_run
 from robotid_sim.validation.prediction import exact_problem, rms
 
 NOISE = 0.01
@@ -105,9 +105,7 @@ def engine_run(setup: Setup) -> Log:
     trajectory = design(
         setup.nominal, setup.basis, setup.excitation, setup.streams("design")
     ).trajectories[0]
-    cell = setup.cell
-    with cell.open() as engine:
-        return rollout(engine, cell.controller, trajectory)
+    return clean_run(setup.cell, trajectory)
 
 
 def trial(setup: Setup, clean: Log, std: Float1D, seed: int) -> Trial:

@@ -20,8 +20,9 @@ from robotid_sim.report.certificate_report import (
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import check_table
 from robotid_sim.study.build import build_robot, build_setup
-from robotid_sim.study.certificate import Certificate, both_engines, certificate
+from robotid_sim.study.certificate import Certificate, certificate
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.crossing import both_engines
 from robotid_sim.study.setup import Setup
 
 PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"

@@ -1,7 +1,7 @@
 """The preprocessor that looks at a log before it decides how to treat it."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion, gated
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.delay import estimate_delay, without_delay
+from robotid_sim.preprocess.delay import Delay, estimate_delay, remaining_delay, without_delay
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.faults import THRESHOLD, Faults, find_faults, repaired
 from robotid_sim.preprocess.fourier_fit import FourierFit
@@ -32,7 +32,8 @@ class Adaptive(RowPreprocessor):
     2. The smoother's corners and the encoder noise follow from the innovation likelihood.
     3. The delay of the torque is estimated and, if significant, taken off, see `estimate_delay`.
     4. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`; the smoother
-       gives the motion to start from. Other methods stop at the smoother, or fit a Fourier series.
+       gives the motion to start from. A delay that was found is judged again by its rows, see
+       `remaining_delay`. Other methods stop at the smoother, or fit a Fourier series.
 
     `tuned` does all that and says so in `message`. What is decided then stays, except that faults
     are looked for in every log anew.
@@ -89,7 +90,7 @@ class Adaptive(RowPreprocessor):
         delay = self.tuned(log, robot).delay
         return _prepared(log, delay or 0.0, _faults(log, self.outliers))
 
-    def tuned(self, log: Log, robot: Robot) -> Self:
+    def tuned(self, log: Log, robot: Robot) -> "Adaptive":
         """Return the preprocessor with all decisions made for `log` and reported in `message`."""
         if self.message:
             return self
@@ -100,19 +101,19 @@ class Adaptive(RowPreprocessor):
         whole, _ = _prepared(log, 0.0, faults)
         smoother, noise = self._smoother(whole)
         said.append(_noise_text(log, noise))
-        delay, text = self._delay(whole, replace(smoother, rows=self.rows), robot)
-        said.append(text)
-        decided = replace(self, delay=delay, smoother=smoother)
-        log, sound = _prepared(log, delay, faults)
-        said.append(f"method {self.method}")
-        if self.method == "fourier-fit":
-            decided = replace(
-                decided, series=replace(self.series, rows=self.rows).tuned(log, robot)
-            )
-        if self.method == "errors-in-variables":
-            joint = replace(self.joint, rows=self.rows, smoother=smoother)
-            decided = replace(decided, joint=joint.tuned(log, robot, sound, noise))
-        return replace(decided, message="; ".join(said))
+        start = replace(self, smoother=replace(smoother, rows=self.rows))
+        tune = partial(_tuned_at, start, log, robot, faults, noise)
+        if self.delay is not None:
+            said.append(f"torque delay given as {self.delay:g} s")
+            decided = tune(self.delay)
+        else:
+            found = estimate_delay(whole, start.smoother(whole, robot), robot)
+            decided = tune(found.taken)
+            if found.taken and self.method == "errors-in-variables":
+                found = _judged_again(found, decided, log, robot, faults)
+                decided = tune(found.taken)
+            said.append(f"torque delay of {found.message} {found.verdict}")
+        return replace(decided, message="; ".join([*said, f"method {self.method}"]))
 
     def _smoother(self, log: Log) -> tuple[RtsSmoother, Float1D]:
         """Return the tuned smoother and the encoder noise of every joint."""
@@ -122,14 +123,6 @@ class Adaptive(RowPreprocessor):
             return self.smoother, noise
         corners = tuple(self.smoother.corner_factor * corner for corner, _ in by_joint)
         return replace(self.smoother, corners=corners), noise
-
-    def _delay(self, log: Log, smoother: RtsSmoother, robot: Robot) -> tuple[float, str]:
-        if self.delay is not None:
-            return self.delay, f"torque delay given as {self.delay:g} s"
-        estimate = estimate_delay(log, smoother(log, robot), robot)
-        if estimate.significant:
-            return estimate.value, f"torque delay of {estimate.message} taken off"
-        return 0.0, f"torque delay of {estimate.message} is not significant"
 
 
 def _faults(log: Log, outliers: float) -> Faults | None:
@@ -143,6 +136,30 @@ def _prepared(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2
         return without_delay(log, delay), np.ones(log.q.shape, dtype=bool)
     moved = np.roll(faults.sound, -round(delay / log.dt), axis=0)
     return without_delay(repaired(log, faults), delay), moved
+
+
+def _tuned_at(
+    start: Adaptive, log: Log, robot: Robot, faults: Faults | None, noise: Float1D, delay: float
+) -> Adaptive:
+    """Return a preprocessor with a delay [s], its method tuned to the log without that delay."""
+    log, sound = _prepared(log, delay, faults)
+    decided = replace(start, delay=delay)
+    if start.method == "fourier-fit":
+        series = replace(start.series, rows=start.rows)
+        decided = replace(decided, series=series.tuned(log, robot))
+    if start.method == "errors-in-variables":
+        joint = replace(start.joint, rows=start.rows, smoother=start.smoother)
+        decided = replace(decided, joint=joint.tuned(log, robot, sound, noise))
+    return decided
+
+
+def _judged_again(
+    found: Delay, decided: Adaptive, log: Log, robot: Robot, faults: Faults | None
+) -> Delay:
+    """Return a delay that was taken off, with what the rows without it show of a rest."""
+    prepared, sound = _prepared(log, found.taken, faults)
+    rest = remaining_delay(decided.joint.motion(prepared, robot, sound), robot)
+    return replace(rest, value=found.value + rest.value)
 
 
 def _noise_text(log: Log, noise: Float1D) -> str:

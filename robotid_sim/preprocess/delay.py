@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion, RowFilter, gated, ungated
@@ -20,6 +21,8 @@ LONGEST = 0.02
 
 SIGNIFICANT = 5.0
 """Standard deviations beyond which a delay is not chance."""
+
+TINY = 1e-300
 
 LEAST = 0.05
 """Smallest delay that is worth a correction [samples]."""
@@ -40,6 +43,16 @@ class Delay:
     def significant(self) -> bool:
         """Whether it is more than chance and worth a correction."""
         return abs(self.value) > max(SIGNIFICANT * self.std, LEAST * self.dt)
+
+    @property
+    def taken(self) -> float:
+        """What is taken off the torque [s]."""
+        return self.value if self.significant else 0.0
+
+    @property
+    def verdict(self) -> str:
+        """What is done with it, in words."""
+        return "taken off" if self.significant else "is not significant"
 
     @property
     def message(self) -> str:
@@ -99,15 +112,44 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
             cost, bounds=(-LONGEST, LONGEST), method="bounded", options={"xatol": 1e-4 * log.dt}
         )
         delay = float(result.x)
-    std = _standard_deviation(row_fit, low, sigma, delay)
-    return Delay(delay, std, log.dt)
+    basis, step = row_fit.basis(sigma), 0.5 * low.dt
+    late, here, early = (
+        row_fit.residual(low.rows(delay + shift), sigma, basis) for shift in (step, 0.0, -step)
+    )
+    return Delay(delay, _standard_deviation((late - early) / (2.0 * step), here), log.dt)
 
 
-def _standard_deviation(row_fit: RowFit, low: _LowPassed, sigma: Float1D, delay: float) -> float:
+def remaining_delay(motion: Motion, robot: Robot) -> Delay:
+    r"""Return the delay that a motion leaves in its torque, small against its periods.
+
+    To first order a delay d adds the column :math:`-F \dot\tau` to the rows, with the torque
+    :math:`\tau` of the parameters that explain them best. With rows that are whitened by the noise
+    of the motion, as those of `ErrorsInVariables`, the estimate has no bias: that of a smoothed
+    motion has, by a tenth of a sample, for noise of the regressor pulls at it as at a parameter.
+
+    Parameters
+    ----------
+    motion : Motion
+        With a row filter.
+    robot : Robot
+        Kinematics and friction velocities.
+    """
+    fit = RowFit.of(motion, robot)
+    standard = standard_torque(robot, motion.q, motion.dq, motion.ddq, motion.tau)
+    y = fit.rows(standard)
+    sigma = fit.noise(y)
+    basis = fit.basis(sigma)
+    slope = fit.rows(-np.gradient(fit.torque(motion, robot, standard), motion.dt, axis=0))
+    slope, left = (fit.residual(rows, sigma, basis) for rows in (slope, y))
+    delay = float((slope * left).sum()) / max(float((slope**2).sum()), TINY)
+    return Delay(delay, _standard_deviation(slope, left - delay * slope), motion.dt)
+
+
+def _standard_deviation(slope: Float2D, left: Float2D) -> float:
     r"""Return the larger of the white and the clustered standard deviation of a delay [s].
 
-    With weighted residuals r and their slope D over the delay, the white one is
-    :math:`(\sum D^2)^{-1/2}`. A delay that the joints do not agree on is no delay but something
+    With weighted residuals r and their slope D over the delay, both of shape (N, n), the white one
+    is :math:`(\sum D^2)^{-1/2}`. A delay that the joints do not agree on is no delay but something
     else that looks like one, such as a smoothed stop of a sticking joint: the sandwich with a
     cluster per joint [1]_, :math:`\sqrt{n / (n - 1) \sum_j (D_j^T r_j)^2} / \sum D^2`, says so.
 
@@ -116,13 +158,8 @@ def _standard_deviation(row_fit: RowFit, low: _LowPassed, sigma: Float1D, delay:
     .. [1] Liang, Zeger (1986), "Longitudinal data analysis using generalized linear models",
        Biometrika 73(1), 13-22, doi:10.1093/biomet/73.1.13.
     """
-    basis, step = row_fit.basis(sigma), 0.5 * low.dt
-    late, here, early = (
-        row_fit.residual(low.rows(delay + shift), sigma, basis) for shift in (step, 0.0, -step)
-    )
-    slope = (late - early) / (2.0 * step)
-    information = max(float((slope**2).sum()), 1e-300)
-    scores = (slope * here).sum(axis=0)
+    information = max(float((slope**2).sum()), TINY)
+    scores = (slope * left).sum(axis=0)
     joints = len(scores) / max(len(scores) - 1, 1)
     clustered = np.sqrt(joints * (scores**2).sum()) / information
     return float(max(information**-0.5, clustered))

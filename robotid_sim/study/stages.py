@@ -109,6 +109,18 @@ class Identification:
 
 
 @one_blas_thread()
+def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent) -> Log:
+    """Run the plant in the engine along a trajectory and return the true log; see `rollout`."""
+    with cell.open() as engine:
+        return rollout(engine, cell.controller, trajectory, progress=progress)
+
+
+def measured(cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | None = None) -> Log:
+    """Return what the sensors of a cell see of a clean run; `seed` is what the log shall say."""
+    log = measure(clean, cell.sensors, rng)
+    return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})
+
+
 def simulate(
     cell: Cell,
     trajectory: Excitation,
@@ -132,10 +144,7 @@ def simulate(
     progress : callable
         Called with the stage and the share done.
     """
-    with cell.open() as engine:
-        clean = rollout(engine, cell.controller, trajectory, progress=progress)
-    log = measure(clean, cell.sensors, rng)
-    return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})
+    return measured(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
 
 
 @one_blas_thread()

@@ -11,7 +11,9 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
 from robotid_sim.model.perturb import perturb
-from robotid_sim.preprocess.delay import Delay, estimate_delay, without_delay
+from robotid_sim.preprocess import adaptive
+from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.delay import Delay, estimate_delay, remaining_delay, without_delay
 from robotid_sim.preprocess.rts import RtsSmoother
 
 NOISE = (EncoderNoise(), TorqueNoise())
@@ -51,6 +53,36 @@ def test_a_delay_is_found_on_arms_for_every_seed(request, engine, name, samples)
         assert found.significant == (samples > 0.0)
         values.append(value)
     assert np.mean(values) == pytest.approx(samples, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("samples", [0.0, 0.4])
+def test_rows_of_known_noise_give_delay_and_deviation_without_bias(engine, irb140, samples):
+    case = engine(irb140)
+    found, smoothed = [], []
+    for seed in range(8):
+        sensors = (*NOISE, TorqueDelay(samples=samples))
+        log = replace(measure(case.log, sensors, np.random.default_rng(seed)), truth=None)
+        motion = Adaptive(delay=0.0)(log, case.nominal)
+        rest = remaining_delay(motion, case.nominal)
+        found.append((rest.value / log.dt - samples, rest.std / log.dt))
+        smoothed.append(estimate_delay(log, RtsSmoother()(log, case.nominal), case.nominal).value)
+    error, std = np.array(found).T
+    assert abs(error.mean()) < 3.0 * std.mean() / np.sqrt(error.size)
+    assert np.sqrt((error**2).mean()) < 1.7 * std.mean()  # eight draws: 99.9 %
+    assert abs(error.mean()) < abs(np.mean(smoothed) / log.dt - samples)
+
+
+def test_a_delay_of_a_smoothed_motion_is_judged_again_by_its_rows(engine, arm, monkeypatch):
+    case = engine(arm)
+    log = replace(measure(case.log, NOISE, np.random.default_rng(0)), truth=None)
+    chance = Delay(0.2 * log.dt, 0.01 * log.dt, log.dt)  # what noise of the motion once made of it
+    monkeypatch.setattr(adaptive, "estimate_delay", lambda *_: chance)
+    tuned = Adaptive().tuned(log, case.nominal)
+    assert tuned.delay == 0.0
+    assert "is not significant" in tuned.message
+    smoothed = Adaptive(method="rts").tuned(log, case.nominal)
+    assert smoothed.delay == chance.value
 
 
 def test_a_wrong_inertia_of_the_nominal_is_no_delay(engine, arm):

@@ -14,8 +14,9 @@ from robotid_sim.report.certificate_report import certificate_report
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.tables import CHECKS
 from robotid_sim.study.build import build_setup
-from robotid_sim.study.certificate import Certificate, both_engines, certificate, judge
+from robotid_sim.study.certificate import Certificate, certificate, judge
 from robotid_sim.study.config import StudyConfig, load_config
+from robotid_sim.study.crossing import both_engines
 
 SEEDS = (0, 1)
 ARM = "2r"
