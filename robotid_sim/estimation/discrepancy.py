@@ -54,6 +54,9 @@ and parameters left open that the log shows well.
 PARTS = 4
 """Parts of a log, each foretold by the functions of the others."""
 
+MATTERS = 0.02
+"""Least torque of a function over the noise of its rows that is worth a sentence."""
+
 TINY = float(np.finfo(float).tiny)
 
 EXTREMES = 0.02
@@ -87,8 +90,8 @@ class Discrepancy:
     """Whether what is left beside the functions repeats with the period, as torque ripple does."""
 
     def sentences(self) -> list[str]:
-        """Return what the model lacks in words, the most obvious first."""
-        sentences = [lack.sentence() for lack in self.lacks]
+        """Return what the model lacks in words, the most obvious first, as far as it matters."""
+        sentences = [lack.sentence() for lack in self.lacks if lack.over_noise >= MATTERS]
         if self.repeats:
             sentences.append(
                 "What is left repeats from period to period, as torque ripple or an encoder's "

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
@@ -27,6 +28,9 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction
 from robotid_sim.validation.prediction import over_measured, predictions, rms
 
+NAMED = 2
+"""Causes that are named at the top of a page."""
+
 
 def identification_report(
     nominal: Robot,
@@ -41,7 +45,9 @@ def identification_report(
     """
     chosen, basis = fit.chosen, fit.basis
     with one_blas_thread():
-        sections = _sections(nominal, [replace(log, truth=None) for log in logs], fit)
+        seen = [replace(log, truth=None) for log in logs]
+        diagnoses = [diagnosed(log, fit) for log in seen]
+        sections = _sections(nominal, seen, fit, diagnoses)
     if predicted is not None:
         lacks = fit.discrepancy.lacks
         sections += log_prediction_sections(predicted, chosen, lacks, " of data held out")
@@ -51,6 +57,7 @@ def identification_report(
         worst = float(np.nanmax(left))
         sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint; "
         sentence += f"{limits_of_noise(chosen, basis)}."
+    sentence += causes_in_short([found for found in diagnoses if found is not None])
     return Page(
         title=f"Identification of {nominal.name} from " + _count(logs),
         finding=sentence,
@@ -73,7 +80,18 @@ def _count(logs: Sequence[Log]) -> str:
     return "a log" if len(logs) == 1 else f"{len(logs)} logs"
 
 
-def _sections(nominal: Robot, logs: Sequence[Log], fit: Identification) -> list[Section]:
+def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
+    """Return what is wrong for the top of a page, empty if nothing is."""
+    causes = list(dict.fromkeys(c.sentence for found in diagnoses for c in found.causes))
+    if not causes:
+        return ""
+    more = f" And {len(causes) - NAMED} more." if len(causes) > NAMED else ""
+    return f" Something is wrong, see Diagnosis. {' '.join(causes[:NAMED])}{more}"
+
+
+def _sections(
+    nominal: Robot, logs: Sequence[Log], fit: Identification, diagnoses: Sequence[Diagnosis | None]
+) -> list[Section]:
     chosen, basis, intervals = fit.chosen, fit.basis, intervals_of(fit)
     models = {"nominal": nominal} | ({} if fit.lift is None else {"identified": fit.lift.robot})
     pairs = list(zip(fit.preprocessors, logs, strict=False))
@@ -88,8 +106,8 @@ def _sections(nominal: Robot, logs: Sequence[Log], fit: Identification) -> list[
             models=models,
         )
     ]
-    for log in logs:
-        sections += diagnosis_section(diagnosed(log, fit))
+    for diagnosis in diagnoses:
+        sections += diagnosis_section(diagnosis)
     sections += trust_section(fit, intervals)
     for preprocessor, log in pairs if chosen.success else ():
         pair = predictions(chosen.beta, log, nominal, basis, preprocessor)

@@ -56,6 +56,9 @@ def test_the_page_of_an_identification_has_the_diagnosis(robotid, logs, tmp_path
         html = page.read_text(encoding="utf-8")
         assert ">Diagnosis<" in html
         assert text in html
+        finding = html[: html.index(">Diagnosis<")]
+        wrong = "Something is wrong, see Diagnosis. elbow: the measured torque has an offset of"
+        assert (wrong in finding) == (log == logs[1])
 
 
 def test_a_log_of_another_robot_is_one_line(robotid, logs):

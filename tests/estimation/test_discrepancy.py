@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
-from robotid_sim.estimation.discrepancy import allowing_for, find_discrepancy, freed, widening
+from robotid_sim.estimation.discrepancy import (
+    Discrepancy,
+    allowing_for,
+    find_discrepancy,
+    freed,
+    widening,
+)
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
+from robotid_sim.estimation.state_functions import Lack
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.friction_laws import Stribeck
 from robotid_sim.model.robot import Robot
@@ -213,3 +220,9 @@ def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
             covered.append(confidence_intervals(rows, wls(rows)).covers(case.beta).mean())
     assert np.mean(plain_hits) < 0.88
     assert 0.92 < np.mean(hits) < 0.98
+
+
+def test_what_no_one_could_measure_is_not_said():
+    large, small = (Lack("elbow", "time", 1.0, over, 9.0) for over in (0.5, 1e-6))
+    found = Discrepancy((large, small), np.zeros((4, 2)), np.ones(1))
+    assert found.sentences() == [large.sentence()]
