@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.model.catalog import describe_catalog
+from robotid_sim.model.catalog_files import describe_catalog
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import CLEARANCE, load_config
 from robotid_sim.study.excitation import design

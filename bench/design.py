@@ -20,7 +20,8 @@ from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.model import inertia
-from robotid_sim.model.catalog import describe_catalog, load_robot
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog_files import describe_catalog
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import transform
 from robotid_sim.model.joint import Joint

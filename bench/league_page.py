@@ -8,7 +8,8 @@ import numpy as np
 from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.palette import joint_role
 from robotid_sim.report.page import Page
-from robotid_sim.section import Section, Table
+from robotid_sim.section import Section
+from robotid_sim.table import Table
 
 SIGNIFICANCE = 0.05
 STYLES = ("solid", "dashed", "dotted")

@@ -9,7 +9,8 @@ from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque, f
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.report.figures.torques import torque_filters
 from robotid_sim.report.page import Page
-from robotid_sim.section import Section, Table
+from robotid_sim.section import Section
+from robotid_sim.table import Table
 
 COLUMNS = (
     *("sensors", "preprocessor", "torque error / noise", "at reversals", "velocity error"),

@@ -24,7 +24,8 @@ from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.presets import PRESETS
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.model.catalog import catalog, load_robot
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.streams import Streams

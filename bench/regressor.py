@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import parameters
-from robotid_sim.model.catalog import find_urdf, load_robot
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.robot import Robot
 
 SAMPLES = 20_000

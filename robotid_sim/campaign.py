@@ -22,7 +22,7 @@ from joblib import Memory
 from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.files import make_folder
-from robotid_sim.model.catalog import catalog_folder
+from robotid_sim.model.catalog_files import catalog_folder
 from robotid_sim.parallel import map_tasks, no_progress
 from robotid_sim.progress import Portion
 from robotid_sim.study.study import versions

@@ -14,8 +14,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
-import cloudpickle
-
 from robotid_sim.errors import PluginError, RobotIdError
 
 GROUP = "robotid_sim.plugins"
@@ -60,6 +58,11 @@ def load_installed_plugins() -> None:
         load_plugins([entry.value])
 
 
+def are_loaded() -> bool:
+    """Return whether there is a plugin, which may have added to any registry."""
+    return bool(_loaded)
+
+
 def _imported(name: str, path: Path) -> ModuleType:
     try:
         return _module_of(path) if path.suffix == ".py" else importlib.import_module(name)
@@ -85,5 +88,7 @@ def _module_of(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    import cloudpickle  # takes a while
+
     cloudpickle.register_pickle_by_value(module)
     return module

@@ -2,40 +2,12 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from robotid_sim.chart import Chart
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts; numbers in it are sorted as numbers."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    title: str = ""
-    text_columns: int = 1
-    """Leading columns that hold text, which is aligned left."""
-    marks: tuple[bool | None, ...] = ()
-    """For a list of checks: passed or not, one a row."""
-    name: str = ""
-    """Stem of the file that holds it; empty for a table that is only shown."""
-
-    @classmethod
-    def of(
-        cls,
-        columns: Mapping[str, Iterable[str]],
-        title: str = "",
-        *,
-        text_columns: int = 1,
-        marks: Sequence[bool] = (),
-    ) -> "Table":
-        """Return the table of these columns; each heading comes with its cells."""
-        rows = tuple(zip(*columns.values(), strict=True))
-        return cls(tuple(columns), rows, title, text_columns, tuple(marks))
+from robotid_sim.table import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

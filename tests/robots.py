@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robotid_sim.model.catalog import find_urdf
+from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Link, Robot

@@ -6,11 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from sources import MODULES, PACKAGE, tree_of
 
-import robotid_sim
-
-PACKAGE = Path(robotid_sim.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
 ROOT_IMPORTS = ("pybullet", "matplotlib", "numba", "mujoco", "pinocchio")
 
 
@@ -35,7 +32,7 @@ def test_dynamics_need_no_engine_and_no_oracle() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_module_has_a_docstring(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert ast.get_docstring(tree_of(path))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))

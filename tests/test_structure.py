@@ -5,15 +5,11 @@ import re
 import tomllib
 from collections import defaultdict
 from importlib import import_module
-from pathlib import Path
 
 import pytest
+from sources import PACKAGE, trees
 
-import robotid_sim
-
-PACKAGE = Path(robotid_sim.__file__).parent
 ROOT = PACKAGE.parent
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
 LONGEST = 60
 """Lines of code of a function with its signature, without its docstring and comments."""
 ALIAS = re.compile(r"[A-Z][a-z]")
@@ -22,7 +18,7 @@ ALIAS = re.compile(r"[A-Z][a-z]")
 def class_names():
     """Return where every class, and every alias with a name like a class, is defined."""
     places = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         where = str(path.relative_to(PACKAGE))
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
@@ -51,7 +47,7 @@ def code_lines(function, lines):
 
 def test_functions_are_short_enough_to_read():
     long = {}
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         lines = path.read_text(encoding="utf-8").splitlines()
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and code_lines(node, lines) > LONGEST:
@@ -76,16 +72,16 @@ def defined_in(tree):
 def test_a_name_is_imported_from_the_module_that_defines_it():
     by_module = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): tree
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
     }
+    own = {module: defined_in(tree) for module, tree in by_module.items()}
     elsewhere = []
     for importer, tree in by_module.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("robotid_sim"):
-                names = defined_in(by_module[node.module])
                 for alias in node.names:
                     is_module = f"{node.module}.{alias.name}" in by_module
-                    if alias.name not in names and not is_module:
+                    if alias.name not in own[node.module] and not is_module:
                         elsewhere.append(f"{importer}: {alias.name} from {node.module}")
     assert elsewhere == []
 
@@ -95,7 +91,7 @@ def test_only_one_module_looks_names_up():
     allowed = ("study/build", "study/config", "cli/", "papers/")
     seers = [
         str(path.relative_to(PACKAGE))
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if any(isinstance(n, ast.Name) and n.id == "StudyConfig" for n in ast.walk(tree))
     ]
     assert [path for path in seers if not path.startswith(allowed)] == []

@@ -2,49 +2,33 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.files import require_distinct, require_writable
 from robotid_sim.model import inertia
 from robotid_sim.model.cad import CadInertia, CadLink, inertia_from_geometry
-from robotid_sim.model.catalog import find_urdf, load_robot
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.export import write_urdf
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
+from robotid_sim.table import Table
 
 
 def cad(
-    robot: options.RobotArg,
-    total_mass: Annotated[
-        float,
-        typer.Option(
-            metavar="KG",
-            callback=options.positive,
-            help="Mass of the whole robot, its base included [kg].",
-        ),
-    ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="URDF to write.")],
-    convex_hull: Annotated[
-        bool, typer.Option("--convex-hull", help="Take the convex hull of meshes that are open.")
-    ] = False,
-    collision: Annotated[
-        bool, typer.Option("--collision", help="Take collision shapes, not visual ones.")
-    ] = False,
-    base: options.BaseLink = None,
-    tip: options.TipLink = None,
-    json: options.Json = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    robot: str,
+    total_mass: float,
+    out: Path,
+    convex_hull: bool,
+    collision: bool,
+    base: str | None,
+    tip: str | None,
+    json: bool,
 ) -> int:
-    """Give a robot the inertia of its geometry, at uniform density.
-
-    Every link takes a share of the mass by the volume of its visual shapes, meshes and primitives.
-    Overlaps count once.
-    """
-    del verbose, debug
+    """Do ``robotid cad``; its words are in `cli.syntax.cad`."""
     require_writable(out)
     require_distinct([out], [find_urdf(robot)])
     read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway

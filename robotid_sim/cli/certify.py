@@ -3,12 +3,10 @@
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.cli.progress_line import progress_line
+from robotid_sim.cli.study_options import recipe
 from robotid_sim.files import make_folder, require_distinct, write_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers
@@ -28,33 +26,10 @@ from robotid_sim.study.setup import Setup
 PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
 
 
-@options.for_study(
-    *("seed", "plugin", "quick", "nominal", "preset"),
-    *("plant_friction", "plant_drive", "no_clearance"),
-)
 def certify(
-    robot: options.RobotArg,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")
-    ],
-    seeds: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=1, help="Studies, of the seeds from --seed on, judged together."
-        ),
-    ] = 1,
-    json: options.Json = False,
-    workers: options.Workers = None,
-    *,
-    study: StudyConfig,
+    *, robot: str, out: Path, seeds: int, json: bool, workers: int | None, study: StudyConfig
 ) -> int:
-    """Prove that a study does not depend on the engine: identify in one, prove in the other.
-
-    The same excitation runs in PyBullet and in MuJoCo, with independent sensor noise. Both logs are
-    identified; either model predicts the unseen log of either engine and runs the closed loop
-    there. The difference of the two estimates is tested against their covariances. Writes
-    certificate.html, certificate.json and figures/ into OUT. Exit 1 if a check fails.
-    """
+    """Do ``robotid certify``; its words are in `cli.syntax.certify`."""
     both_engines()
     read = [Path(robot), study.nominal.file, *study.design.prior]
     files = [out / PAGE, out / VALUES]
@@ -67,7 +42,7 @@ def certify(
         done = certificate(
             partial(_setup_of_seed, plant, study), numbers, workers=count, progress=progress
         )
-        page = certificate_report(done, plant, options.recipe(study))
+        page = certificate_report(done, plant, recipe(study))
         write_page(page, folder / PAGE, folder / FIGURES, progress, count)
     write_json(folder / VALUES, "certificate", 1, done.content())
     if json:

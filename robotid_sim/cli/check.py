@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.textbook_base import textbook_base
@@ -23,9 +22,10 @@ from robotid_sim.model.diagnosis import (
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
 from robotid_sim.study.build import build_basis, build_nominal, build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
+from robotid_sim.table import Table
 from robotid_sim.validation.prediction import rms
 
 UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is: " + install_command(
@@ -34,22 +34,8 @@ UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is: "
 OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
 
-@options.for_study("nominal")
-def check(
-    robot: options.RobotArg,
-    json: options.Json = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="URDF to write, with --repair."),
-    ] = None,
-    *,
-    study: StudyConfig,
-) -> int:
-    """Check a robot: consistency link by link, limits, rank, groupings, whether a study can run.
-
-    Masses far from those of a nominal model are told. Exit 0 if every movable body can exist (or
-    was repaired) and a study is not refused, 1 if not.
-    """
+def check(*, robot: str, json: bool, out: Path | None, study: StudyConfig) -> int:
+    """Do ``robotid check``; its words are in `cli.syntax.check`."""
     repair = study.robot.repair
     if out is not None and not repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
-from robotid_sim.cli import options, output
-from robotid_sim.cli.predict import ResultFile
+from robotid_sim.cli import output
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.files import require_distinct, require_writable, write_json
@@ -21,13 +19,6 @@ from robotid_sim.validation.agreement import (
     ComparedEstimate,
     compare_estimates,
 )
-
-EstimateFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="ESTIMATE ESTIMATE…", help="Estimate files of `robotid identify`, two or more."
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,19 +33,8 @@ class _EstimateSource:
         return self.compared.label
 
 
-def compare(
-    estimates: EstimateFiles,
-    out: ResultFile = None,
-    json: options.Json = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
-) -> int:
-    """Say whether estimates of independent logs are of one robot, and what differs.
-
-    The chosen estimates are compared pair by pair, by their covariances; of 100 sets of estimates
-    of one robot 1 at most is called different. Exit 1 if they differ.
-    """
-    del verbose, debug
+def compare(*, estimates: list[Path], out: Path | None, json: bool) -> int:
+    """Do ``robotid compare``; its words are in `cli.syntax.compare`."""
     outputs = [] if out is None else [out]
     require_distinct(outputs, estimates)
     for path in outputs:

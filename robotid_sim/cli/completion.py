@@ -1,4 +1,4 @@
-"""What the shell offers for a word that is begun; registries are loaded only then."""
+"""What the shell offers for a word that is begun; what there is, is read only then."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,9 @@ def names(kind: str) -> Callable[[str], Words]:
     """Return a function that gives the items of a kind that begin like a word."""
 
     def matching(incomplete: str) -> Words:
-        from robotid_sim.cli.kinds import KINDS
+        from robotid_sim.cli.items import listed_kinds
 
-        rows = KINDS[kind].rows()
+        rows = listed_kinds()[kind].rows()
         return [(r["name"], r["summary"]) for r in rows if r["name"].startswith(incomplete)]
 
     return matching
@@ -22,14 +22,16 @@ def names(kind: str) -> Callable[[str], Words]:
 
 def kind_names(incomplete: str) -> Words:
     """Return the kinds that begin like a word."""
-    from robotid_sim.cli.kinds import KINDS
+    from robotid_sim.cli.items import listed_kinds
 
-    return [(key, kind.summary) for key, kind in KINDS.items() if key.startswith(incomplete)]
+    return [
+        (key, kind.summary) for key, kind in listed_kinds().items() if key.startswith(incomplete)
+    ]
 
 
 def item_names(ctx: typer.Context, incomplete: str) -> Words:
     """Return the items of the kind before it that begin like a word."""
-    from robotid_sim.cli.kinds import KINDS
+    from robotid_sim.cli.items import listed_kinds
 
     kind = str(ctx.params.get("kind"))
-    return names(kind)(incomplete) if kind in KINDS else []
+    return names(kind)(incomplete) if kind in listed_kinds() else []

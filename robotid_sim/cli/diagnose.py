@@ -1,26 +1,16 @@
 """``robotid diagnose``: what is wrong with a log or with the model for it."""
 
-from robotid_sim.cli import logs, options, output
-from robotid_sim.cli.logs import LogFile, MapFile
+from pathlib import Path
+
+from robotid_sim.cli import logs, output
 from robotid_sim.diagnostics import diagnosis
 from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
 from robotid_sim.study.build import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 
 
-@options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
-def diagnose(
-    robot: options.RobotArg,
-    log: LogFile,
-    mapping: MapFile = None,
-    json: options.Json = False,
-    *,
-    study: StudyConfig,
-) -> int:
-    """Say what is wrong with a log or with the model for it: cause, joint, evidence, remedy.
-
-    For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
-    """
+def diagnose(*, robot: str, log: Path, mapping: Path | None, json: bool, study: StudyConfig) -> int:
+    """Do ``robotid diagnose``; its words are in `cli.syntax.diagnose`."""
     model = build_robot(robot, study.robot)
     read = logs.read_one(log, model, mapping)
     nominal = build_nominal_of_log(model, read.log, study)

@@ -1,12 +1,9 @@
 """``robotid export``: a robot for other tools."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
+from robotid_sim.cli.syntax.export import Format
 from robotid_sim.dynamics.code_files import write_c, write_python
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
@@ -20,17 +17,6 @@ from robotid_sim.model.side_car import write_side_car
 from robotid_sim.study.build import build_robot
 from robotid_sim.study.config import StudyConfig
 
-
-class Format(StrEnum):
-    """Formats that a robot can be written in."""
-
-    URDF = "urdf"
-    MJCF = "mjcf"
-    SDF = "sdf"
-    PYTHON = "python"
-    C = "c"
-
-
 SUFFIXES = {
     ".urdf": Format.URDF,
     ".xml": Format.MJCF,
@@ -43,30 +29,16 @@ SUFFIXES = {
 SOURCE_CODE = {Format.PYTHON: write_python, Format.C: write_c}
 
 
-@options.for_study(side_car=".toml")
 def export(
-    robot: options.RobotArg,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")],
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help=f"File format: {', '.join(Format)}.  [default: by the suffix]",
-        ),
-    ] = None,
-    meshes: options.Meshes = MeshMode.COPY,
-    json: options.Json = False,
     *,
+    robot: str,
+    out: Path,
+    format: Format | None,
+    meshes: MeshMode,
+    json: bool,
     study: StudyConfig,
 ) -> int:
-    """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
-
-    The suffix of the file says which: .urdf, .xml, .sdf, .py, .c. A TOML file beside a model holds
-    what the format has no place for: rotor inertia (not of MJCF), friction offset and constant,
-    acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and friction,
-    and needs numpy alone, or nothing.
-    """
+    """Do ``robotid export``; its words are in `cli.syntax.export`."""
     chosen = format_of(out, format)
     require_writable(out)
     read = build_robot(robot, study.robot)

@@ -1,7 +1,5 @@
 """Commands that are loaded when they are called, and a help without the terms of Python."""
 
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
@@ -9,7 +7,7 @@ import typer.core
 import typer.main
 
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.cli.entry import let_interrupts_raise
+from robotid_sim.cli.work import at_work
 from robotid_sim.errors import UnknownNameError
 
 # Typer's own copy of click has no public names; its contexts and formatters come as arguments only.
@@ -40,7 +38,6 @@ class PlainCommand(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; Typer alone would end in silence at Ctrl-C."""
-        let_interrupts_raise()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -82,12 +79,10 @@ class Commands(typer.core.TyperGroup):
 
 def load_command(name: str) -> Any:
     """Return a command, with its examples at the end of the help."""
-    module = import_module(f"robotid_sim.cli.{COMMANDS[name].module or name}")
-    function: Callable[..., int] = getattr(module, name, None) or getattr(module, f"{name}_")
     lines = "\n".join(f"  robotid {words}" for words in COMMANDS[name].examples)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     # \b keeps the lines as they are.
-    alone.command(name, cls=PlainCommand, epilog=f"\b\nExamples:\n{lines}")(function)
+    alone.command(name, cls=PlainCommand, epilog=f"\b\nExamples:\n{lines}")(at_work(name))
     return typer.main.get_command(alone)
 
 

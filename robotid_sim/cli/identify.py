@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
-from robotid_sim.cli import logs, options, output
-from robotid_sim.cli.completion import names
-from robotid_sim.cli.logs import MapFile, SeveralLogs
+from robotid_sim.cli import logs, output
 from robotid_sim.cli.progress_line import progress_line
+from robotid_sim.cli.study_options import recipe
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.files import require_distinct, require_writable
@@ -40,64 +38,26 @@ from robotid_sim.study.stages import Identification, with_gross_doubt
 from robotid_sim.study.study import estimate_context, write_identified
 from robotid_sim.validation.log_prediction import LogPrediction
 
-Estimators = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]",
-        autocompletion=names("estimators"),
-    ),
-]
-HoldOutText = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WHAT",
-        help="Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log.",
-    ),
-]
-ParameterFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Table of the parameters (CSV).  [default: parameters.csv beside OUT]"
-    ),
-]
-UrdfFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the identified robot here.")
-]
-Draws = Annotated[
-    tuple[int, Path] | None,
-    typer.Option(
-        metavar="N DIR",
-        help="Write N robots that the log and the nominal model leave possible, as URDF.",
-    ),
-]
 
-
-@options.for_study("seed", "plugin", "nominal")
 def identify(
-    robot: options.RobotArg,
-    log: SeveralLogs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Estimate file (JSON).")],
-    estimator: Estimators = None,
-    torque_gain_std: options.GainStd = None,
-    terms: options.Terms = None,
-    mapping: MapFile = None,
-    hold_out: HoldOutText = None,
-    urdf: UrdfFile = None,
-    draws: Draws = None,
-    meshes: options.Meshes = MeshMode.COPY,
-    parameters: ParameterFile = None,
-    report: options.ReportFile = None,
-    json: options.Json = False,
     *,
+    robot: str,
+    log: list[Path],
+    out: Path,
+    estimator: list[str] | None,
+    torque_gain_std: float | None,
+    terms: list[str] | None,
+    mapping: Path | None,
+    hold_out: str | None,
+    urdf: Path | None,
+    draws: tuple[int, Path] | None,
+    meshes: MeshMode,
+    parameters: Path | None,
+    report: Path | None,
+    json: bool,
     study: StudyConfig,
 ) -> int:
-    """Identify parameters from logs, of the virtual experiment or of a machine.
-
-    Several logs of one robot are fitted together, each weighed by its noise. For a machine's log
-    ROBOT is the nominal model. Exit 1 if the fit failed or is in doubt: all is written then, with a
-    warning that says why.
-    """
+    """Do ``robotid identify``; its words are in `cli.syntax.identify`."""
     study = _with_choices(study, estimator, torque_gain_std, terms)
     require_writable(out)  # before what stands beside it
     table = parameters or out.with_name(PARAMETERS)
@@ -125,8 +85,8 @@ def identify(
     _write(fit, context, (out, table, urdf), meshes)
     write_draws(robots, files, meshes)
     if report is not None:
-        recipe = options.recipe(study)
-        write_page(identification_report(nominal, fitted, fit, recipe, predicted), report)
+        closing = recipe(study)
+        write_page(identification_report(nominal, fitted, fit, closing, predicted), report)
     if json:
         estimates = [estimate.content() for estimate in fit.estimates]
         output.print_json({"robot": model.name, **context, "estimates": estimates})

@@ -2,76 +2,39 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from robotid_sim.cli import options, output
-from robotid_sim.cli.completion import names
-from robotid_sim.cli.logs import MapFile
+from robotid_sim.cli import output
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import require_distinct, require_writable
 from robotid_sim.importing.import_map import JointMap, load_map, save_map
 from robotid_sim.importing.importer import ImportedLog, import_log
 from robotid_sim.importing.match import BY_NAME
 from robotid_sim.measurement.files import save_log
-from robotid_sim.model.catalog import find_urdf, load_robot
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.robot import Robot
-from robotid_sim.section import Table
+from robotid_sim.table import Table
 
 FEW = 8
 """Unused columns that are named."""
 
 
-Sources = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="SOURCE", help="CSV, NPZ, MAT, HDF5, Parquet, ROS bag; or files of columns."
-    ),
-]
-RobotOption = Annotated[
-    str,
-    typer.Option(
-        metavar="ROBOT",
-        help="Catalog name, URDF or MJCF: joints, units, limits.",
-        autocompletion=names("robots"),
-    ),
-]
-WriteMap = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the complete map here (TOML), to be corrected."),
-]
-Topic = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Topic of a bag with several of joint states.")
-]
-SegmentNumber = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Part of a log with gaps.  [default: the longest one]"),
-]
-
-
 def import_(
-    source: Sources,
-    robot: RobotOption,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Log to write, .h5 or .csv.")
-    ],
-    mapping: MapFile = None,
-    write_map: WriteMap = None,
-    topic: Topic = None,
-    segment: SegmentNumber = None,
-    base: options.BaseLink = None,
-    tip: options.TipLink = None,
-    assume_limits: options.AssumeLimits = False,
-    json: options.Json = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    source: list[Path],
+    robot: str,
+    out: Path,
+    mapping: Path | None,
+    write_map: Path | None,
+    topic: str | None,
+    segment: int | None,
+    base: str | None,
+    tip: str | None,
+    assume_limits: bool,
+    json: bool,
 ) -> int:
-    """Turn a machine's log in any usual form into one that the other commands read.
-
-    Columns are matched to joints by name or order, units by name or limits; a map overrides both.
-    """
-    del verbose, debug
+    """Do ``robotid import``; its words are in `cli.syntax.import_log`."""
     if out.suffix.lower() not in (".h5", ".hdf5", ".csv"):
         raise FileFormatError(f"cannot write {out}: give a log a name that ends in .h5 or .csv")
     outputs = [path for path in (out, write_map) if path is not None]

@@ -1,17 +1,23 @@
-"""What `robotid list` knows: kinds, the items of each, and what there is to say of an item."""
+"""What `robotid list` says of kinds and items, from the registries.
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+As a program (``python -m robotid_sim.cli.kinds``) it writes what `robotid list` reads.
+"""
 
+from collections.abc import Mapping
+from typing import Any
+
+from robotid_sim.cli.items import FILE, SCHEMA, Items, ListedKind, with_state
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.engine.engines import ENGINES, is_installed
+from robotid_sim.engine.engines import ENGINES
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.experiment.conditions import CONDITIONS
+from robotid_sim.files import write_json
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.presets import PRESETS, describe_presets
-from robotid_sim.model.catalog import describe_catalog, load_robot, published_sets
+from robotid_sim.model.catalog import load_robot, published_sets
+from robotid_sim.model.catalog_files import describe_catalog
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.joint_terms import KINDS as TERMS
 from robotid_sim.model.joint_terms import SOUGHT, unit_of
@@ -20,10 +26,9 @@ from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.papers import describe_papers
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.registry import Registry
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
+from robotid_sim.table import Table
 from robotid_sim.tasks import TASKS
-
-Items = list[dict[str, str]]
 
 PRESET_SUMMARIES: Mapping[str, str] = {
     "ideal": "no sensor: positions and torques as they are",
@@ -31,18 +36,6 @@ PRESET_SUMMARIES: Mapping[str, str] = {
     "industrial": "motor currents, a delay, and the encoders of an industrial arm",
     "harsh": "strong noise, ripple, drift, delay and faulty samples",
 }
-
-
-class ListedKind(NamedTuple):
-    """One kind of items."""
-
-    summary: str
-    rows: Callable[[], Items]
-    """Name, summary and source of every item."""
-    tables: Callable[[str], list[Table]]
-    """What there is to say of an item by its name."""
-    use: str
-    """Where its name goes."""
 
 
 def _registered(
@@ -105,11 +98,7 @@ def _preset_tables(name: str) -> list[Table]:
 
 def _engine_rows() -> Items:
     source = "robotid_sim/engine/engines.py"
-    installed = {True: "", False: ", not installed"}
-    return [
-        {"name": name, "summary": f"{e.words}{installed[is_installed(name)]}", "source": source}
-        for name, e in ENGINES.items()
-    ]
+    return [{"name": name, "summary": e.words, "source": source} for name, e in ENGINES.items()]
 
 
 def _term_rows() -> Items:
@@ -163,7 +152,7 @@ KINDS: Mapping[str, ListedKind] = {
     ),
     "engines": ListedKind(
         "engines of the simulated plant",
-        _engine_rows,
+        lambda: with_state(_engine_rows()),
         _paper_tables,
         "--engine {name}; [experiment] engine",
     ),
@@ -206,3 +195,22 @@ KINDS: Mapping[str, ListedKind] = {
         "published systems", describe_papers, _paper_tables, "robotid reproduce {name} --out out"
     ),
 }
+
+
+def content() -> dict[str, Any]:
+    """Return what `robotid list` says, as JSON values; robots and engines depend on the machine."""
+    return {name: _content(name, kind) for name, kind in KINDS.items()}
+
+
+def _content(name: str, kind: ListedKind) -> dict[str, Any]:
+    rows = _engine_rows() if name == "engines" else kind.rows()
+    items = [{**row, "tables": [_as_json(t) for t in kind.tables(row["name"])]} for row in rows]
+    return {"summary": kind.summary, "use": kind.use, "items": items}
+
+
+def _as_json(table: Table) -> dict[str, Any]:
+    return {"title": table.title, "columns": table.columns, "rows": table.rows}
+
+
+if __name__ == "__main__":
+    write_json(FILE, *SCHEMA, content())

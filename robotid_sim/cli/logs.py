@@ -2,23 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from robotid_sim.cli import output
 from robotid_sim.importing.import_map import load_map
 from robotid_sim.importing.reading import ReadLog, read_log, read_logs
 from robotid_sim.model.robot import Robot
-
-KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
-
-LogFile = Annotated[Path, typer.Argument(metavar="LOG", help=KINDS)]
-SeveralLogs = Annotated[list[Path], typer.Argument(metavar="LOG", help=KINDS)]
-MapFile = Annotated[
-    Path | None,
-    typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),
-]
 
 
 def read(paths: Sequence[Path], robot: Robot, mapping: Path | None) -> list[ReadLog]:

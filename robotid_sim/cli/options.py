@@ -1,26 +1,17 @@
-"""Options that several commands share, and from them to a configuration."""
+"""Options that several commands share; what the words of commands import loads fast."""
 
-import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 import typer
 
-from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.completion import names
-from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.files import require_distinct, require_writable
-from robotid_sim.model.catalog import catalog, find_urdf
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.plugins import load_plugins
-from robotid_sim.report.closing import Recipe
-from robotid_sim.study.build import require_buildable
-from robotid_sim.study.config import StudyConfig, load_config
-from robotid_sim.study.study import versions
 
 LOAD = "M[,X,Y,Z[,I,I,I,I,I,I]]"
 """How a load is given."""
@@ -154,108 +145,7 @@ OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv")
 """Parameters of commands that name files to write."""
 
 OF_THE_ROBOT = ("config", "base", "tip", "payload", "assume_limits", "repair", "no_urdf_friction")
-"""Parameters of `study_config` that every command has that reads a robot for a study."""
-
-
-def recipe(study: StudyConfig) -> Recipe:
-    """Return how a reader gets the page of the command that is running."""
-    return Recipe(
-        command=command_line(), seed=study.seed, settings=study.changes(), versions=versions()
-    )
-
-
-def for_study(
-    *uses: str,
-    side_car: str = "",
-    needs: Mapping[str, str | tuple[str, ...]] = MappingProxyType({}),
-    excludes: Mapping[str, str] = MappingProxyType({}),
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options of a study's configuration that it uses.
-
-    The command declares its own parameters and a keyword `study`; the shared options stand behind
-    its own in the help, and `study` receives the configuration that they make. What the command
-    writes must be none of the files that it reads.
-
-    Parameters
-    ----------
-    *uses : str
-        Parameters of `study_config` that the command has beside those of the robot.
-    side_car : str
-        Suffix of a file that the command writes beside that of ``--out``; empty for none.
-    needs, excludes : mapping of str to str
-        Parameters that act only with another one (or one of several), or only without it; otherwise
-        they are refused.
-    """
-    every = inspect.signature(study_config, eval_str=True).parameters
-    shared = [p for name, p in every.items() if name in (*OF_THE_ROBOT, *uses)]
-    flags = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in (("verbose", Verbose), ("debug", Debug))  # read by the top level
-    ]
-
-    def with_options(command: Callable[..., int]) -> Callable[..., int]:
-        declared = inspect.signature(command, eval_str=True).parameters.values()
-
-        @functools.wraps(command)
-        def run(**values: Any) -> int:
-            _require_effect(values, needs, excludes)
-            _require_distinct(values, side_car)
-            options = {parameter.name: values.pop(parameter.name) for parameter in shared}
-            for flag in flags:
-                del values[flag.name]
-            return command(**values, study=study_config(**options))
-
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        particular = [p.replace(kind=keyword) for p in declared if p.name != "study"]
-        signature = inspect.Signature([*particular, *shared, *flags], return_annotation=int)
-        # Typer reads the options from here; type checkers do not know that functions carry it.
-        run.__signature__ = signature  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
-        del run.__wrapped__
-        return run
-
-    return with_options
-
-
-def _require_effect(
-    values: Mapping[str, Any],
-    needs: Mapping[str, str | tuple[str, ...]],
-    excludes: Mapping[str, str],
-) -> None:
-    """Raise if an option is given that does nothing beside the others."""
-    for name, needed in needs.items():
-        others = (needed,) if isinstance(needed, str) else needed
-        if _is_given(values[name]) and not any(_is_given(values[other]) for other in others):
-            flags = " or ".join(map(_flag, others))
-            raise OptionError(f"{_flag(name)} acts only with {flags}; give both or neither")
-    for name, other in excludes.items():
-        if _is_given(values[name]) and _is_given(values[other]):
-            raise OptionError(f"{_flag(name)} has no effect with {_flag(other)}; leave one out")
-
-
-def _is_given(value: object) -> bool:
-    return value is not None and value is not False
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _require_distinct(values: Mapping[str, Any], side_car: str) -> None:
-    """Raise if a command would write over a file that it reads; see `require_distinct`."""
-    inputs: list[Path | None] = []
-    if "robot" in values:
-        urdf = catalog().get(values["robot"], Path(values["robot"]))
-        inputs += [urdf, urdf.with_name("robot.toml")]
-    for name in INPUTS:
-        given = values.get(name)
-        inputs += given if isinstance(given, list) else [given]
-    outputs = _given(values.get(name) for name in OUTPUTS)
-    if side_car:
-        for path in outputs:
-            require_writable(path)
-        outputs += [path.with_suffix(side_car) for path in outputs]
-    require_distinct(outputs, _given(inputs))
+"""Fields of `SharedOptions` that every command has that reads a robot for a study."""
 
 
 def finite(value: float | None) -> float | None:
@@ -292,84 +182,93 @@ GainStd = Annotated[
         help="Relative standard deviation of the torque constants, which no log shows.",
     ),
 ]
+KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
+
+LogFile = Annotated[Path, typer.Argument(metavar="LOG", help=KINDS)]
+SeveralLogs = Annotated[list[Path], typer.Argument(metavar="LOG", help=KINDS)]
+MapFile = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),
+]
+EstimateFile = Annotated[
+    Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
+]
+ResultFile = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
+]
 
 
-def _given(paths: Iterable[Path | None]) -> list[Path]:
-    return [path for path in paths if path is not None]
+@dataclass(frozen=True, kw_only=True)
+class SharedOptions:
+    """Options that make the configuration of a study, as they are given."""
+
+    config: Config = None
+    plugin: Plugins = None
+    seed: Seed = None
+    quick: Quick = False
+    base: BaseLink = None
+    tip: TipLink = None
+    payload: PayloadText = None
+    assume_limits: AssumeLimits = False
+    repair: Repair = False
+    nominal: Nominal = None
+    no_urdf_friction: NoFriction = False
+    preset: Preset = None
+    plant_friction: PlantFriction = None
+    plant_drive: PlantDriveName = None
+    engine: EngineName = None
+    no_clearance: NoClearance = False
 
 
-def study_config(
-    *,
-    config: Config = None,
-    plugin: Plugins = None,
-    seed: Seed = None,
-    quick: Quick = False,
-    base: BaseLink = None,
-    tip: TipLink = None,
-    payload: PayloadText = None,
-    assume_limits: AssumeLimits = False,
-    repair: Repair = False,
-    nominal: Nominal = None,
-    no_urdf_friction: NoFriction = False,
-    preset: Preset = None,
-    plant_friction: PlantFriction = None,
-    plant_drive: PlantDriveName = None,
-    engine: EngineName = None,
-    no_clearance: NoClearance = False,
-) -> StudyConfig:
-    """Return the configuration file's content with the command line's options on top."""
-    robot: dict[str, Any] = {"base": base, "tip": tip}
-    robot["payload"] = None if payload is None else parse_payload(payload)
-    robot["assume_limits"] = assume_limits or None
-    robot["repair"] = repair or None
-    robot["urdf_friction"] = False if no_urdf_friction else None
-    overrides: dict[str, Any] = {
-        "robot": {key: value for key, value in robot.items() if value is not None}
-    }
-    if seed is not None:
-        overrides["seed"] = seed
-    if nominal is not None:
-        overrides["nominal"] = {"file": str(nominal)}
-    if preset is not None:
-        overrides["preset"] = preset
-    overrides["experiment"] = {}
-    if plant_friction is not None:
-        overrides["experiment"]["friction"] = {"law": plant_friction}
-    if plant_drive is not None:
-        overrides["experiment"]["drive"] = {"kind": plant_drive}
-    if engine is not None:
-        overrides["experiment"]["engine"] = engine
-    load_plugins(plugin or ())
-    study = load_config(config, overrides)
-    require_buildable(study)
-    if study.nominal.file is not None:
-        _require_urdf(study.nominal.file)
-    if no_clearance:
-        study = study.with_design({}, {"contact": True})
-    return study.quick() if quick else study
+class StudyUse(NamedTuple):
+    """What a command has of the options of a study, and what they need of one another."""
+
+    options: tuple[str, ...]
+    """Fields of `SharedOptions`."""
+    side_car: str
+    """Suffix of a file that is written beside that of ``--out``; empty for none."""
+    needs: Mapping[str, str | tuple[str, ...]]
+    excludes: Mapping[str, str]
 
 
-def _require_urdf(nominal: Path) -> None:
-    """Raise unless the nominal robot exists, also for commands that do without it."""
-    try:
-        find_urdf(nominal)
-    except UnknownNameError as error:
-        raise UnknownNameError(f"nominal model: {error}") from error
+def for_study(
+    *uses: str,
+    side_car: str = "",
+    needs: Mapping[str, str | tuple[str, ...]] = MappingProxyType({}),
+    excludes: Mapping[str, str] = MappingProxyType({}),
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a study's configuration that it uses.
 
+    The shared options stand behind the command's own in the help; its work receives the
+    configuration that they make, as `study`. What it writes must be none of the files that it
+    reads.
 
-def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:
-    """Return the payload section for ``M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]``."""
-    try:
-        values = [float(part) for part in text.split(",")]
-    except ValueError:
-        values = []
-    if len(values) not in (1, 4, 10):
-        raise OptionError(
-            f"{flag} '{text}' needs 1, 4 or 10 numbers separated by commas: mass, COM, inertia"
-        )
-    section: dict[str, Any] = {"mass": values[0]}
-    if len(values) >= 4:
-        section["com"] = values[1:4]
-    if len(values) == 10:
-        section["inertia"] = values[4:]
-    return section
+    Parameters
+    ----------
+    *uses : str
+        Fields of `SharedOptions` that the command has beside those of the robot.
+    side_car : str
+        Suffix of a file that the command writes beside that of ``--out``; empty for none.
+    needs, excludes : mapping of str to str
+        Parameters that act only with another one (or one of several), or only without it; otherwise
+        they are refused.
+    """
+    every = inspect.signature(SharedOptions).parameters
+    shared = [p for name, p in every.items() if name in (*OF_THE_ROBOT, *uses)]
+    flags = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for name, kind in (("verbose", Verbose), ("debug", Debug))  # read by the top level
+    ]
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        declared = inspect.signature(command).parameters.values()
+        parameters = [*(p.replace(kind=keyword) for p in declared), *shared, *flags]
+        # Typer reads the options from here; type checkers do not know that functions carry it.
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        use = StudyUse(tuple(p.name for p in shared), side_car, needs, excludes)
+        command.study_use = use  # type: ignore[attr-defined]
+        return command
+
+    return with_options

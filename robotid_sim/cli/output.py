@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from robotid_sim.section import Table
+from robotid_sim.table import Table
 
 WIDTH = 80
 """Columns of what does not go to a terminal and has no ``COLUMNS`` in its environment."""

@@ -1,13 +1,13 @@
 """``robotid payload``: a load at the tip, or the torque constants by a known one."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
+from robotid_sim.cli.study_options import parse_payload
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.payload import (
     SYMBOLS,
@@ -32,31 +32,18 @@ from robotid_sim.study.config import PayloadConfig, StudyConfig
 from robotid_sim.threads import one_blas_thread
 
 
-@options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
-    robot: options.RobotArg,
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log without the load.")],
-    loaded: Annotated[Path, typer.Argument(metavar="LOADED", help="Log with the load.")],
-    load: Annotated[
-        str | None,
-        typer.Option(
-            metavar=options.LOAD,
-            help="The load, if it is known: then the torque constants are estimated. Of its mass "
-            "alone, the rest is unknown.",
-        ),
-    ] = None,
-    torque_gain_std: options.GainStd = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
-    ] = None,
-    json: options.Json = False,
     *,
+    robot: str,
+    log: Path,
+    loaded: Path,
+    load: str | None,
+    torque_gain_std: float | None,
+    out: Path | None,
+    json: bool,
     study: StudyConfig,
 ) -> int:
-    """Estimate a load at the tip from two logs, or by a known load the torque constants.
-
-    Both logs must be of the same cell; the motions need not be the same. Exit 1 if the fit failed.
-    """
+    """Do ``robotid payload``; its words are in `cli.syntax.payload`."""
     if out is not None:
         require_writable(out)
     given = None if load is None else _known(load)
@@ -99,7 +86,7 @@ def payload(
 
 def _known(text: str) -> PayloadConfig:
     """Return a known load, of its mass alone or with its place."""
-    load = PayloadConfig.of(options.parse_payload(text, "--load"), f"--load '{text}'")
+    load = PayloadConfig.of(parse_payload(text, "--load"), f"--load '{text}'")
     if not load.mass > 0.0:
         raise OptionError(f"--load '{text}': a load without mass shows nothing; give its mass")
     return load

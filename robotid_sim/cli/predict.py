@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from robotid_sim.arrays import Bool1D, readonly
-from robotid_sim.cli import logs, options, output
-from robotid_sim.cli.logs import LogFile, MapFile
+from robotid_sim.cli import logs, output
+from robotid_sim.cli.study_options import recipe
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError, RobotIdError, ShapeError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
@@ -41,31 +40,19 @@ from robotid_sim.validation.log_prediction import (
 )
 from robotid_sim.validation.predictive_band import ModelError
 
-EstimateFile = Annotated[
-    Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
-]
-ResultFile = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
-]
 
-
-@options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def predict(
-    robot: options.RobotArg,
-    estimate: EstimateFile,
-    log: LogFile,
-    mapping: MapFile = None,
-    out: ResultFile = None,
-    report: options.ReportFile = None,
-    json: options.Json = False,
     *,
+    robot: str,
+    estimate: Path,
+    log: Path,
+    mapping: Path | None,
+    out: Path | None,
+    report: Path | None,
+    json: bool,
     study: StudyConfig,
 ) -> int:
-    """Predict the torques of a log that an estimate has not seen, and score them by joint.
-
-    The motion comes from the log's positions alone, friction velocities and torque delay from the
-    estimate. For a machine's log ROBOT is the nominal model.
-    """
+    """Do ``robotid predict``; its words are in `cli.syntax.predict`."""
     given = (robot, estimate, log, mapping)
     return predict_file(*given, study, out=out, report=report, json=json)
 
@@ -106,8 +93,8 @@ def predict_file(
     if out is not None:
         write_json(out, "prediction", 1, content)
     if report is not None:
-        recipe = options.recipe(study)
-        write_page(prediction_report(nominal, data, chosen, predicted, lacks, recipe), report)
+        closing = recipe(study)
+        write_page(prediction_report(nominal, data, chosen, predicted, lacks, closing), report)
     if json:
         output.print_json(content)
         return 0

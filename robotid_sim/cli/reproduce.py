@@ -3,13 +3,10 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
-from robotid_sim.cli.completion import names
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.engine.engines import engine_named, using_engine
 from robotid_sim.errors import FileFormatError, OptionError
@@ -20,8 +17,8 @@ from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.parallel import kept_workers
 from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
-from robotid_sim.section import Table
 from robotid_sim.study.study import versions
+from robotid_sim.table import Table
 
 ALL = "all"
 
@@ -33,38 +30,18 @@ CELL = 18
 
 
 def reproduce(
-    paper: Annotated[
-        str,
-        typer.Argument(
-            metavar="PAPER",
-            help="See `robotid list papers`; or `all`.",
-            autocompletion=names("papers"),
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for everything.")
-    ],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer runs and smaller budgets; the same outputs.")
-    ] = False,
-    runs: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Runs a method.  [default: the paper's number]"),
-    ] = None,
-    engine: options.EngineName = None,
-    plugin: options.Plugins = None,
-    workers: options.Workers = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.", min=0)] = 0,
-    json: options.Json = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    *,
+    paper: str,
+    out: Path,
+    quick: bool,
+    runs: int | None,
+    engine: str | None,
+    plugin: list[str] | None,
+    workers: int | None,
+    seed: int,
+    json: bool,
 ) -> int:
-    """Reproduce a published system: tables, figures, and a verdict on every claim.
-
-    Finished runs are kept in the folder and not repeated when the command is started again. Exit 1
-    if a number is not where it is expected, or a check fails.
-    """
-    del verbose, debug
+    """Do ``robotid reproduce``; its words are in `cli.syntax.reproduce`."""
     load_plugins(plugin or ())
     chosen = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
     for each in chosen:

@@ -5,14 +5,11 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
-from robotid_sim.cli.completion import names
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.view import show_motion
 from robotid_sim.files import make_folder, require_distinct
@@ -52,46 +49,19 @@ FIGURE = re.compile(r'id="csv-([\w-]+)"')
 """Where a page names a figure that was written beside it."""
 
 
-@options.for_study(
-    "seed",
-    "plugin",
-    "quick",
-    "nominal",
-    "preset",
-    "plant_friction",
-    "plant_drive",
-    "engine",
-    "no_clearance",
-)
 def run(
-    robot: options.RobotArg,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")
-    ],
-    estimator: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Estimator to run beside the configured ones, repeatable.",
-            autocompletion=names("estimators"),
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be done; do nothing.")
-    ] = False,
-    view: options.ShowMotion = False,
-    json: options.Json = False,
-    workers: options.Workers = None,
-    meshes: options.Meshes = MeshMode.COPY,
     *,
+    robot: str,
+    out: Path,
+    estimator: list[str] | None,
+    dry_run: bool,
+    view: bool,
+    json: bool,
+    workers: int | None,
+    meshes: MeshMode,
     study: StudyConfig,
 ) -> int:
-    """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
-
-    Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
-    estimate.json, parameters.csv, run.log, figures/ and meshes/ into OUT. Exit 0 if the verdict is
-    passed, 1 if not, 2 if the input cannot be used.
-    """
+    """Do ``robotid run``; its words are in `cli.syntax.run`."""
     began = time.perf_counter()
     study = study.with_estimators(estimator or ())
     _require_distinct(robot, study, out)

@@ -1,18 +1,16 @@
 """``robotid simulate``: the virtual experiment."""
 
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_cell, build_nominal, build_robot
 from robotid_sim.study.build_design import build_space
@@ -20,6 +18,7 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.stages import simulate as simulate_stage
 from robotid_sim.study.study import saved_if_diverged
+from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
@@ -30,21 +29,8 @@ SAMPLES = 2000
 """Times at which the use of limits is looked at."""
 
 
-@options.for_study("seed", "plugin", "nominal", "preset", "plant_friction", "plant_drive", "engine")
-def simulate(
-    robot: options.RobotArg,
-    trajectory: Annotated[
-        Path,
-        typer.Option("--trajectory", metavar="FILE", help="Trajectory file of `robotid design`."),
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Log file, .h5 or .csv.")
-    ],
-    json: options.Json = False,
-    *,
-    study: StudyConfig,
-) -> int:
-    """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
+def simulate(*, robot: str, trajectory: Path, out: Path, json: bool, study: StudyConfig) -> int:
+    """Do ``robotid simulate``; its words are in `cli.syntax.simulate`."""
     require_writable(out)
     if out.suffix.lower() not in SUFFIXES:
         raise OptionError(f"cannot write {out}: the name of a log ends in {' or '.join(SUFFIXES)}")

@@ -4,14 +4,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from robotid_sim.cli import options, output
-from robotid_sim.cli.completion import names
-from robotid_sim.cli.predict import EstimateFile, ResultFile, estimates_of, predict_file
+from robotid_sim.cli import output
+from robotid_sim.cli.predict import estimates_of, predict_file
 from robotid_sim.cli.progress_line import progress_line
+from robotid_sim.cli.study_options import recipe
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.consistent import Lift
@@ -49,71 +47,23 @@ CSV = "csv"
 """Task whose path is a file."""
 
 
-UnseenLog = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A log to predict, best one that the estimate has not seen."),
-]
-Controllers = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Controller to run with every model, repeatable.",
-        autocompletion=names("controllers"),
-    ),
-]
-TaskNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Task to run, or csv:FILE for a path of your own, repeatable.",
-        autocompletion=names("tasks"),
-    ),
-]
-Scenarios = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable.",
-        autocompletion=names("scenarios"),
-    ),
-]
-ModelNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME", help="Another model: an estimator of ESTIMATE or published:SET, repeatable."
-    ),
-]
-Repetitions = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Repetitions of what is drawn.  [default: 1]")
-]
-
-
-@options.for_study(
-    "seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "engine", "no_clearance"
-)
 def validate(
-    robot: options.RobotArg,
-    estimate: EstimateFile,
-    log: UnseenLog = None,
-    out: ResultFile = None,
-    controller: Controllers = None,
-    task: TaskNames = None,
-    scenario: Scenarios = None,
-    model: ModelNames = None,
-    runs: Repetitions = None,
-    report: options.ReportFile = None,
-    json: options.Json = False,
-    workers: options.Workers = None,
     *,
+    robot: str,
+    estimate: Path,
+    log: Path | None,
+    out: Path | None,
+    controller: list[str] | None,
+    task: list[str] | None,
+    scenario: list[str] | None,
+    model: list[str] | None,
+    runs: int | None,
+    report: Path | None,
+    json: bool,
+    workers: int | None,
     study: StudyConfig,
 ) -> int:
-    """Validate an estimate: predict a log, and run the closed loop on ROBOT in the engine.
-
-    The loop compares the true, the nominal, the identified and other models, for the controllers,
-    tasks and scenarios that `robotid list` knows; section [control] of the configuration has their
-    options. Exit 1 if a check fails. A machine's log is only predicted, as by `robotid predict`:
-    the machine is not in the engine.
-    """
+    """Do ``robotid validate``; its words are in `cli.syntax.validate`."""
     for path in filter(None, (out, report)):
         require_writable(path)
     unseen = None
@@ -150,8 +100,8 @@ def validate(
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
-        recipe = options.recipe(study)
-        write_page(validation_report(plant, chosen, predicted, loop, checks, recipe), report)
+        closing = recipe(study)
+        write_page(validation_report(plant, chosen, predicted, loop, checks, closing), report)
     if json:
         output.print_json(content)
     else:

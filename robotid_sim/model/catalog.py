@@ -7,7 +7,6 @@ was printed stays in a ``published.toml`` beside them, for dynamics and controll
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,41 +16,9 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, UnknownNameError, suggestion
 from robotid_sim.files import check_schema
 from robotid_sim.model import inertia, parameters
+from robotid_sim.model.catalog_files import catalog, find_urdf
 from robotid_sim.model.geometry import transform
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.settings import read_settings
-
-
-def catalog_folder() -> Path:
-    """Return the folder of the catalog: inside an installed package, else beside its source."""
-    package = Path(str(files("robotid_sim")))
-    installed = package / "urdf"
-    return installed if installed.is_dir() else package.parent / "urdf"
-
-
-def catalog() -> dict[str, Path]:
-    """Return the URDF of every catalog robot by name."""
-    folder = catalog_folder()
-    urdfs = (folder / p.name / f"{p.name}.urdf" for p in sorted(folder.iterdir()) if p.is_dir())
-    return {path.stem: path for path in urdfs if path.is_file()}
-
-
-def find_urdf(robot: str | Path) -> Path:
-    """Return the file, URDF or MJCF, that a catalog name or a path means.
-
-    Raises `UnknownNameError` if it is neither a catalog name nor an existing file.
-    """
-    robots = catalog()
-    if str(robot) in robots:
-        return robots[str(robot)]
-    path = Path(robot)
-    if not path.is_file():
-        names = ", ".join(robots)
-        raise UnknownNameError(
-            f"no robot '{robot}'{suggestion(str(robot), robots)}: neither a file nor in the "
-            f"catalog ({names}); give a catalog name or the path of a URDF or MJCF file"
-        )
-    return path
 
 
 def load_robot(robot: str | Path, **options: Any) -> Robot:
@@ -60,15 +27,6 @@ def load_robot(robot: str | Path, **options: Any) -> Robot:
     Options are those of `Robot.from_urdf`.
     """
     return Robot.from_urdf(find_urdf(robot), **options)
-
-
-def describe_catalog() -> list[dict[str, str]]:
-    """Return name, summary and source of every catalog robot, for `robotid list robots`."""
-    rows = []
-    for name, path in catalog().items():
-        settings = read_settings(path)
-        rows.append({"name": name, "summary": settings.summary, "source": settings.source})
-    return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,14 +1,14 @@
 """``robot.toml``: what a robot needs beside its URDF, and where its numbers come from."""
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.errors import FileFormatError, OptionError, suggestion
+from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.files import check_schema
+from robotid_sim.model.catalog_files import read_toml
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.settings_terms import TERM_KEYS, split_terms
 
@@ -63,14 +63,8 @@ def read_settings(urdf: Path) -> RobotSettings:
     OptionError
         If it has an unknown key or a value of the wrong type.
     """
-    path = urdf.parent / "robot.toml"
-    if not path.is_file():
-        return RobotSettings()
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"{path} is not a robot.toml: {error}") from error
-    if content.get("urdf") != urdf.name:
+    path, content = urdf.parent / "robot.toml", read_toml(urdf)
+    if not content:
         return RobotSettings()
     check_schema(content.get("schema"), "robot", 1, path)
     for key in content:

@@ -13,7 +13,8 @@ from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.sheet import ClaimSheet, Measured, RunsNeeded, filled, judge, read_sheet
 from robotid_sim.progress import Progress, silent
-from robotid_sim.section import Section, Table
+from robotid_sim.section import Section
+from robotid_sim.table import Table
 
 LEAST_RUNS = 6
 """Runs below which no statistic is judged: the interval of a median and rank tests need six."""

@@ -14,7 +14,8 @@ from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.papers.claims import OURS, Claim, ClaimRange, Kind, rule_of
 from robotid_sim.papers.statistics import interval_of_mean, interval_of_median
-from robotid_sim.section import Section, Table
+from robotid_sim.section import Section
+from robotid_sim.table import Table
 
 Status = Literal["implemented", "corrected", "not"]
 """What became of an equation, algorithm, table or figure of a paper."""

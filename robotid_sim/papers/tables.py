@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from robotid_sim.optim.settings import PublishedSetting
 from robotid_sim.papers.statistics import summary
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
+from robotid_sim.table import Table
 
 CellColumns = Mapping[str, Callable[[Any], Any]]
 """Cells by the heading of their column, as functions of what stands in a row."""

@@ -2,7 +2,8 @@
 
 from robotid_sim.diagnostics.intervals import relative_std
 from robotid_sim.report.tables import number_within, unit_text
-from robotid_sim.section import Table, number, percent
+from robotid_sim.section import number, percent
+from robotid_sim.table import Table
 from robotid_sim.validation.agreement import LEVEL, Agreement, Difference
 
 ROWS = 8

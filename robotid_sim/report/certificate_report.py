@@ -11,10 +11,11 @@ from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.differences import differences, pooled_differences
 from robotid_sim.report.page import Page
 from robotid_sim.report.tables import check_number, check_table
-from robotid_sim.section import Section, Table, number, percent
+from robotid_sim.section import Section, number, percent
 from robotid_sim.study.certificate import Certificate
 from robotid_sim.study.crossing import Proof
 from robotid_sim.study.result import CheckResult
+from robotid_sim.table import Table
 from robotid_sim.validation.agreement import FALSE_ALARM, Agreement, Difference
 
 SHARED = (

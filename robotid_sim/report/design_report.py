@@ -22,10 +22,11 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
-from robotid_sim.section import Section, Table, number
+from robotid_sim.section import Section, number
 from robotid_sim.study.contacts import contact_notes, contacts
 from robotid_sim.study.excitation import Designs, expected_accuracy
 from robotid_sim.study.result import ContactResult
+from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
 
 _log = logging.getLogger(__name__)

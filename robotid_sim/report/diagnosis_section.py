@@ -1,7 +1,8 @@
 """What is wrong with a log or with its model: the section of a diagnosis."""
 
 from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
-from robotid_sim.section import Section, Table
+from robotid_sim.section import Section
+from robotid_sim.table import Table
 
 
 def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from robotid_sim.arrays import Float1D
 from robotid_sim.model.inertia import principal_axes, unpack
 from robotid_sim.model.robot import Robot
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
+from robotid_sim.table import Table
 
 OPEN = (
     "Only the combinations in the table of base parameters show in a torque. What they leave open, "

@@ -15,7 +15,8 @@ from robotid_sim.report.figures.closed_loop import (
     tool_errors,
     torque_differences,
 )
-from robotid_sim.section import Section, Table, number, percent, torque_unit
+from robotid_sim.section import Section, number, percent, torque_unit
+from robotid_sim.table import Table
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED, ClosedLoop
 from robotid_sim.validation.control_run import ControlRun
 from robotid_sim.validation.summary import (

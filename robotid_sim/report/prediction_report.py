@@ -13,7 +13,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
 from robotid_sim.report.sections import prediction_section
-from robotid_sim.section import Section, Table, number, percent
+from robotid_sim.section import Section, number, percent
+from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
 
 LEAST_EXPLAINED = 0.8

@@ -9,7 +9,8 @@ from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Lab, Reproduction
 from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
 from robotid_sim.report.page import Page
-from robotid_sim.section import PageLink, Section, Table, csv_table, number
+from robotid_sim.section import PageLink, Section, csv_table, number
+from robotid_sim.table import Table
 
 HEADINGS = {
     "reproduced": "What holds",

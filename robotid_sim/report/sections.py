@@ -25,8 +25,9 @@ from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters
 from robotid_sim.report.link_table import OPEN, link_table
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table, terms_table
-from robotid_sim.section import Picture, Section, Table, number, percent
+from robotid_sim.section import Picture, Section, number, percent
 from robotid_sim.study.stages import Identification
+from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction
 

@@ -32,11 +32,12 @@ from robotid_sim.report.tables import (
     scored_table,
 )
 from robotid_sim.report.trust_section import trust_section
-from robotid_sim.section import Section, Table, number, percent
+from robotid_sim.section import Section, number, percent
 from robotid_sim.study.contacts import contact_notes
 from robotid_sim.study.result import StudyResult, TrajectoryResult
 from robotid_sim.study.stages import intervals_of
 from robotid_sim.study.study import Study
+from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import exact_problem, predictions
 

@@ -8,14 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import UnknownNameError
-
-DIRECTIONS = {
-    "front": (90.0, -8.0),
-    "side": (0.0, -8.0),
-    "top": (90.0, -89.0),
-    "iso": (52.0, -22.0),
-}
-"""Yaw and pitch [deg] as PyBullet counts them: yaw 0 looks along +y, 90 along -x, at the front."""
+from robotid_sim.viewer.choices import DIRECTIONS
 
 NEAREST, FARTHEST = 0.02, 20.0
 """Near and far plane over the distance of the target."""

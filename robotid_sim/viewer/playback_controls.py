@@ -1,7 +1,7 @@
 """The state of a viewer: time, speed, what is shown; driven by keys, knows no window."""
 
 from robotid_sim.errors import OptionError
-from robotid_sim.viewer.camera import DIRECTIONS
+from robotid_sim.viewer.choices import DIRECTIONS
 from robotid_sim.viewer.view_settings import ViewSettings
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -5,21 +5,7 @@ from dataclasses import dataclass
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import direction
-
-LAYERS = {
-    "panel": "joints with their position, velocity and torque, over the limits",
-    "curves": "the same of one joint over time",
-    "path": "way of the tool",
-    "contacts": "links that touch one another or the floor, in red",
-    "frames": "coordinate frames of the joints",
-    "inertia": "ellipsoids of uniform density with the inertia of the links",
-    "torque": "links in the color of their torque over its limit",
-}
-"""What can be shown beside the robot, and what that is."""
-
-DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
-
-RENDERERS = ("auto", "egl", "software")
+from robotid_sim.viewer.choices import DEFAULT_LAYERS, LAYERS, RENDERERS
 
 SMALLEST, LARGEST = 16, 4096  # [pixels]
 

@@ -1,4 +1,7 @@
-"""The commands: what they print and write, and that stages in sequence equal the whole run."""
+"""The commands: what they print and write, and that stages in sequence equal the whole run.
+
+Studies run in this process: others would import all that it has imported.
+"""
 
 import json
 import re
@@ -10,15 +13,16 @@ import numpy as np
 import pytest
 from robots import DATA, urdf_path
 
-from robotid_sim.cli.list import KINDS
+from robotid_sim.cli.kinds import KINDS
 from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement.files import load_log, save_log
-from robotid_sim.model.catalog import catalog
+from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
 
 README = Path(__file__).parents[2] / "README.md"
 ARM = DATA / "2r.urdf"
+HERE = ("--workers", "1")
 PROGRESS = re.compile(r"[a-z]+: \d+%(, \d+ of \d+)?(, about \d+ s left)?")
 
 
@@ -26,7 +30,7 @@ PROGRESS = re.compile(r"[a-z]+: \d+%(, \d+ of \d+)?(, about \d+ s left)?")
 def study(robotid, tmp_path_factory):
     """A quick run on the planar arm, by the command."""
     folder = tmp_path_factory.mktemp("run")
-    return robotid("run", ARM, "--quick", "--workers", 1, "--out", folder), folder
+    return robotid("run", ARM, "--quick", *HERE, "--out", folder), folder
 
 
 def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
@@ -47,7 +51,8 @@ def no_control(tmp_path):
 
 
 def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path, no_control) -> None:
-    done = robotid("run", ARM, "--quick", "--out", tmp_path, "--json", "--config", no_control)
+    words = ("--quick", *HERE, "--out", tmp_path, "--json", "--config", no_control)
+    done = robotid("run", ARM, *words)
     assert json.loads(done.out) == json.loads((tmp_path / "result.json").read_text())
     assert done.err == ""
 
@@ -67,11 +72,12 @@ def test_a_delay_is_taken_off_and_a_failed_verdict_exits_1(robotid, tmp_path) ->
     config.write_text(
         "[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n[control]\nenabled = false\n"
     )
-    done = robotid("run", ARM, "--quick", "--out", tmp_path / "out", "--config", config)
+    words = ("--quick", *HERE, "--out", tmp_path / "out", "--config", config)
+    done = robotid("run", ARM, *words)
     assert done.code == 0  # the delay is found and taken off
     assert "taken off" in done.out
     config.write_text(config.read_text() + '[preprocess]\nname = "rts"\n')
-    done = robotid("run", ARM, "--quick", "--out", tmp_path / "out", "--config", config)
+    done = robotid("run", ARM, *words)
     assert done.code == 1
     assert "FAIL" in done.out
     assert "verdict: FAILED" in done.out
@@ -179,7 +185,7 @@ def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_c
     }
     assert repair["torque_change_relative"]["shoulder"] > 0.0
     assert robotid("check", fixed).code == 0
-    words = ("--repair", "--quick", "--out", tmp_path / "out", "--config", no_control)
+    words = ("--repair", "--quick", *HERE, "--out", tmp_path / "out", "--config", no_control)
     assert robotid("run", path, *words).code == 0
 
 
@@ -264,7 +270,8 @@ def test_a_torque_limit_that_the_nominal_model_did_not_foresee_is_reported(
         "[nominal]\nscale = 0.4\n"
     )
     no_control.write_text(text)
-    done = robotid("run", ARM, "--out", tmp_path / "out", "--config", no_control, "--seed", "1")
+    words = ("--out", tmp_path / "out", "--config", no_control, "--seed", "1", *HERE)
+    done = robotid("run", ARM, *words)
     assert done.code in (0, 1)
     ratio = json.loads((tmp_path / "out" / "result.json").read_text())["trajectory"]
     said = "which the nominal model did not foresee" in " ".join(done.out.split())

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from studies import study
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import LogError
@@ -15,14 +14,13 @@ from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
-from robotid_sim.study.config import load_config
 from robotid_sim.study.study import Study
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Study:
-    config = load_config(None, {"control": {"enabled": False}}).quick()
-    return study("irb140", config, tmp_path_factory.mktemp("whole"))
+def whole(quick_study) -> Study:
+    """Return a study whose logs have every torque."""
+    return quick_study[0]
 
 
 def without(log: Log, *joints: int) -> Log:
@@ -82,11 +80,14 @@ def test_no_torque_at_all_is_refused(whole) -> None:
 
 def test_a_load_is_found_by_the_other_joints(robotid, whole, tmp_path) -> None:
     config, path = tmp_path / "quick.toml", tmp_path / "path.json"
-    config.write_text("[design]\ncandidates = 8\niterations = 5\nperiods = 2\n")
+    config.write_text(
+        "[design]\ncandidates = 8\niterations = 5\nperiods = 2\n[experiment]\nrate = 250.0\n"
+    )
     assert robotid("design", "irb140", "-o", path, "--config", config).code == 0
     both = [tmp_path / "bare.h5", tmp_path / "loaded.h5"]
     for file, words in zip(both, ((), ("--payload", "1.0", "--seed", 1)), strict=True):
-        done = robotid("simulate", "irb140", "--trajectory", path, "-o", file, *words)
+        words = ("--trajectory", path, "-o", file, "--config", config, *words)
+        done = robotid("simulate", "irb140", *words)
         assert done.code == 0
         save_log(without(load_log(file), 3), file)
     done = robotid("payload", "irb140", *both, "--json")

@@ -3,7 +3,7 @@
 import pytest
 
 from robotid_sim.cli import output
-from robotid_sim.section import Table
+from robotid_sim.table import Table
 
 NAMES = ("figure-eight-fast", "payload+sinusoidal", "adaptive-sliding-mode", "mrad")
 MODELS = ("true", "nominal", "identified", "published:table-3-pso", "published:table-3-de")

@@ -15,7 +15,7 @@ from robotid_sim.papers.charts import drawing
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.sheet import ClaimSheet, measured
 from robotid_sim.papers.statistics import interval_of_mean
-from robotid_sim.section import Table
+from robotid_sim.table import Table
 
 
 def draw(seed: int, run: int, calls: str) -> dict[str, float]:

@@ -33,7 +33,8 @@ def study(robotid, tmp_path_factory):
 
 
 def validate(robotid, study, *words, robot=ARM, estimate=None):
-    return robotid("validate", robot, estimate or study[2], "--config", study[0], *words)
+    given = ("--config", study[0], "--workers", 1, *words)
+    return robotid("validate", robot, estimate or study[2], *given)
 
 
 def one_line(done, *words):

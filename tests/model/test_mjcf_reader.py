@@ -12,7 +12,8 @@ from robots import urdf_path
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.errors import FileFormatError, MissingExtraError, RobotIdError, UnknownNameError
 from robotid_sim.kinematics.forward import link_poses, tip_pose
-from robotid_sim.model.catalog import catalog, load_robot
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot

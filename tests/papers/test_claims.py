@@ -18,7 +18,7 @@ from robotid_sim.papers.sheet import (
     measured,
     read_sheet,
 )
-from robotid_sim.section import Table
+from robotid_sim.table import Table
 
 ALWAYS = {"any": True, "full": True, "runs": True}
 

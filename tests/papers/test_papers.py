@@ -9,7 +9,7 @@ import papers_table
 import pytest
 
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.model.catalog import catalog
+from robotid_sim.model.catalog_files import catalog
 from robotid_sim.papers import PAPERS, describe_papers, find_paper, stored
 from robotid_sim.papers.claims import Claim, ClaimRange
 from robotid_sim.papers.paper import Lab, Paper, Reproduction

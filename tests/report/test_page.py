@@ -15,7 +15,8 @@ from robotid_sim.errors import FileFormatError
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.reproduction_report import badge_of
 from robotid_sim.report.study_report import study_report
-from robotid_sim.section import Section, Table
+from robotid_sim.section import Section
+from robotid_sim.table import Table
 
 LARGEST = 6e6
 """Most bytes of a page."""

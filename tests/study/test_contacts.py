@@ -9,7 +9,7 @@ from robots import single, urdf_path
 from studies import study as studied
 
 from robotid_sim.engine.proximity import Proximity
-from robotid_sim.model.catalog import catalog
+from robotid_sim.model.catalog_files import catalog
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import load_config
 from robotid_sim.study.contacts import ADVICE, contact_notes, contacts

@@ -3,7 +3,7 @@
 import pytest
 
 from robotid_sim.errors import OptionError
-from robotid_sim.viewer.camera import DIRECTIONS
+from robotid_sim.viewer.choices import DIRECTIONS, LAYERS
 from robotid_sim.viewer.playback_controls import (
     KEYS,
     LEAP,
@@ -12,7 +12,6 @@ from robotid_sim.viewer.playback_controls import (
     SWITCHES,
     PlaybackControls,
 )
-from robotid_sim.viewer.view_settings import LAYERS
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from robotid_sim.papers.tables import (
     summary_columns,
     table_of,
 )
-from robotid_sim.section import Table, number, percent
+from robotid_sim.section import number, percent
+from robotid_sim.table import Table
 
 LABELS = {
     **model.METHODS,

@@ -16,7 +16,8 @@ from robotid_sim.papers.irb140.performance import OBJECTIVES, SWARMS
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.irb140.torque import CLASSICAL, SEARCHES
 from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
+from robotid_sim.table import Table
 
 LOOPS = tuple((scenario, model) for scenario in SCENARIOS for model in MODELS)
 """Scenario and model of every closed loop."""

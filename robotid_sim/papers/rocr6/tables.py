@@ -13,7 +13,8 @@ from robotid_sim.papers.rocr6.searches import METHODS
 from robotid_sim.papers.rocr6.weighting import WEIGHTED
 from robotid_sim.papers.statistics import deviation
 from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
+from robotid_sim.table import Table
 
 PAPER_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO")
 FILTERS = ("raw", "five-point", "Kalman")

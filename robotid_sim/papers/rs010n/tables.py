@@ -22,7 +22,8 @@ from robotid_sim.papers.tables import (
     summary_columns,
     table_of,
 )
-from robotid_sim.section import Table, number, percent
+from robotid_sim.section import number, percent
+from robotid_sim.table import Table
 
 ROUNDING = 1e-10
 """Parameters below this are zero, in SI units."""

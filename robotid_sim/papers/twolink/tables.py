@@ -18,7 +18,8 @@ from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, rel
 from robotid_sim.papers.twolink.motion import Driven
 from robotid_sim.papers.twolink.trials import SETTINGS
 from robotid_sim.papers.twolink.variants import VARIANTS
-from robotid_sim.section import Table, number
+from robotid_sim.section import number
+from robotid_sim.table import Table
 
 UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
 SIGNIFICANCE = 0.05

@@ -1,0 +1,80 @@
+"""From the options that several commands share to a configuration."""
+
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.cli.command_line import command_line
+from robotid_sim.cli.options import SharedOptions
+from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.model.catalog_files import find_urdf
+from robotid_sim.plugins import load_plugins
+from robotid_sim.report.closing import Recipe
+from robotid_sim.study.build import require_buildable
+from robotid_sim.study.config import StudyConfig, load_config
+from robotid_sim.study.study import versions
+
+
+def recipe(study: StudyConfig) -> Recipe:
+    """Return how a reader gets the page of the command that is running."""
+    return Recipe(
+        command=command_line(), seed=study.seed, settings=study.changes(), versions=versions()
+    )
+
+
+def study_config(given: SharedOptions) -> StudyConfig:
+    """Return the configuration file's content with the command line's options on top."""
+    robot: dict[str, Any] = {"base": given.base, "tip": given.tip}
+    robot["payload"] = None if given.payload is None else parse_payload(given.payload)
+    robot["assume_limits"] = given.assume_limits or None
+    robot["repair"] = given.repair or None
+    robot["urdf_friction"] = False if given.no_urdf_friction else None
+    overrides: dict[str, Any] = {
+        "robot": {key: value for key, value in robot.items() if value is not None}
+    }
+    if given.seed is not None:
+        overrides["seed"] = given.seed
+    if given.nominal is not None:
+        overrides["nominal"] = {"file": str(given.nominal)}
+    if given.preset is not None:
+        overrides["preset"] = given.preset
+    overrides["experiment"] = {}
+    if given.plant_friction is not None:
+        overrides["experiment"]["friction"] = {"law": given.plant_friction}
+    if given.plant_drive is not None:
+        overrides["experiment"]["drive"] = {"kind": given.plant_drive}
+    if given.engine is not None:
+        overrides["experiment"]["engine"] = given.engine
+    load_plugins(given.plugin or ())
+    study = load_config(given.config, overrides)
+    require_buildable(study)
+    if study.nominal.file is not None:
+        _require_urdf(study.nominal.file)
+    if given.no_clearance:
+        study = study.with_design({}, {"contact": True})
+    return study.quick() if given.quick else study
+
+
+def _require_urdf(nominal: Path) -> None:
+    """Raise unless the nominal robot exists, also for commands that do without it."""
+    try:
+        find_urdf(nominal)
+    except UnknownNameError as error:
+        raise UnknownNameError(f"nominal model: {error}") from error
+
+
+def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:
+    """Return the payload section for ``M[,X,Y,Z[,IXX,IXY,IYY,IXZ,IYZ,IZZ]]``."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) not in (1, 4, 10):
+        raise OptionError(
+            f"{flag} '{text}' needs 1, 4 or 10 numbers separated by commas: mass, COM, inertia"
+        )
+    section: dict[str, Any] = {"mass": values[0]}
+    if len(values) >= 4:
+        section["com"] = values[1:4]
+    if len(values) == 10:
+        section["inertia"] = values[4:]
+    return section

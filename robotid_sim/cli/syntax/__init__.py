@@ -1,0 +1,1 @@
+"""The words of the commands: arguments, options and help, one module a command."""

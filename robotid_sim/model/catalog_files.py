@@ -1,0 +1,65 @@
+"""The files of the robots that ship with the package."""
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.errors import FileFormatError, UnknownNameError, suggestion
+
+
+def catalog_folder() -> Path:
+    """Return the folder of the catalog: inside an installed package, else beside its source."""
+    package = Path(str(files("robotid_sim")))
+    installed = package / "urdf"
+    return installed if installed.is_dir() else package.parent / "urdf"
+
+
+def catalog() -> dict[str, Path]:
+    """Return the URDF of every catalog robot by name."""
+    folder = catalog_folder()
+    urdfs = (folder / p.name / f"{p.name}.urdf" for p in sorted(folder.iterdir()) if p.is_dir())
+    return {path.stem: path for path in urdfs if path.is_file()}
+
+
+def find_urdf(robot: str | Path) -> Path:
+    """Return the file, URDF or MJCF, that a catalog name or a path means.
+
+    Raises `UnknownNameError` if it is neither a catalog name nor an existing file.
+    """
+    robots = catalog()
+    if str(robot) in robots:
+        return robots[str(robot)]
+    path = Path(robot)
+    if not path.is_file():
+        names = ", ".join(robots)
+        raise UnknownNameError(
+            f"no robot '{robot}'{suggestion(str(robot), robots)}: neither a file nor in the "
+            f"catalog ({names}); give a catalog name or the path of a URDF or MJCF file"
+        )
+    return path
+
+
+def read_toml(urdf: Path) -> dict[str, Any]:
+    """Return the content of the robot.toml beside a URDF that names it, else nothing.
+
+    Raises `FileFormatError` if the file is not TOML.
+    """
+    path = urdf.parent / "robot.toml"
+    if not path.is_file():
+        return {}
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileFormatError(f"{path} is not a robot.toml: {error}") from error
+    return content if content.get("urdf") == urdf.name else {}
+
+
+def describe_catalog() -> list[dict[str, str]]:
+    """Return name, summary and source of every catalog robot, for `robotid list robots`."""
+    rows = []
+    for name, path in catalog().items():
+        content = read_toml(path)
+        texts = {key: str(content.get(key, "")) for key in ("summary", "source")}
+        rows.append({"name": name, **texts})
+    return rows
