@@ -9,6 +9,7 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.completion import names
+from robotid_sim.cli.entry import interrupted_code
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.view import show_motion
 from robotid_sim.excitation import CRITERIA, FAMILIES
@@ -29,9 +30,6 @@ from robotid_sim.trajectory.reference import run_time
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.display import require_display
-
-INTERRUPTED = 130
-"""Exit code at Ctrl-C."""
 
 COMPARED = ("d-optimality", "condition-number", "normalized-condition-number")
 
@@ -132,9 +130,9 @@ def design(
     """Design an optimal excitation: a Fourier series, by D-optimality unless configured otherwise.
 
     Only the nominal model is used. The solver starts from the best of many random feasible motions;
-    at Ctrl-C the best so far is written. The constraints are checked on a grid ten times finer than
-    the solver's, and violations are printed. Exit 1 then, and if no excitation satisfies the
-    limits.
+    at Ctrl-C the best so far is written, without a report. The constraints are checked on a grid
+    ten times finer than the solver's, and violations are printed. Exit 1 then, and if no excitation
+    satisfies the limits.
     """
     for path in filter(None, (out, report, csv)):
         require_writable(path)
@@ -152,18 +150,18 @@ def design(
     files = _written(designs, out, summary.nominal)
     if csv is not None:
         export_csv(designs.trajectories[0], csv, summary.plan.rate, summary.nominal)
-    if report is not None:
+    if report is not None and not designs.interrupted:
         write_page(design_report(summary, options.recipe(study)), report)
     content = {"robot": plant.name, **_content(summary, files)}
     if json:
         output.print_json(content)
     else:
         _print(summary, content)
-        output.print_written([*files, csv, report])
+        output.print_written([*files, csv, None if designs.interrupted else report])
     if view:
         show_motion(Animation.of_trajectory(summary.nominal, designs.trajectories[0], out.stem))
     if designs.interrupted:
-        return INTERRUPTED
+        return interrupted_code()
     return 1 if any(result.violated for result in designs.designs) else 0
 
 
@@ -175,6 +173,8 @@ def _designed(
     basis = build_basis(nominal, study)
     plan, rng = build_design(nominal, basis, study), Streams(study.seed)
     designs = design_stage(nominal, basis, plan, rng("design"), workers=workers, progress=progress)
+    if designs.interrupted:  # what is there is to be written at once
+        compare = explain = False
     criteria = {name: build_criterion(study.design, name) for name in COMPARED if compare}
     rngs = {name: rng("design") for name in criteria}
     others = designs_by_criteria(nominal, basis, plan, rngs, criteria, progress)

@@ -9,7 +9,7 @@ import typer.core
 import typer.main
 
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.cli.entry import let_interrupts_raise
+from robotid_sim.cli.entry import let_signals_raise
 from robotid_sim.errors import UnknownNameError
 
 # Typer's own copy of click has no public names; its contexts and formatters come as arguments only.
@@ -39,8 +39,8 @@ class PlainCommand(typer.core.TyperCommand):
                 formatter.write_dl([_row(p) for p in self.get_params(ctx) if _is(p, kind)])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; Typer alone would end in silence at Ctrl-C."""
-        let_interrupts_raise()
+        """Run the command; Typer alone would end in silence at a signal."""
+        let_signals_raise()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
