@@ -8,10 +8,10 @@ import numpy as np
 import typer
 
 from robotid_sim.cli import options, output
-from robotid_sim.files import require_distinct, require_writable
+from robotid_sim.files import require_writable
 from robotid_sim.model import inertia
 from robotid_sim.model.cad import CadInertia, CadLink, inertia_from_geometry
-from robotid_sim.model.catalog import find_urdf, load_robot
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.section import Table, number
 
@@ -46,7 +46,6 @@ def cad(
     """
     del verbose, debug
     require_writable(out)
-    require_distinct([out], [find_urdf(robot)])
     read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway
     result = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
     write_urdf(result.robot, out)

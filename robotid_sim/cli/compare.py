@@ -13,7 +13,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.predict import ResultFile
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.estimation.estimate import load_chosen
-from robotid_sim.files import require_distinct, require_writable, write_json
+from robotid_sim.files import require_writable, write_json
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.validation.agreement import (
     ASSUMED_DOF,
@@ -56,7 +56,6 @@ def compare(
     """
     del verbose, debug
     outputs = [] if out is None else [out]
-    require_distinct(outputs, estimates)
     for path in outputs:
         require_writable(path)
     _require_several(estimates)

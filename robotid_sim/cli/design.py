@@ -103,6 +103,7 @@ Processes = Annotated[
 
 @options.for_study(
     *("seed", "plugin", "quick", "nominal", "no_clearance"),
+    beside=lambda values: _numbered(values["out"], values["count"] or 1),
     excludes={"clearance": "no_clearance", "floor": "no_clearance"},
 )
 def design(
@@ -182,13 +183,14 @@ def _designed(
     return DesignSummary(nominal, basis, plan, designs, others, reasons)
 
 
+def _numbered(out: Path, count: int) -> list[Path]:
+    """Return the files of the second and further trajectories."""
+    return [out.with_name(f"{out.stem}-{k}{out.suffix}") for k in range(2, count + 1)]
+
+
 def _written(designs: Designs, out: Path, nominal: Robot) -> list[Path]:
     """Write the trajectories; return their files."""
-    files = [out]
-    files += [
-        out.with_name(f"{out.stem}-{k}{out.suffix}")
-        for k in range(2, len(designs.trajectories) + 1)
-    ]
+    files = [out, *_numbered(out, len(designs.trajectories))]
     for trajectory, path in zip(designs.trajectories, files, strict=True):
         save_trajectory(trajectory, path, nominal)
     return files

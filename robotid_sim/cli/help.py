@@ -39,8 +39,11 @@ class PlainCommand(typer.core.TyperCommand):
                 formatter.write_dl([_row(p) for p in self.get_params(ctx) if _is(p, kind)])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; Typer alone would end in silence at a signal."""
+        """Run the command on safe files; Typer alone would end in silence at a signal."""
+        from robotid_sim.cli.file_roles import require_safe_files  # loads NumPy, no use to a help
+
         let_signals_raise()
+        require_safe_files(ctx.params)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:

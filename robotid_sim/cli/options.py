@@ -12,9 +12,10 @@ import typer
 
 from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.completion import names
+from robotid_sim.cli.file_roles import require_safe_files
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.files import require_distinct, require_writable
-from robotid_sim.model.catalog import catalog, find_urdf
+from robotid_sim.files import require_writable
+from robotid_sim.model.catalog import find_urdf
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.plugins import load_plugins
 from robotid_sim.report.closing import Recipe
@@ -147,12 +148,6 @@ Meshes = Annotated[
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
-INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate", "prior")
-"""Parameters of commands that name files to read, beside ROBOT."""
-
-OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv")
-"""Parameters of commands that name files to write."""
-
 OF_THE_ROBOT = ("config", "base", "tip", "payload", "assume_limits", "repair", "no_urdf_friction")
 """Parameters of `study_config` that every command has that reads a robot for a study."""
 
@@ -166,7 +161,7 @@ def recipe(study: StudyConfig) -> Recipe:
 
 def for_study(
     *uses: str,
-    side_car: str = "",
+    beside: Callable[[Mapping[str, Any]], Iterable[Path]] | None = None,
     needs: Mapping[str, str | tuple[str, ...]] = MappingProxyType({}),
     excludes: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -174,14 +169,15 @@ def for_study(
 
     The command declares its own parameters and a keyword `study`; the shared options stand behind
     its own in the help, and `study` receives the configuration that they make. What the command
-    writes must be none of the files that it reads.
+    writes must be none of the files that it reads, see `require_safe_files`; here those that the
+    configuration names.
 
     Parameters
     ----------
     *uses : str
         Parameters of `study_config` that the command has beside those of the robot.
-    side_car : str
-        Suffix of a file that the command writes beside that of ``--out``; empty for none.
+    beside : callable
+        Returns from the command's parameters what it writes beside the file of ``--out``.
     needs, excludes : mapping of str to str
         Parameters that act only with another one (or one of several), or only without it; otherwise
         they are refused.
@@ -199,11 +195,16 @@ def for_study(
         @functools.wraps(command)
         def run(**values: Any) -> int:
             _require_effect(values, needs, excludes)
-            _require_distinct(values, side_car)
+            given = dict(values)
             options = {parameter.name: values.pop(parameter.name) for parameter in shared}
             for flag in flags:
                 del values[flag.name]
-            return command(**values, study=study_config(**options))
+            study = study_config(**options)
+            if beside is not None:
+                require_writable(given["out"])
+            written = () if beside is None else beside(given)
+            require_safe_files(given, _files_of(study), written)
+            return command(**values, study=study)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         particular = [p.replace(kind=keyword) for p in declared if p.name != "study"]
@@ -241,21 +242,12 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _require_distinct(values: Mapping[str, Any], side_car: str) -> None:
-    """Raise if a command would write over a file that it reads; see `require_distinct`."""
-    inputs: list[Path | None] = []
-    if "robot" in values:
-        urdf = catalog().get(values["robot"], Path(values["robot"]))
-        inputs += [urdf, urdf.with_name("robot.toml")]
-    for name in INPUTS:
-        given = values.get(name)
-        inputs += given if isinstance(given, list) else [given]
-    outputs = _given(values.get(name) for name in OUTPUTS)
-    if side_car:
-        for path in outputs:
-            require_writable(path)
-        outputs += [path.with_suffix(side_car) for path in outputs]
-    require_distinct(outputs, _given(inputs))
+def _files_of(study: StudyConfig) -> list[Path]:
+    """Return the files that a configuration names."""
+    tasks = study.control.tasks.values()
+    points = [Path(task["path"]) for task in tasks if isinstance(task.get("path"), str | Path)]
+    nominal = [] if study.nominal.file is None else [Path(study.nominal.file)]
+    return [*nominal, *map(Path, study.design.prior), *points]
 
 
 def finite(value: float | None) -> float | None:
@@ -292,10 +284,6 @@ GainStd = Annotated[
         help="Relative standard deviation of the torque constants, which no log shows.",
     ),
 ]
-
-
-def _given(paths: Iterable[Path | None]) -> list[Path]:
-    return [path for path in paths if path is not None]
 
 
 def study_config(
