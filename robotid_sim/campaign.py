@@ -25,6 +25,7 @@ from robotid_sim.files import make_folder
 from robotid_sim.model.catalog_files import catalog_folder
 from robotid_sim.parallel import map_tasks, no_progress
 from robotid_sim.progress import Portion
+from robotid_sim.signals import ENDING
 from robotid_sim.study.study import versions
 
 PACKAGE = "robotid_sim"
@@ -173,27 +174,29 @@ def run_trials(
 
 @contextmanager
 def no_partial_result() -> Iterator[None]:
-    """Let Ctrl-C end the block even if something in it takes that for the end of its search.
+    """Let a signal end the block even if something in it takes that for the end of its search.
 
     An optimizer that is interrupted returns the best point so far; as the result of a trial it
     would be cached.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before is signal.SIG_IGN:
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    if threading.current_thread() is not threading.main_thread() or not before:
         yield  # the main thread, or process, takes the signal
         return
     came = threading.Event()
 
     def note(number: int, frame: FrameType | None) -> None:
         came.set()
-        if callable(before):
-            before(number, frame)
+        before[number](number, frame)
 
-    signal.signal(signal.SIGINT, note)
+    for number in before:
+        signal.signal(number, note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if came.is_set():
         raise KeyboardInterrupt
 

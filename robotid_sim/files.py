@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ from typing import Any
 from robotid_sim.errors import FileFormatError, OptionError
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+FILE_SPACE = 64e6
+"""Free space that a command needs which writes files: a page, or a log of minutes [bytes]."""
 
 
 @contextmanager
@@ -51,17 +55,29 @@ def _umask() -> int:
 def require_writable(path: str | Path) -> None:
     """Raise unless a file can be written at `path`; to be asked before work that takes long.
 
-    Raises `FileFormatError` if the folder does not exist or cannot be written.
+    Raises `FileFormatError` if the folder does not exist, cannot be written, or has too little
+    space.
     """
     if Path(path).is_dir():
         raise FileFormatError(f"cannot write {path}: it is a folder; give a file in it")
     try:
         with tempfile.TemporaryFile(dir=Path(path).parent):
-            return
+            pass
     except OSError as error:
         raise FileFormatError(
             f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
         ) from error
+    require_space(Path(path).parent, FILE_SPACE)
+
+
+def require_space(folder: Path, needed: float) -> None:
+    """Raise `FileFormatError` unless the file system of a folder has so much free space [bytes]."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise FileFormatError(
+            f"{folder} has {1e-6 * free:.0f} MB of free space, and about {1e-6 * needed:.0f} MB "
+            "are needed; make room, or choose another folder"
+        )
 
 
 def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
@@ -69,12 +85,21 @@ def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 
     Raises `OptionError` if one file would destroy another.
     """
-    taken = {Path(path).resolve(): "is read by this command" for path in inputs}
+    taken = {_identity(path): "is read by this command" for path in inputs}
     for path in outputs:
-        reason = taken.setdefault(Path(path).resolve(), "")
+        reason = taken.setdefault(_identity(path), "")
         if reason:
             raise OptionError(f"cannot write {path}: it {reason}; give the output another name")
-        taken[Path(path).resolve()] = "is written twice by this command"
+        taken[_identity(path)] = "is written twice by this command"
+
+
+def _identity(path: str | Path) -> object:
+    """Return what two names of one file have in common."""
+    try:
+        state = Path(path).stat()
+    except OSError:
+        return Path(path).resolve()
+    return (state.st_dev, state.st_ino) if state.st_ino else Path(path).resolve()
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -1,6 +1,7 @@
 """The one process pool: ordered results that do not depend on the number of processes."""
 
 import multiprocessing
+import os
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,6 +15,7 @@ from joblib.parallel import LokyBackend, get_active_backend
 
 from robotid_sim.errors import OptionError
 from robotid_sim.progress import Portion
+from robotid_sim.signals import ENDING, end_with_parent
 from robotid_sim.threads import one_blas_thread
 
 HANDED_OUT = 0.05
@@ -126,7 +128,8 @@ def _in_processes(
     if not isinstance(get_active_backend()[0], LokyBackend):  # chosen around the call
         _collect(function, tasks, workers, progress, results)
         return
-    options = {"inner_max_num_threads": 1, "initializer": _ignore_interrupts}
+    options = {"inner_max_num_threads": 1, "initializer": _begin_worker}
+    options["initargs"] = (os.getpid(),)
     try:
         with parallel_config(backend="loky", **options):
             _collect(function, tasks, workers, progress, results)
@@ -187,6 +190,8 @@ def _alone(function: Callable[[Item], Result], task: Item) -> Result:
         return function(task)
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin_worker(parent: int) -> None:
+    """Leave to the parent what a terminal sends to all processes, and end with it."""
+    for number in set(ENDING) - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)
+    end_with_parent(parent)

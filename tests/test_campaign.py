@@ -192,13 +192,13 @@ def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) 
     assert fingerprints[1] == fingerprints[3]
 
 
-def search(seed: int) -> dict[str, float]:
-    """A search in which Ctrl-C comes, and which takes that for its end."""
+def search(seed: int, number: int) -> dict[str, float]:
+    """A search in which a signal comes, and which takes that for its end."""
 
     def cost(points):
         cost.batches += 1
         if cost.batches == 3:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return (points**2).sum(axis=1)
 
     cost.batches = 0
@@ -207,12 +207,17 @@ def search(seed: int) -> dict[str, float]:
     return {"fun": result.fun}
 
 
-def test_an_interrupted_search_is_no_result(tmp_path) -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        run_trials([Trial("s", f"{__name__}:search", {"seed": 0})], tmp_path)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_is_no_result(tmp_path, number) -> None:
+    trial = Trial("s", f"{__name__}:search", {"seed": 0, "number": int(number)})
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_trials([trial], tmp_path)
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
     assert cached_results(tmp_path) == []
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_bad_trials_are_named(tmp_path) -> None:

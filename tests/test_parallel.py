@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -169,6 +170,36 @@ def test_ctrl_c_in_a_terminal_ends_sleeping_workers_without_a_traceback(tmp_path
     assert time.monotonic() - began < 10.0
     assert out == "interrupted []\n"
     assert "Traceback" not in err
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    script = tmp_path / "sleepers.py"
+    naming = SLEEPERS.replace(".touch()", ".write_text(str(os.getpid()))")
+    script.write_text(naming.replace("import time", "import os, time"))
+    with subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60.0
+        while sum(map(has_text, tmp_path.glob("asleep-*"))) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.kill()
+    workers = [int(path.read_text()) for path in tmp_path.glob("asleep-*")]
+    assert len(workers) == 2
+    deadline = time.monotonic() + 5.0
+    while any(map(runs, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(runs, workers))
+
+
+def has_text(path):
+    return bool(path.read_text())
+
+
+def runs(pid):
+    """Return whether a process runs; one that nobody waits for has ended."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
 
 
 def test_a_backend_chosen_around_the_call_gets_the_tasks():

@@ -7,13 +7,14 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
 
 from robotid_sim.cli.command_line import command_line, remember_command
-from robotid_sim.cli.entry import INTERRUPTED
+from robotid_sim.cli.entry import ending_signal, interrupted_code
 from robotid_sim.cli.help import Commands
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import load_installed_plugins
@@ -26,6 +27,8 @@ BUG = 70
 
 UNREAD = 141
 """Exit code where the reader of the output has gone: 128 and SIGPIPE."""
+
+STOPPED = "interrupted; files that were written by then are complete"
 
 LONGEST = 300
 """Longest text of such an error in its line [characters]."""
@@ -59,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     0 done and passed; 1 the work ran and the verdict is no; 2 the input cannot be used; 70 a bug of
-    robotid; 130 Ctrl-C; 141 nobody reads the output.
+    robotid; 141 nobody reads the output; 128 and the number of the signal that ended it, 130 at
+    Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     remember_command(words)
@@ -75,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _ClickException as error:
         return _fail(_said(error), 2)
     except (typer.Abort, KeyboardInterrupt):
-        return _fail("interrupted; files that were written by then are complete", INTERRUPTED)
+        return _fail(STOPPED, interrupted_code())
     except (InfeasibleError, SimulationDiverged) as error:
         if debug:
             traceback.print_exc()
@@ -90,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         return _fail(_bug(error), BUG)
-    return int(code or 0)
+    return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0)
 
 
 def _bug(error: Exception) -> str:
@@ -132,5 +136,9 @@ def _log_to_stderr(level: int) -> None:
 
 
 def _fail(text: str, code: int) -> int:
-    print(f"robotid: {' '.join(text.split())}", file=sys.stderr)
+    """Say in one line why a command ends; after a signal every error is of that one."""
+    if ending_signal() is not None:
+        text, code = STOPPED, interrupted_code()
+    with suppress(OSError):  # the terminal has been closed
+        print(f"robotid: {' '.join(text.split())}", file=sys.stderr, flush=True)
     return code

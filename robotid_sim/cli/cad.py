@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.cli import output
-from robotid_sim.files import require_distinct, require_writable
+from robotid_sim.files import require_writable
 from robotid_sim.model import inertia
 from robotid_sim.model.cad import CadInertia, CadLink, inertia_from_geometry
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.export import write_urdf
 from robotid_sim.section import number
 from robotid_sim.table import Table
@@ -30,7 +29,6 @@ def cad(
 ) -> int:
     """Do ``robotid cad``; its words are in `cli.syntax.cad`."""
     require_writable(out)
-    require_distinct([out], [find_urdf(robot)])
     read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway
     result = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
     write_urdf(result.robot, out)

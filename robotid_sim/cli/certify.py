@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 
 from robotid_sim.cli import output
+from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
-from robotid_sim.files import make_folder, require_distinct, write_json
+from robotid_sim.files import FILE_SPACE, write_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers
 from robotid_sim.report.certificate_report import (
@@ -17,6 +18,7 @@ from robotid_sim.report.certificate_report import (
 )
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import check_table
+from robotid_sim.result_folder import Run, result_folder
 from robotid_sim.study.build import build_robot, build_setup
 from robotid_sim.study.certificate import Certificate, certificate
 from robotid_sim.study.config import StudyConfig
@@ -31,25 +33,26 @@ def certify(
 ) -> int:
     """Do ``robotid certify``; its words are in `cli.syntax.certify`."""
     both_engines()
-    read = [Path(robot), study.nominal.file, *study.design.prior]
-    files = [out / PAGE, out / VALUES]
-    require_distinct(files, [path for path in read if path is not None])
     plant = build_robot(robot, study.robot)
-    folder = make_folder(out)
     count = workers or os.cpu_count() or 1
     numbers = range(study.seed, study.seed + seeds)
-    with progress_line(enabled=not json) as progress, kept_workers():
+    run = Run("certificate", plant.name, command_line())
+    with (
+        result_folder(out, (PAGE, VALUES, FIGURES), run, FILE_SPACE) as folder,
+        progress_line(enabled=not json) as progress,
+        kept_workers(),
+    ):
         done = certificate(
             partial(_setup_of_seed, plant, study), numbers, workers=count, progress=progress
         )
         page = certificate_report(done, plant, recipe(study))
         write_page(page, folder / PAGE, folder / FIGURES, progress, count)
-    write_json(folder / VALUES, "certificate", 1, done.content())
+        write_json(folder / VALUES, "certificate", 1, done.content())
     if json:
         output.print_json(done.content())
     else:
         _print(done)
-        output.print_written([*files, folder / FIGURES])
+        output.print_written(out / name for name in (PAGE, VALUES, FIGURES))
     return 0 if done.verdict.passed else 1
 
 

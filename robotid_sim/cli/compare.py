@@ -11,7 +11,7 @@ import numpy as np
 from robotid_sim.cli import output
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.estimation.estimate import load_chosen
-from robotid_sim.files import require_distinct, require_writable, write_json
+from robotid_sim.files import require_writable, write_json
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.validation.agreement import (
     ASSUMED_DOF,
@@ -36,7 +36,6 @@ class _EstimateSource:
 def compare(*, estimates: list[Path], out: Path | None, json: bool) -> int:
     """Do ``robotid compare``; its words are in `cli.syntax.compare`."""
     outputs = [] if out is None else [out]
-    require_distinct(outputs, estimates)
     for path in outputs:
         require_writable(path)
     _require_several(estimates)

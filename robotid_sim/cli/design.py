@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.cli import output
+from robotid_sim.cli.entry import interrupted_code
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
-from robotid_sim.cli.syntax.design import COMPARED
+from robotid_sim.cli.syntax.design import COMPARED, numbered
 from robotid_sim.cli.view import show_motion
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.files import require_writable
@@ -29,9 +30,6 @@ from robotid_sim.trajectory.reference import run_time
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.display import require_display
-
-INTERRUPTED = 130
-"""Exit code at Ctrl-C."""
 
 
 def design(
@@ -71,18 +69,18 @@ def design(
     files = _written(designs, out, summary.nominal)
     if csv is not None:
         export_csv(designs.trajectories[0], csv, summary.plan.rate, summary.nominal)
-    if report is not None:
+    if report is not None and not designs.interrupted:
         write_page(design_report(summary, recipe(study)), report)
     content = {"robot": plant.name, **_content(summary, files)}
     if json:
         output.print_json(content)
     else:
         _print(summary, content)
-        output.print_written([*files, csv, report])
+        output.print_written([*files, csv, None if designs.interrupted else report])
     if view:
         show_motion(Animation.of_trajectory(summary.nominal, designs.trajectories[0], out.stem))
     if designs.interrupted:
-        return INTERRUPTED
+        return interrupted_code()
     return 1 if any(result.violated for result in designs.designs) else 0
 
 
@@ -94,6 +92,8 @@ def _designed(
     basis = build_basis(nominal, study)
     plan, rng = build_design(nominal, basis, study), Streams(study.seed)
     designs = design_stage(nominal, basis, plan, rng("design"), workers=workers, progress=progress)
+    if designs.interrupted:  # what is there is to be written at once
+        compare = explain = False
     criteria = {name: build_criterion(study.design, name) for name in COMPARED if compare}
     rngs = {name: rng("design") for name in criteria}
     others = designs_by_criteria(nominal, basis, plan, rngs, criteria, progress)
@@ -103,11 +103,7 @@ def _designed(
 
 def _written(designs: Designs, out: Path, nominal: Robot) -> list[Path]:
     """Write the trajectories; return their files."""
-    files = [out]
-    files += [
-        out.with_name(f"{out.stem}-{k}{out.suffix}")
-        for k in range(2, len(designs.trajectories) + 1)
-    ]
+    files = [out, *numbered(out, len(designs.trajectories))]
     for trajectory, path in zip(designs.trajectories, files, strict=True):
         save_trajectory(trajectory, path, nominal)
     return files

@@ -1,37 +1,64 @@
-"""The program: what runs before the command line is loaded, which takes a while."""
+"""The program: what runs before the command line is loaded, and how signals end it."""
 
 import os
 import signal
 import sys
+import threading
+import time
 from types import FrameType
 from typing import NoReturn
 
-INTERRUPTED = 130
-"""Exit code at Ctrl-C."""
+from robotid_sim.signals import ENDING
+
+GRACE = 1.4
+"""Time that a command has to put in order what it began [s]."""
 
 
 def entry() -> None:
     """Run as a program.
 
-    While modules load, Ctrl-C ends the process at once: nothing is begun then, and libraries turn
-    the exception into errors of their own. From the first step of a command on it is an exception.
+    While modules load, a signal that ends programs does so at once: nothing is begun then, and
+    libraries turn the exception into errors of their own. From the first step of a command on it is
+    an exception, and after `GRACE` the end.
     """
-    end_at_interrupts()
+    end_at_signals()
     from robotid_sim.cli.app import main
 
     sys.exit(main())
 
 
-def end_at_interrupts() -> None:
-    """Make Ctrl-C end the process at once, with a line that says so."""
-    if sys.stderr and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _End(os.dup(sys.stderr.fileno())))
+def end_at_signals() -> None:
+    """Make signals end the process at once, with a line that says so; ignored ones stay so."""
+    if sys.stderr:
+        end = _End(os.dup(sys.stderr.fileno()))
+        for number in ENDING:
+            if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+                signal.signal(number, end)
 
 
-def let_interrupts_raise() -> None:
-    """Make Ctrl-C an exception again, for a command that has something to put in order."""
-    if isinstance(signal.getsignal(signal.SIGINT), _End):
-        signal.signal(signal.SIGINT, raise_outside_of_compiled_code)
+def let_signals_raise() -> None:
+    """Make signals an exception, for a command that has something to put in order."""
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
+    if ends:
+        _end_after_grace(next(iter(ends.values())))
+        interrupt = _Interrupt()
+        for number in ends:
+            signal.signal(number, interrupt)
+
+
+def ending_signal() -> int | None:
+    """Return the signal that has come to end this command."""
+    for number in ENDING:
+        handler = signal.getsignal(number)
+        if isinstance(handler, _Interrupt):
+            return handler.number
+    return None
+
+
+def interrupted_code() -> int:
+    """Return the exit code of a command that was interrupted: 128 and the signal."""
+    return 128 + (ending_signal() or signal.SIGINT)
 
 
 def raise_outside_of_compiled_code(number: int, frame: FrameType | None) -> None:
@@ -66,6 +93,42 @@ class _End:
     def __init__(self, stderr: int) -> None:
         self.stderr = stderr
 
-    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
-        os.write(self.stderr, b"robotid: interrupted before any work\n")
-        os._exit(INTERRUPTED)
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        self.end(number, "before any work")
+
+    def end(self, number: int, when: str) -> NoReturn:
+        try:
+            os.write(self.stderr, f"robotid: interrupted {when}\n".encode())
+        finally:  # nobody reads where a terminal was closed
+            os._exit(128 + number)
+
+
+class _Interrupt:
+    """A handler that raises once; those who clean up are not interrupted again."""
+
+    number: int | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.number is None:
+            self.number = number
+            raise_outside_of_compiled_code(number, frame)
+
+
+def _end_after_grace(end: _End) -> None:
+    """End the process when `GRACE` has passed after a signal, whatever its main thread is at.
+
+    Handlers run in the main thread between two steps of Python, which a call of a library may take
+    a while to reach; the byte of `set_wakeup_fd` is written when the signal comes.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    def watch() -> None:
+        number = 0
+        while number not in ENDING:
+            number = os.read(reader, 1)[0]
+        time.sleep(GRACE)
+        end.end(number, "in the middle of a step; files that were written by then are complete")
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -37,7 +37,7 @@ class PlainCommand(typer.core.TyperCommand):
                 formatter.write_dl([_row(p) for p in self.get_params(ctx) if _is(p, kind)])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; Typer alone would end in silence at Ctrl-C."""
+        """Run the command; Typer alone would end in silence at a signal."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:

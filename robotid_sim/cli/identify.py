@@ -11,7 +11,7 @@ from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
-from robotid_sim.files import require_distinct, require_writable
+from robotid_sim.files import require_writable
 from robotid_sim.importing.reading import ReadLog
 from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.mass_comparison import unlikely_masses
@@ -61,7 +61,8 @@ def identify(
     study = _with_choices(study, estimator, torque_gain_std, terms)
     require_writable(out)  # before what stands beside it
     table = parameters or out.with_name(PARAMETERS)
-    _require_outputs((out, table, urdf, report), (*log, mapping))
+    for path in filter(None, (table, urdf, report)):
+        require_writable(path)
     model = build_robot(robot, study.robot)
     given = logs.read(log, model, mapping)
     held = None if hold_out is None else _held_out(hold_out, model, mapping)
@@ -112,14 +113,6 @@ def _write(
     write_parameters(fit, table)
     if urdf is not None:
         write_identified(fit, urdf, meshes)
-
-
-def _require_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
-    """Raise unless all files that are asked for can be written, and no input is among them."""
-    wanted = [path for path in outputs if path is not None]
-    require_distinct(wanted, [path for path in inputs if path is not None])
-    for path in wanted:
-        require_writable(path)
 
 
 def _with_choices(

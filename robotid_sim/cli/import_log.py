@@ -6,13 +6,12 @@ from typing import Any
 
 from robotid_sim.cli import output
 from robotid_sim.errors import FileFormatError
-from robotid_sim.files import require_distinct, require_writable
+from robotid_sim.files import require_writable
 from robotid_sim.importing.import_map import JointMap, load_map, save_map
 from robotid_sim.importing.importer import ImportedLog, import_log
 from robotid_sim.importing.match import BY_NAME
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.table import Table
 
@@ -40,8 +39,6 @@ def import_(
     outputs = [path for path in (out, write_map) if path is not None]
     for path in outputs:
         require_writable(path)
-    given = [path for path in (mapping, *source) if path is not None]
-    require_distinct(outputs, [find_urdf(robot), *given])
     # Only its joints matter here: inertia that cannot be is `check`'s to tell.
     read = load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
     known = None if mapping is None else load_map(mapping)

@@ -2,11 +2,11 @@
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -138,12 +138,6 @@ Meshes = Annotated[
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
-INPUTS = ("config", "nominal", "trajectory", "log", "loaded", "estimate", "prior")
-"""Parameters of commands that name files to read, beside ROBOT."""
-
-OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv")
-"""Parameters of commands that name files to write."""
-
 OF_THE_ROBOT = ("config", "base", "tip", "payload", "assume_limits", "repair", "no_urdf_friction")
 """Fields of `SharedOptions` that every command has that reads a robot for a study."""
 
@@ -220,35 +214,37 @@ class SharedOptions:
     no_clearance: NoClearance = False
 
 
+Beside = Callable[[Mapping[str, Any]], Iterable[Path]]
+
+
 class StudyUse(NamedTuple):
     """What a command has of the options of a study, and what they need of one another."""
 
     options: tuple[str, ...]
     """Fields of `SharedOptions`."""
-    side_car: str
-    """Suffix of a file that is written beside that of ``--out``; empty for none."""
+    beside: Beside | None
+    """Returns from the parameters what is written beside the file of ``--out``."""
     needs: Mapping[str, str | tuple[str, ...]]
     excludes: Mapping[str, str]
 
 
 def for_study(
     *uses: str,
-    side_car: str = "",
+    beside: Beside | None = None,
     needs: Mapping[str, str | tuple[str, ...]] = MappingProxyType({}),
     excludes: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of a study's configuration that it uses.
 
     The shared options stand behind the command's own in the help; its work receives the
-    configuration that they make, as `study`. What it writes must be none of the files that it
-    reads.
+    configuration that they make, as `study`.
 
     Parameters
     ----------
     *uses : str
         Fields of `SharedOptions` that the command has beside those of the robot.
-    side_car : str
-        Suffix of a file that the command writes beside that of ``--out``; empty for none.
+    beside : callable
+        Returns from the command's parameters what it writes beside the file of ``--out``.
     needs, excludes : mapping of str to str
         Parameters that act only with another one (or one of several), or only without it; otherwise
         they are refused.
@@ -267,7 +263,7 @@ def for_study(
         # Typer reads the options from here; type checkers do not know that functions carry it.
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}
-        use = StudyUse(tuple(p.name for p in shared), side_car, needs, excludes)
+        use = StudyUse(tuple(p.name for p in shared), beside, needs, excludes)
         command.study_use = use  # type: ignore[attr-defined]
         return command
 

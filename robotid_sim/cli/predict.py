@@ -13,7 +13,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError, RobotIdError, ShapeError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.estimation.state_functions import Lack, require_function_of
-from robotid_sim.files import require_distinct, require_writable, write_json
+from robotid_sim.files import require_writable, write_json
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
@@ -70,7 +70,6 @@ def predict_file(
 ) -> int:
     """Predict a log and write and print what comes of it; return the exit code."""
     outputs = [path for path in (out, report) if path is not None]
-    require_distinct(outputs, [path for path in (log, estimate, mapping) if path is not None])
     for path in outputs:
         require_writable(path)
     model = build_robot(robot, study.robot)

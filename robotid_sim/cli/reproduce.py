@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,24 @@ from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.engine.engines import engine_named, using_engine
-from robotid_sim.errors import FileFormatError, OptionError
-from robotid_sim.files import make_folder, read_json
+from robotid_sim.files import FILE_SPACE
 from robotid_sim.papers import PAPERS, find_paper
-from robotid_sim.papers.claims import CHECK, NOT_JUDGED, SCHEMA, VERDICTS, claim_row, write_claims
+from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.parallel import kept_workers
 from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
+from robotid_sim.result_folder import Run, result_folder
 from robotid_sim.study.study import versions
 from robotid_sim.table import Table
 
 ALL = "all"
 
-FILES = ("report.html", "claims.json", "tables", "figures", "trials")
-"""What a reproduction leaves in its folder."""
+FILES = ("report.html", "claims.json", "tables", "figures")
+"""What a reproduction leaves in its folder, beside its trials."""
+
+OVERVIEW = "index.html"
+"""Page of all reproductions."""
 
 CELL = 18
 """Longest text of a cell but the first [characters]."""
@@ -47,11 +51,11 @@ def reproduce(
     for each in chosen:
         each.require()
     engine = engine_named(engine)
-    folder = make_folder(out)
-    _require_free(folder, None if paper == ALL else chosen[0].name)
-    places = [make_folder(folder / each.name) if paper == ALL else folder for each in chosen]
+    places = [out / each.name if paper == ALL else out for each in chosen]
     reproductions = []
-    with progress_line(enabled=not json) as progress:
+    with progress_line(enabled=not json) as progress, ExitStack() as stack:
+        if paper == ALL:
+            top = stack.enter_context(_folder(out, (OVERVIEW,), "all papers"))
         for each, place in zip(chosen, places, strict=True):
             lab = Lab(
                 folder=place / "trials",
@@ -62,29 +66,18 @@ def reproduce(
                 engine=engine,
                 progress=progress,
             )
-            with kept_workers(), using_engine(engine):
-                reproductions.append(_reproduced(each, lab, place, progress))
+            with _folder(place, FILES, each.name) as folder, kept_workers(), using_engine(engine):
+                reproductions.append(_reproduced(each, lab, folder, progress))
         if paper == ALL:
-            _write_overview(reproductions, folder)
-    page = folder / ("index.html" if paper == ALL else "report.html")
+            _write_overview(reproductions, top)
+    page = out / (OVERVIEW if paper == ALL else "report.html")
     _say(reproductions, page, places, json=json)
     return 0 if all(result.passed for result in reproductions) else 1
 
 
-def _require_free(folder: Path, name: str | None) -> None:
-    """Raise if a folder holds the reproduction of another paper, or of a single one.
-
-    Raises
-    ------
-    OptionError
-        With the paper that is there.
-    """
-    try:
-        there = read_json(folder / "claims.json", "claims", SCHEMA)["paper"]
-    except FileFormatError:
-        return
-    if there != name:
-        raise OptionError(f"{folder} holds the reproduction of {there}; choose another --out")
+def _folder(path: Path, names: tuple[str, ...], subject: str) -> AbstractContextManager[Path]:
+    """Return the result folder of a reproduction, to be entered."""
+    return result_folder(path, names, Run("reproduction", subject, command_line()), FILE_SPACE)
 
 
 def _say(reproductions: list[Reproduction], page: Path, places: list[Path], *, json: bool) -> None:
@@ -96,7 +89,7 @@ def _say(reproductions: list[Reproduction], page: Path, places: list[Path], *, j
     if len(places) > 1:
         output.print_written([page])
     for place in places:
-        output.print_written(place / name for name in FILES)
+        output.print_written(place / name for name in (*FILES, "trials"))
 
 
 def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Reproduction:
@@ -120,7 +113,7 @@ def _write_overview(reproductions: list[Reproduction], folder: Path) -> None:
     from robotid_sim.report.page import write_page
     from robotid_sim.report.reproduction_report import overview_report
 
-    write_page(overview_report(reproductions, command_line(), versions()), folder / "index.html")
+    write_page(overview_report(reproductions, command_line(), versions()), folder / OVERVIEW)
 
 
 def _content(reproductions: list[Reproduction], page: Path) -> dict[str, Any]:

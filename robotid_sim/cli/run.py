@@ -2,8 +2,9 @@
 
 import logging
 import os
-import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,7 @@ from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.view import show_motion
-from robotid_sim.files import make_folder, require_distinct
-from robotid_sim.model.mesh_files import FOLDER, MeshMode
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers
 from robotid_sim.progress import Progress
@@ -31,22 +31,14 @@ from robotid_sim.report.tables import (
 from robotid_sim.study.build import build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contact_notes
-from robotid_sim.study.parameter_file import NAME as PARAMETERS
+from robotid_sim.study.folder import FILES, study_folder
 from robotid_sim.study.result import StudyResult
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.study import Study, run_study
+from robotid_sim.study.study import Study, study_in
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.display import require_display
 
 _log = logging.getLogger(__name__)
-
-FILES = (
-    *("result.json", "identified.urdf", "nominal.urdf", "trajectory.json", "log.h5"),
-    *("estimate.json", PARAMETERS, "report.html", "figures", FOLDER, "run.log"),
-)
-
-FIGURE = re.compile(r'id="csv-([\w-]+)"')
-"""Where a page names a figure that was written beside it."""
 
 
 def run(
@@ -64,7 +56,6 @@ def run(
     """Do ``robotid run``; its words are in `cli.syntax.run`."""
     began = time.perf_counter()
     study = study.with_estimators(estimator or ())
-    _require_distinct(robot, study, out)
     plant = build_robot(robot, study.robot)
     setup = build_setup(plant, study)
     if dry_run:
@@ -72,31 +63,19 @@ def run(
         return 0
     if view:
         require_display()
-    folder = make_folder(out)
-    handler = _log_file(folder / "run.log")
-    try:
-        with progress_line(enabled=not json) as progress:
-            count = workers or os.cpu_count() or 1
-            with kept_workers():
-                done = run_study(setup, folder, workers=count, meshes=meshes, progress=progress)
-                _write_report(done, folder, count, progress)
-    finally:
-        logging.getLogger("robotid_sim").removeHandler(handler)
-        handler.close()
+    count = workers or os.cpu_count() or 1
+    with study_folder(out, setup, command_line()) as folder, _log_file(folder / "run.log"):
+        with progress_line(enabled=not json) as progress, kept_workers():
+            done = study_in(folder, setup, workers=count, meshes=meshes, progress=progress)
+            _write_report(done, folder, count, progress)
     result = done.result
     if json:
         output.print_json(result.content())
     else:
-        print_result(done, folder, time.perf_counter() - began)
+        print_result(done, out, time.perf_counter() - began)
     if view:
         show_motion(Animation.of_log(plant, done.log), models=_models(done))
     return 0 if result.verdict.passed else 1
-
-
-def _require_distinct(robot: str, study: StudyConfig, out: Path) -> None:
-    """Raise if a file of the results is one that the study reads."""
-    read = [Path(robot), study.nominal.file, *study.design.prior]
-    require_distinct([out / name for name in FILES], [path for path in read if path is not None])
 
 
 def _models(done: Study) -> dict[str, Robot]:
@@ -109,27 +88,22 @@ def _models(done: Study) -> dict[str, Robot]:
 def _write_report(done: Study, folder: Path, workers: int, progress: Progress) -> None:
     began = time.perf_counter()
     page = study_report(done, command_line())
-    _remove_figures(folder)
     write_page(page, folder / "report.html", folder / "figures", progress, workers)
     _log.info("report: %.2f s", time.perf_counter() - began)
 
 
-def _remove_figures(folder: Path) -> None:
-    """Remove the figures of an earlier run into the same folder, which its page names."""
-    page = folder / "report.html"
-    if not page.is_file():
-        return
-    for name in FIGURE.findall(page.read_text(encoding="utf-8", errors="replace")):
-        for suffix in (".svg", ".png", ".csv"):
-            (folder / "figures" / f"{name}{suffix}").unlink(missing_ok=True)
-
-
-def _log_file(path: Path) -> logging.Handler:
+@contextmanager
+def _log_file(path: Path) -> Iterator[None]:
     handler = logging.FileHandler(path, mode="w", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
     handler.setLevel(logging.INFO)
-    logging.getLogger("robotid_sim").addHandler(handler)
-    return handler
+    logger = logging.getLogger("robotid_sim")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        handler.close()
 
 
 def _print_plan(setup: Setup, study: StudyConfig, out: Path, *, as_json: bool) -> None:

@@ -54,6 +54,14 @@ def study_config(given: SharedOptions) -> StudyConfig:
     return study.quick() if given.quick else study
 
 
+def files_of(study: StudyConfig) -> list[Path]:
+    """Return the files that a configuration names."""
+    tasks = study.control.tasks.values()
+    points = [Path(task["path"]) for task in tasks if isinstance(task.get("path"), str | Path)]
+    nominal = [] if study.nominal.file is None else [Path(study.nominal.file)]
+    return [*nominal, *map(Path, study.design.prior), *points]
+
+
 def _require_urdf(nominal: Path) -> None:
     """Raise unless the nominal robot exists, also for commands that do without it."""
     try:

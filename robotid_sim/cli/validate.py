@@ -14,7 +14,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.files import require_distinct, require_writable, write_json
+from robotid_sim.files import require_writable, write_json
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
@@ -73,8 +73,6 @@ def validate(
             given = (robot, estimate, log, None)
             return predict_file(*given, study, out=out, report=report, json=json)
     study = _with_choices(study, controller, task, scenario, model, runs)
-    points = study.control.tasks.get(CSV, {}).get("path")
-    require_distinct(filter(None, (out, report)), [points] if points else [])
     plant = build_robot(robot, study.robot)
     nominal = build_nominal(plant, study)
     basis = build_basis(nominal, study)
@@ -87,12 +85,13 @@ def validate(
     predicted = None if unseen is None else _predicted(chosen, unseen, nominal, basis, study)
     cell, space = build_cell(plant, nominal, study), build_space(nominal, study)
     comparison = replace(build_comparison(study.control), space=space)
-    diverged = (out or estimate).with_name("diverged.h5")
+    beside = out or estimate
+    diverged = beside.with_name(f"{beside.stem}-diverged.h5")
     with progress_line(enabled=not json) as progress, saved_if_diverged(diverged):
         count, rng = workers or os.cpu_count() or 1, Streams(study.seed)("control")
         models = compared_models(lifted.robot, estimates, nominal, basis, others)
         loop = closed_loop(cell, nominal, models, rng, comparison, workers=count, progress=progress)
-        save_failures(loop, diverged.parent)
+        save_failures(loop, beside.parent, f"{beside.stem}-")
     checks = loop_checks(plant, loop, study.validation)
     driven = {task.name: task.trajectory for task in loop.tasks}
     touching = contacts(nominal, driven, None if space is None else space.floor)

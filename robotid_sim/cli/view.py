@@ -16,6 +16,7 @@ from robotid_sim.measurement.files import load_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress as ProgressCallback
+from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_cell, build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
@@ -119,6 +120,7 @@ def recorded(plant: Robot, log: list[Path] | None, result: Path | None) -> list[
 
 def model_in(folder: Path) -> Path:
     """Return the robot that a folder of results holds, the identified one if there is one."""
+    require_complete(folder)
     for name in ("identified.urdf", "nominal.urdf"):
         if (folder / name).is_file():
             return folder / name
@@ -169,6 +171,7 @@ def read_models(
 
     A fit may have failed; then there is no identified robot.
     """
+    require_complete(folder)
     _require_result_of(plant, folder / "result.json")
     config = study.robot.model_copy(update={"joints": {}, "payload": None})
     models = {"true": plant} if true else {}

@@ -1,18 +1,19 @@
 """From the words of a command to its work."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.cli.entry import let_interrupts_raise
+from robotid_sim.cli.entry import let_signals_raise
+from robotid_sim.cli.file_roles import require_safe_files
 from robotid_sim.cli.items import listed_kinds
-from robotid_sim.cli.options import INPUTS, OUTPUTS, SharedOptions, StudyUse
+from robotid_sim.cli.options import SharedOptions, StudyUse
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.files import require_distinct, require_writable
-from robotid_sim.model.catalog_files import catalog, find_urdf
+from robotid_sim.files import require_writable
+from robotid_sim.model.catalog_files import find_urdf
 
 FLAGS = ("verbose", "debug")
 """What the top level reads."""
@@ -50,7 +51,7 @@ def at_work(command: str) -> Callable[..., int]:
     """Return a function of the words of a command that does its work.
 
     What is wrong with the words is said before the modules of the work are loaded, which takes a
-    while. Until then Ctrl-C ends the process.
+    while. Until then a signal ends the process.
     """
     words = words_of(command)
     use: StudyUse | None = getattr(words, "study_use", None)
@@ -59,17 +60,22 @@ def at_work(command: str) -> Callable[..., int]:
         given = {name: value for name, value in values.items() if name not in FLAGS}
         if use is not None:
             _require_effect(given, use.needs, use.excludes)
-            _require_distinct(given, use.side_car)
+        require_safe_files(given)
         _require_known(given)
         work = work_of(command)
         if use is None:
-            let_interrupts_raise()
+            let_signals_raise()
             return work(**given)
-        from robotid_sim.cli.study_options import study_config
+        from robotid_sim.cli.study_options import files_of, study_config
 
-        let_interrupts_raise()
-        shared = SharedOptions(**{name: given.pop(name) for name in use.options})
-        return work(**given, study=study_config(shared))
+        let_signals_raise()
+        own = {name: value for name, value in given.items() if name not in use.options}
+        study = study_config(SharedOptions(**{name: given[name] for name in use.options}))
+        if use.beside is not None:
+            require_writable(own["out"])
+        written = () if use.beside is None else use.beside(own)
+        require_safe_files(given, files_of(study), written)
+        return work(**own, study=study)
 
     # Typer reads the options from here; type checkers do not know that functions carry it.
     run.__signature__ = inspect.signature(words)  # type: ignore[attr-defined]
@@ -114,24 +120,3 @@ def _is_given(value: object) -> bool:
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _require_distinct(values: Mapping[str, Any], side_car: str) -> None:
-    """Raise if a command would write over a file that it reads; see `require_distinct`."""
-    inputs: list[Path | None] = []
-    if "robot" in values:
-        urdf = catalog().get(values["robot"], Path(values["robot"]))
-        inputs += [urdf, urdf.with_name("robot.toml")]
-    for name in INPUTS:
-        given = values.get(name)
-        inputs += given if isinstance(given, list) else [given]
-    outputs = _given(values.get(name) for name in OUTPUTS)
-    if side_car:
-        for path in outputs:
-            require_writable(path)
-        outputs += [path.with_suffix(side_car) for path in outputs]
-    require_distinct(outputs, _given(inputs))
-
-
-def _given(paths: Iterable[Path | None]) -> list[Path]:
-    return [path for path in paths if path is not None]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import atomic_path
+from robotid_sim.result_folder import place_of
 
 FOLDER = "meshes"
 
@@ -108,9 +109,9 @@ class MeshFolder:
     @property
     def package(self) -> str:
         """The folder as ROS names it: in the package around it, or the model's folder as one."""
-        above = self.folder.parents
+        above = (place_of(self.folder.parent), *self.folder.parents[1:])
         root = next((folder for folder in above if (folder / "package.xml").is_file()), above[0])
-        return f"package://{root.name}/{self.folder.relative_to(root).as_posix()}"
+        return f"package://{root.name}/{(above[0] / FOLDER).relative_to(root).as_posix()}"
 
     @property
     def used(self) -> bool:

@@ -18,7 +18,6 @@ from robotid_sim.errors import ControllerError, SimulationDiverged
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import assess
-from robotid_sim.files import make_folder
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import PROVENANCE
@@ -31,6 +30,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.excitation import Designs, design
+from robotid_sim.study.folder import LOG, study_folder
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
 from robotid_sim.study.result import (
@@ -63,9 +63,6 @@ from robotid_sim.validation.prediction import predict_all
 
 PACKAGES = ("robotid_sim", "pybullet", "mujoco", "numpy", "scipy", "numba", "clarabel", "h5py")
 
-LOG = "log.h5"
-"""File of the measured log in the folder of a study."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -81,15 +78,18 @@ def saved_if_diverged(path: Path) -> Iterator[None]:
         raise
 
 
-def save_failures(loop: ClosedLoop, folder: Path) -> list[Path]:
-    """Save the logs of runs that ended before their time; return the files, oldest run first."""
-    for old in folder.glob("failed-*.h5"):
+def save_failures(loop: ClosedLoop, folder: Path, of: str = "") -> list[Path]:
+    """Save the logs of runs that ended before their time; return the files, oldest run first.
+
+    `of` is what their names begin with; earlier files of such names are removed.
+    """
+    for old in folder.glob(f"{of}failed-*.h5"):
         old.unlink()
     paths = []
     for k, failure in enumerate(loop.failures, start=1):
         _log.warning("%s", failure)
         if failure.log is not None:
-            paths.append(folder / f"failed-{k}.h5")
+            paths.append(folder / f"{of}failed-{k}.h5")
             save_log(failure.log, paths[-1])
     return paths
 
@@ -173,10 +173,17 @@ def run_study(
     study : Study
         The values of all stages; ``study.result`` is what ``result.json`` holds.
     """
+    with study_folder(out, setup) as folder:
+        return study_in(folder, setup, workers=workers, meshes=meshes, progress=progress)
+
+
+def study_in(
+    folder: Path, setup: Setup, *, workers: int, meshes: MeshMode, progress: Progress
+) -> Study:
+    """Run a study and write its files into an existing folder, as `run_study`."""
     clock, streams, cell = _Clock(), setup.streams, setup.cell
     nominal, basis = setup.nominal, setup.basis
     with clock.stage("robot"):
-        folder = make_folder(out)
         for note in write_urdf(nominal, folder / "nominal.urdf", meshes=meshes):
             _log.warning("%s", note)
     with clock.stage("design"):

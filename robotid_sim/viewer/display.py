@@ -36,7 +36,10 @@ def display_works(timeout: float = TIMEOUT) -> bool:
 def child_output(function: Callable[[], None], timeout: float) -> str:
     """Return what a function prints in a child process, which it may end; empty if that hangs."""
     name = function.__name__
-    command = f"from {function.__module__} import {name}; {name}()"
+    command = (
+        f"from robotid_sim.signals import end_with_parent; end_with_parent({os.getpid()}); "
+        f"from {function.__module__} import {name}; {name}()"
+    )
     try:
         done = subprocess.run(
             [sys.executable, "-c", command],

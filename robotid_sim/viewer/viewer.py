@@ -1,5 +1,6 @@
 """Showing an animation in a window: PyBullet's, which is another process, else MuJoCo's."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -86,11 +87,9 @@ def _show_in_process(
     with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
         pickle.dump(content, letter)
         letter.seek(0)
+        command = f"from robotid_sim.viewer.window import main; main({os.getpid()})"
         child = subprocess.Popen(
-            [sys.executable, "-c", "from robotid_sim.viewer.window import main; main()"],
-            stdin=letter,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
+            [sys.executable, "-c", command], stdin=letter, stdout=subprocess.PIPE, stderr=complaints
         )
         reports = _reports(child)
         complaints.seek(0)

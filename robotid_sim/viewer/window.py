@@ -19,6 +19,7 @@ from pathlib import Path
 from robotid_sim.engine.client import EngineClient, EngineError
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
+from robotid_sim.signals import end_with_parent
 from robotid_sim.viewer.animation import Animation, JointState
 from robotid_sim.viewer.billboards import FOV, LIGHT, Billboard, look, window_camera
 from robotid_sim.viewer.camera import Camera, Margins
@@ -201,8 +202,9 @@ def _open_window(settings: ViewSettings) -> EngineClient:
     return client
 
 
-def main() -> None:
+def main(parent: int) -> None:
     """Open the window on what the parent process sends, and say how it went."""
+    end_with_parent(parent)
     # PyBullet writes to descriptors 1 and 2; the parent hears of us by a copy of descriptor 1.
     words = os.fdopen(os.dup(1), "w", encoding="utf-8")
     sys.stderr = os.fdopen(os.dup(2), "w", encoding="utf-8")

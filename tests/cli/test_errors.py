@@ -181,7 +181,7 @@ def test_diverging_loop_exits_1_and_saves_the_log_up_to_there(robotid, tmp_path)
     assert done.code == 1
     for word in ("diverged at t = ", "joint 'elbow'", "diverged.h5"):
         assert word in done.err
-    assert load_log(out / "diverged.h5").joint_names == ("shoulder", "elbow")
+    assert load_log(out / "incomplete" / "diverged.h5").joint_names == ("shoulder", "elbow")
     assert not (out / "result.json").exists()
 
 

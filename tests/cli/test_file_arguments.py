@@ -1,9 +1,14 @@
 """Files named on the command line: no output destroys an input, no name is empty."""
 
 import pytest
+from results import sealed
 from robots import DATA
 
 from robotid_sim.cli import run as run_command
+from robotid_sim.cli.commands import COMMANDS
+from robotid_sim.cli.file_roles import OUTPUTS
+from robotid_sim.cli.help import load_command
+from robotid_sim.result_folder import MANIFEST
 
 ARM = (DATA / "2r.urdf").read_text()
 
@@ -48,14 +53,85 @@ def folder(tmp_path, monkeypatch):
         ("view arm.urdf --log a.csv --record a.csv", "a.csv"),
         ("cad arm.urdf --total-mass 3 -o arm.urdf", "arm.urdf"),
         ("run arm.urdf --out . --nominal nominal.urdf", "nominal.urdf"),
+        ("design arm.urdf --prior t.json -o t.json", "t.json"),
+        ("design arm.urdf -o a.json --csv a.csv --prior a.csv", "a.csv"),
+        ("design arm.urdf -o a.csv --csv a.csv", "a.csv"),
+        ("design arm.urdf --count 2 -o t.json --prior t-2.json", "t-2.json"),
+        ("identify arm.urdf a.csv -o new.json --map arm.toml --urdf arm.toml", "arm.toml"),
+        ("identify arm.urdf a.csv -o b.csv --hold-out b.csv", "b.csv"),
+        ("identify arm.urdf a.csv -o hard.csv", "hard.csv"),
+        ("validate arm.urdf e.json --task csv:a.csv -o a.csv", "a.csv"),
+        ("simulate arm.urdf --trajectory t.json --config study.toml -o b.csv", "b.csv"),
+        ("predict arm.urdf e.json a.csv -o e.json", "e.json"),
+        ("import a.csv --robot arm.urdf -o a.csv", "a.csv"),
     ],
 )
 def test_no_output_is_written_over_an_input(robotid, folder, words, file) -> None:
     (folder / "link.urdf").symlink_to("arm.urdf")
     (folder / "nominal.urdf").write_text(ARM)
+    (folder / "t-2.json").write_text("")
+    (folder / "hard.csv").hardlink_to(folder / "a.csv")
+    (folder / "study.toml").write_text('[control.tasks.csv]\npath = "b.csv"\n')
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     refused(robotid(*words.split()), "cannot write", file, "another name")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.fixture
+def results(folder):
+    """Return a folder with the results of one run, made by hand."""
+    (folder / "out").mkdir()
+    for name in ("estimate.json", "log.h5", "nominal.urdf"):
+        (folder / "out" / name).write_text(ARM)
+    return sealed(folder / "out")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "identify arm.urdf a.csv -o out/estimate.json",
+        "simulate arm.urdf --trajectory t.json -o out/log.h5",
+        "export irb140 -o out/nominal.urdf",
+    ],
+)
+def test_no_output_is_written_over_the_results_of_a_run(robotid, results, words) -> None:
+    refused(robotid(*words.split()), "cannot write out/", "is of the study of 2r", "another name")
+
+
+def test_a_run_does_not_replace_what_it_reads(robotid, results) -> None:
+    done = robotid("run", "arm.urdf", "--nominal", "out/nominal.urdf", "--out", "out")
+    refused(done, "out/nominal.urdf is read by this command", "another --out")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "validate arm.urdf out/estimate.json",
+        "compare out/estimate.json e.json",
+        "identify arm.urdf out/log.h5 -o new.json",
+        "view arm.urdf --log out/log.h5 --record a.png",
+        "simulate arm.urdf --nominal out/nominal.urdf --trajectory t.json -o new.h5",
+        "view arm.urdf --result out --record a.png",
+        "view out --record a.png",
+    ],
+)
+def test_mixed_results_are_refused(robotid, results, words) -> None:
+    for path in results.iterdir():
+        if path.name != MANIFEST:
+            path.write_text("of another run")
+    refused(robotid(*words.split()), "is not as the run in this folder wrote it")
+
+
+def test_every_path_of_a_command_is_known_to_be_read_or_written() -> None:
+    read = {"config", "nominal", "trajectory", "log", "loaded", "estimate", "estimates", "prior"}
+    read |= {"mapping", "source", "result"}
+    names = {
+        parameter.name
+        for command in COMMANDS
+        for parameter in load_command(command).params
+        if any(word in str(parameter.metavar).split() for word in ("FILE", "FOLDER", "DIR"))
+    }
+    assert names <= read | set(OUTPUTS)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +152,7 @@ def test_ctrl_c_says_so_in_one_line(robotid, folder, monkeypatch) -> None:
     def stopped(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_command, "run_study", stopped)
+    monkeypatch.setattr(run_command, "study_in", stopped)
     done = robotid("run", "arm.urdf", "--out", folder / "out")
     assert done.code == 130
     assert done.err == "robotid: interrupted; files that were written by then are complete\n"

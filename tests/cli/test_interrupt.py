@@ -1,4 +1,4 @@
-"""Ctrl-C is one line and code 130, whenever it comes, and leaves no process behind."""
+"""A signal is one line and code 128 + n, whenever it comes, and leaves no process behind."""
 
 import os
 import re
@@ -22,10 +22,11 @@ AFTER_THE_LOG = ("log.h5", "estimate.json", "parameters.csv", "identified.urdf")
 WORDS = ("run", "irb140", "--quick", "--out", "out")
 
 
-def interrupted(folder, words, delay: float):
+def interrupted(folder, words, delay: float, number: int = signal.SIGINT):
     """Return code, stdout and stderr of a study that is stopped `delay` s after its first imports.
 
-    It runs in a process group of its own, of which no process may run on.
+    It runs in a process group of its own, of which no process may run on. A busy machine and the
+    end of Python have half a second beside the 2 s that a command has.
     """
     with (folder / "err").open("w+") as errors:
         process = subprocess.Popen(
@@ -39,8 +40,10 @@ def interrupted(folder, words, delay: float):
         while " typer." not in (folder / "err").read_text():
             assert process.poll() is None
         time.sleep(delay)
-        os.killpg(process.pid, signal.SIGINT)
+        began = time.monotonic()
+        os.killpg(process.pid, number)
         out, _ = process.communicate(timeout=60)
+        assert time.monotonic() - began < 2.5
     until = time.monotonic() + 5.0  # joblib's tracker of files ends just after its parent
     while running(process.pid) and time.monotonic() < until:
         time.sleep(0.01)
@@ -64,11 +67,11 @@ def running(group: int) -> list[str]:
 def test_an_interrupt_is_said_while_the_engine_is_loaded_too() -> None:
     code = """
 import os, signal
-from robotid_sim.cli.entry import end_at_interrupts
+from robotid_sim.cli.entry import end_at_signals
 from robotid_sim.engine.quiet import captured_output
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-end_at_interrupts()
+end_at_signals()
 with captured_output():
     os.kill(os.getpid(), signal.SIGINT)
 """
@@ -103,10 +106,47 @@ def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None
     assert (code, out) == (130, "")
     assert len(said) == 1
     assert said[0].startswith("robotid: interrupted")
-    written = {path.name for path in (tmp_path / "out").glob("*")}
-    assert written <= {"run.log", "nominal.urdf", "meshes", "trajectory.json", *AFTER_THE_LOG}
+    assert [path.name for path in (tmp_path / "out").glob("*")] in ([], ["incomplete"])
+    written = {path.name for path in (tmp_path / "out" / "incomplete").glob("*")}
+    assert written <= {
+        "run.json",
+        "run.log",
+        "nominal.urdf",
+        "meshes",
+        "trajectory.json",
+        *AFTER_THE_LOG,
+    }
     if "before any work" in said[0]:
         assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("delay", [0.0, 2.0, pytest.param(8.0, marks=pytest.mark.slow)])
+def test_other_signals_end_a_study_so_too(tmp_path, delay, number) -> None:
+    code, out, said = interrupted(tmp_path, WORDS, delay, number)
+    assert (code, out, len(said)) == (128 + number, "", 1)
+    assert said[0].startswith("robotid: interrupted")
+
+
+def test_a_step_that_takes_no_notice_of_a_signal_is_ended_after_the_grace() -> None:
+    code = """
+import signal, time
+from robotid_sim.cli import entry
+
+entry.end_at_signals()
+entry.let_signals_raise()
+while True:
+    try:
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep(60.0)
+    except KeyboardInterrupt:
+        pass
+"""
+    began = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert time.monotonic() - began < 4.0  # with the start of Python
+    assert ended.returncode == 128 + signal.SIGTERM
+    assert ended.stderr.startswith("robotid: interrupted in the middle of a step")
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import re
 import shutil
 
 import pytest
+from results import sealed
 from robots import DATA
 from short_study import SHORT
 
@@ -92,7 +93,8 @@ BAD = {
     ],
     "draws": [
         ("0 drawn", "draws are counted from 1, got 0"),
-        ("2 2r.urdf", "cannot write in folder 2r.urdf"),
+        ("2 bad.toml", "cannot write in folder bad.toml"),
+        ("2 2r.urdf", "cannot write 2r.urdf: it is read by this command"),
         ("two drawn", "--draws"),
     ],
     "write_map": [FOLDERLESS, A_FOLDER],
@@ -161,7 +163,7 @@ COMBINED = {
     "view 2r.urdf --result study --plant-drive elastic": "with --trajectory or --task",
     "simulate 2r.urdf --trajectory t.json -o n.h5 --plant-drive elastic": "has no rotor inertia",
     "view 2r.urdf --result study --task joint-step --seed 1": "--seed acts only with --trajectory",
-    "view 2r.urdf --result . --task joint-step --record new.png": "holds no nominal.urdf",
+    "view 2r.urdf --result . --task joint-step --record new.png": "holds no complete run",
     "view 2r.urdf --record new.png --seed 1": "--seed acts only with --trajectory",
     "view 2r.urdf --record new.png --preset lab": "--preset acts only with --trajectory",
     "view 2r.urdf --record new.png --joint elbow": "--joint acts only with the layer curves",
@@ -257,6 +259,7 @@ def files(robotid, tmp_path_factory):
     (folder / "study").mkdir()
     for name in ("nominal", "identified"):
         shutil.copy(DATA / "2r.urdf", folder / "study" / f"{name}.urdf")
+    sealed(folder / "study")
     (folder / "bad.toml").write_text("sead = 1\n")
     (folder / "deep.toml").write_text("[control.conditions.paylod]\nmass = 1.0\n")
     return folder

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from results import sealed
 from robots import DATA, urdf_path
 
 from robotid_sim.cli import view as command
@@ -56,7 +57,7 @@ def result(robot, tmp_path_factory) -> Path:
     save_log(log, folder / "log.h5")
     for name, seed in (("nominal", 1), ("identified", 2)):
         write_urdf(perturb(robot, np.random.default_rng(seed)), folder / f"{name}.urdf")
-    return folder
+    return sealed(folder)
 
 
 @pytest.fixture
@@ -125,9 +126,11 @@ def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch
     assert (seen["view"].width, seen["view"].height) == (1280, 800)
     np.testing.assert_allclose(seen["models"]["true"].parameters(), robot.parameters())
     (result / "identified.urdf").rename(result / "kept")
+    sealed(result)
     robotid("view", ARM, "--result", result)
     assert list(seen["models"]) == ["true", "nominal"]  # the fit had failed
     (result / "kept").rename(result / "identified.urdf")
+    sealed(result)
 
 
 def test_a_moved_result_needs_no_robot(robotid, tmp_path, result, monkeypatch) -> None:
@@ -142,9 +145,11 @@ def test_a_moved_result_needs_no_robot(robotid, tmp_path, result, monkeypatch) -
     assert list(seen["models"]) == ["nominal", "identified"]
     assert seen["names"] == ["log"]
     (moved / "identified.urdf").unlink()
+    sealed(moved)
     assert robotid("view", moved).code == 0
     assert list(seen["models"]) == ["nominal"]
     (moved / "nominal.urdf").unlink()
+    sealed(moved)
     done = robotid("view", moved)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "holds no identified.urdf or nominal.urdf" in done.err
@@ -196,7 +201,7 @@ BAD = {
     "time": (("--record", "a.png", "--time", "1e6"), "not in the motion"),
     "missing log": (("--record", "a.png", "--log", "none.h5"), "none.h5"),
     "missing trajectory": (("--record", "a.png", "--trajectory", "none.json"), "none.json"),
-    "no result": (("--record", "a.png", "--result", "."), "nominal.urdf"),
+    "no result": (("--record", "a.png", "--result", "."), "manifest.json"),
     "two sources": (("--record", "a.png", "--result", ".", "--log", "x"), "one of"),
     "speed": (("--record", "a.gif", "--speed", "-1"), "speed"),
 }
@@ -234,6 +239,7 @@ def test_a_result_of_another_robot_is_refused(robotid, result, tmp_path) -> None
     folder = tmp_path / "result"
     shutil.copytree(result, folder)
     write_json(folder / "result.json", "result", 1, {"robot": {"name": "irb140"}})
+    sealed(folder)
     done = robotid("view", ARM, "--result", folder, "--record", tmp_path / "x.png", *SMALL)
     assert done.code == 2
     assert "result.json is of the robot 'irb140', not of " in done.err

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from PIL import Image
+from results import sealed
 from short_study import SHORT
 from studies import study
 
@@ -92,10 +93,12 @@ def test_another_configuration_is_noticed(shown) -> None:
 def test_a_failed_fit_leaves_two_models(shown, result) -> None:
     folder, _ = result
     shutil.move(folder / "identified.urdf", folder / "kept")
+    sealed(folder)
     try:
         seen, done = shown("--task", "joint-step")
     finally:
         shutil.move(folder / "kept", folder / "identified.urdf")
+        sealed(folder)
     assert done.err == ""
     assert [a.color for a in seen["animations"]] == [None, *list(colors.MODELS.values())[:2]]
 

@@ -31,5 +31,6 @@ def certify(
     The same excitation runs in PyBullet and in MuJoCo, with independent sensor noise. Both logs are
     identified; either model predicts the unseen log of either engine and runs the closed loop
     there. The difference of the two estimates is tested against their covariances. Writes
-    certificate.html, certificate.json and figures/ into OUT. Exit 1 if a check fails.
+    certificate.html, certificate.json, figures/ and manifest.json into OUT when all is done. Exit 1
+    if a check fails.
     """

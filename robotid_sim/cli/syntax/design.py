@@ -76,8 +76,14 @@ Processes = Annotated[
 ]
 
 
+def numbered(out: Path, count: int) -> list[Path]:
+    """Return the files of the second and further trajectories."""
+    return [out.with_name(f"{out.stem}-{k}{out.suffix}") for k in range(2, count + 1)]
+
+
 @options.for_study(
     *("seed", "plugin", "quick", "nominal", "no_clearance"),
+    beside=lambda values: numbered(values["out"], values["count"] or 1),
     excludes={"clearance": "no_clearance", "floor": "no_clearance"},
 )
 def design(
@@ -103,7 +109,7 @@ def design(
     """Design an optimal excitation: a Fourier series, by D-optimality unless configured otherwise.
 
     Only the nominal model is used. The solver starts from the best of many random feasible motions;
-    at Ctrl-C the best so far is written. The constraints are checked on a grid ten times finer than
-    the solver's, and violations are printed. Exit 1 then, and if no excitation satisfies the
-    limits.
+    at Ctrl-C the best so far is written, without a report. The constraints are checked on a grid
+    ten times finer than the solver's, and violations are printed. Exit 1 then, and if no excitation
+    satisfies the limits.
     """

@@ -20,7 +20,7 @@ class Format(StrEnum):
     C = "c"
 
 
-@options.for_study(side_car=".toml")
+@options.for_study(beside=lambda values: [values["out"].with_suffix(".toml")])
 def export(
     robot: options.RobotArg,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")],

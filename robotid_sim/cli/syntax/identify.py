@@ -1,7 +1,8 @@
 """Words of ``robotid identify``."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -42,7 +43,14 @@ Draws = Annotated[
 ]
 
 
-@options.for_study("seed", "plugin", "nominal")
+def _table(values: Mapping[str, Any]) -> list[Path]:
+    """Return the table of parameters that is written unless another one is asked for."""
+    from robotid_sim.study.parameter_file import NAME
+
+    return [] if values["parameters"] else [values["out"].with_name(NAME)]
+
+
+@options.for_study("seed", "plugin", "nominal", beside=_table)
 def identify(
     robot: options.RobotArg,
     log: options.SeveralLogs,

@@ -38,6 +38,7 @@ def reproduce(
 ) -> None:
     """Reproduce a published system: tables, figures, and a verdict on every claim.
 
-    Finished runs are kept in the folder and not repeated when the command is started again. Exit 1
-    if a number is not where it is expected, or a check fails.
+    Finished runs are kept in the folder and not repeated when the command is started again; tables,
+    figures and the page replace earlier ones when all is done. Exit 1 if a number is not where it
+    is expected, or a check fails.
     """

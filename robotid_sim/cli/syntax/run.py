@@ -45,6 +45,8 @@ def run(
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
     Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
-    estimate.json, parameters.csv, run.log, figures/ and meshes/ into OUT. Exit 0 if the verdict is
-    passed, 1 if not, 2 if the input cannot be used.
+    estimate.json, parameters.csv, run.log, figures/, meshes/ and manifest.json into OUT, all at
+    once at the end; until then they are in OUT/incomplete, and an earlier run of the robot stays.
+    Other files in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be
+    used.
     """

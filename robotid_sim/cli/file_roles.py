@@ -1,0 +1,72 @@
+"""What a command reads and writes: no output may be an input, and results are of one run."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.errors import OptionError
+from robotid_sim.files import require_distinct
+from robotid_sim.model.catalog_files import catalog
+from robotid_sim.result_folder import is_replaced, owner_of, require_of_run
+
+OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv", "write_map", "draws")
+"""Parameters of commands that name files or folders to write; every other path is read."""
+
+
+def require_safe_files(
+    values: Mapping[str, Any], read: Iterable[Path] = (), written: Iterable[Path] = ()
+) -> None:
+    """Raise if a command would destroy what it reads, or mix the results of runs.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameters of the command by name, as parsed.
+    read, written : iterable of Path
+        Further files.
+
+    Raises
+    ------
+    OptionError
+        If an output is an input, is written twice, or is of a run; or if a run replaces an input.
+    FileFormatError
+        If an input in a result folder is not as its run wrote it.
+    """
+    inputs, outputs = [*_inputs(values), *read], [*_outputs(values), *written]
+    require_distinct(outputs, inputs)
+    for path in outputs:
+        for source in inputs:
+            if is_replaced(source, path):
+                raise OptionError(
+                    f"{source} is read by this command, whose results replace those in {path}; "
+                    "choose another --out"
+                )
+        if run := owner_of(path):
+            raise OptionError(
+                f"cannot write {path}: it is of the {run.kind} of {run.subject} in its folder; "
+                "give the output another name"
+            )
+    for path in inputs:
+        require_of_run(path)
+
+
+def _inputs(values: Mapping[str, Any]) -> Iterator[Path]:
+    for name, value in values.items():
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if name in OUTPUTS:
+                continue
+            if name == "robot" and isinstance(each, str):
+                model = catalog().get(each, Path(each))
+                yield from (model, model.with_name("robot.toml"))
+            elif isinstance(each, Path):
+                yield each
+            elif isinstance(each, str) and name in ("hold_out", "plugin", "task"):
+                yield Path(each.removeprefix("csv:"))
+
+
+def _outputs(values: Mapping[str, Any]) -> Iterator[Path]:
+    for name in OUTPUTS:
+        value = values.get(name)
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(each, Path):
+                yield each

@@ -1,0 +1,291 @@
+"""A folder that holds the results of one run: locked while it is written, and checked when read.
+
+A run writes into the folder ``incomplete`` in it, whose files take the place of an earlier run's
+when the run has ended. Then ``manifest.json`` names every file with its SHA-256: a folder without
+it holds no complete run. Files of the user stay, but none may stand where a run writes.
+"""
+
+import hashlib
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.files import make_folder, read_json, require_space, write_json
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs into one folder are not noticed there
+    fcntl = None  # type: ignore[assignment]
+
+MANIFEST, REPLACED = "manifest.json", "replaced.json"
+
+INCOMPLETE = "incomplete"
+"""Folder in a result folder that a run writes into."""
+
+RUN = "run.json"
+"""File in it that says who writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a result folder is of."""
+
+    kind: str
+    """Such as ``study``."""
+    subject: str
+    """The robot, or the paper."""
+    command: str
+    """What was called."""
+    host: str = ""
+    pid: int = 0
+    began: str = ""
+    """Local time."""
+    files: Mapping[str, str] | None = None
+    """SHA-256 of every file by its name relative to the folder; None while they are written."""
+
+    @classmethod
+    def read(cls, path: Path) -> "Run | None":
+        """Return what a manifest says; None if there is none of robotid."""
+        try:
+            run = cls(**read_json(path, "manifest", 1))
+        except (FileFormatError, TypeError):  # other programs have a file of that name, too
+            return None
+        return run if isinstance(run.files, dict | None) else None
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        write_json(path, "manifest", 1, asdict(self))
+
+
+@contextmanager
+def result_folder(
+    path: str | Path, names: Iterable[str], run: Run, space: float = 0.0
+) -> Iterator[Path]:
+    """Give a folder to write results into; they become those of `path` when the block succeeds.
+
+    After an error, and in a run that is killed, they stay in the folder ``incomplete``, and an
+    earlier run in its place.
+
+    Parameters
+    ----------
+    path : str or Path
+        The result folder; created if need be.
+    names : iterable of str
+        Files and folders that the run may write in it.
+    run : Run
+        Kind, subject and command of the run.
+    space : float
+        Free space that the run needs [bytes].
+
+    Raises
+    ------
+    OptionError
+        If the folder holds another subject's results or other files at `names`, or another run
+        writes into it.
+    FileFormatError
+        If it cannot be written, or has too little space.
+    """
+    folder = make_folder(path)
+    with _locked(folder):
+        _require_free(folder, names, run)
+        require_space(folder, space)
+        stage = folder / INCOMPLETE
+        if not (folder / MANIFEST).is_file():  # a run was killed while its files moved
+            _remove(folder, _listed(folder))
+        _clear(stage)
+        stage.mkdir()
+        began = time.strftime("%Y-%m-%d %H:%M:%S")
+        run = replace(run, host=socket.gethostname(), pid=os.getpid(), began=began)
+        run.write(stage / RUN)
+        yield stage
+        _move_in(folder, run)
+
+
+def place_of(folder: Path) -> Path:
+    """Return where the files of a folder will stand when they are complete."""
+    return folder.parent if (folder / RUN).is_file() and folder.name == INCOMPLETE else folder
+
+
+def require_complete(folder: Path) -> Run:
+    """Return the run in a result folder whose files are all its own.
+
+    Raises `FileFormatError` if there is none, or a file is missing or changed.
+    """
+    run = Run.read(folder / MANIFEST)
+    if run is None:
+        if stopped := Run.read(folder / INCOMPLETE / RUN):
+            raise FileFormatError(
+                f"{folder} is incomplete: the run that began {stopped.began} has not ended; wait, "
+                f"or repeat it: {stopped.command}"
+            )
+        raise FileFormatError(
+            f"{folder} holds no complete run of robotid: it has no {MANIFEST}; repeat the run"
+        )
+    for name, digest in (run.files or {}).items():
+        _require_same(folder, name, digest)
+    return run
+
+
+def require_of_run(path: Path) -> None:
+    """Raise `FileFormatError` if a file in a result folder is not as its run wrote it."""
+    folder = path.parent
+    run = Run.read(folder / MANIFEST)
+    if run is None:
+        if path.name in _listed(folder):  # some of its files are the old run's
+            require_complete(folder)
+    elif path.name in (run.files or {}) and path.is_file():
+        _require_same(folder, path.name, (run.files or {})[path.name])
+
+
+def owner_of(path: Path) -> Run | None:
+    """Return the run that a file in a result folder is of, if any."""
+    run = Run.read(path.parent / MANIFEST)
+    return run if run is not None and path.name in (run.files or {}) else None
+
+
+def is_replaced(path: Path, folder: Path) -> bool:
+    """Return whether a run into a folder replaces a file."""
+    try:
+        name = path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return False
+    return name in _listed(folder)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for one run; the system lets go of it when the process ends, however."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise OptionError(
+                f"another run writes into {folder}{_writer(folder)}; wait for it, or choose "
+                "another --out"
+            ) from error
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _writer(folder: Path) -> str:
+    run = Run.read(folder / INCOMPLETE / RUN)
+    if run is None:
+        return ""
+    return f": process {run.pid} on {run.host} since {run.began}, {run.command}"
+
+
+def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
+    """Raise unless everything at the names is of an earlier run of the same subject."""
+    stage, earlier = folder / INCOMPLETE, Run.read(folder / MANIFEST)
+    if not (stage / RUN).is_file() and not all(map(_is_stub, _children(stage))):
+        raise OptionError(f"{stage} is no folder of a run; move it, or choose another --out")
+    there = earlier or Run.read(stage / RUN)
+    if there is not None and (there.kind, there.subject) != (run.kind, run.subject):
+        raise OptionError(
+            f"{folder} holds the {there.kind} of {there.subject}; choose another --out"
+        )
+    listed = {MANIFEST, *_listed(folder)} if earlier else set(_listed(folder))
+    for name in (*names, MANIFEST):
+        for file in _files(folder / name):
+            if file.relative_to(folder).as_posix() not in listed:
+                raise OptionError(
+                    f"cannot write {file}: it is of no run that {folder / MANIFEST} lists; move "
+                    "it, or give --out another name"
+                )
+    if earlier is None:
+        return
+    for name, digest in (earlier.files or {}).items():
+        if (folder / name).is_file():
+            _require_same(folder, name, digest)
+
+
+def _listed(folder: Path) -> Mapping[str, str]:
+    """Return the files of the run in a folder, and of those between which it was stopped."""
+    stage = folder / INCOMPLETE
+    manifests = (folder / MANIFEST, stage / REPLACED, stage / MANIFEST)
+    runs = [Run.read(path) for path in manifests]
+    return {name: d for run in runs if run is not None for name, d in (run.files or {}).items()}
+
+
+def _files(path: Path) -> list[Path]:
+    return [p for p in (path, *sorted(path.rglob("*"))) if p.is_file() or p.is_symlink()]
+
+
+def _require_same(folder: Path, name: str, digest: str) -> None:
+    try:
+        same = _digest(folder / name) == digest
+    except OSError as error:
+        raise FileFormatError(
+            f"{folder / name} of the run in this folder is missing; repeat the run"
+        ) from error
+    if not same:
+        raise FileFormatError(
+            f"{folder / name} is not as the run in this folder wrote it: changed, or of another "
+            "run; restore it, or move it and repeat the run"
+        )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _move_in(folder: Path, run: Run) -> None:
+    """Replace the files of the run before; without a manifest from its first step to its last."""
+    stage, old = folder / INCOMPLETE, _listed(folder)
+    files = {p.relative_to(stage).as_posix(): p for p in _files(stage) if p != stage / RUN}
+    if foreign := [name for name in files if (folder / name).exists() and name not in old]:
+        raise OptionError(
+            f"{folder / foreign[0]} is of no run and in the way of this one, whose results are in "
+            f"{stage}; move it and repeat the run"
+        )
+    digests = {name: _digest(path) for name, path in files.items()}
+    replace(run, files=digests).write(stage / MANIFEST)
+    with suppress(FileNotFoundError):
+        (folder / MANIFEST).replace(stage / REPLACED)
+    _remove(folder, old)
+    for name, path in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        path.replace(folder / name)
+    (stage / MANIFEST).replace(folder / MANIFEST)
+    _clear(stage)
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # other files are in it
+            (folder / name).parent.rmdir()
+
+
+def _clear(stage: Path) -> None:
+    """Remove what a run left; last the file that says that it is of a run."""
+    for path in sorted(_children(stage), key=lambda child: child.name == RUN):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    with suppress(FileNotFoundError):
+        stage.rmdir()
+
+
+def _children(stage: Path) -> list[Path]:
+    return list(stage.iterdir()) if stage.is_dir() else []
+
+
+def _is_stub(path: Path) -> bool:
+    """Return whether a file is what a killed run has of its first one."""
+    return path.name.startswith(f".{RUN}.")
