@@ -5,6 +5,7 @@ import sys
 from html import unescape
 
 import pytest
+from results import sealed
 from robots import DATA
 from short_study import SHORT
 
@@ -53,10 +54,10 @@ def test_identification_report_shows_no_truth(folder) -> None:
 def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
     config, figures = folder / "short.toml", tmp_path / "figures"
     figures.mkdir()
-    for name in ("stale.png", "stale.csv", "mine.png"):
-        (figures / name).write_text("")
-    old = folder.joinpath("identify.html").read_text().replace('id="csv-fit"', 'id="csv-stale"')
-    (tmp_path / "report.html").write_text(old)
+    for name in ("figures/stale.png", "figures/stale.csv", "report.html"):
+        (tmp_path / name).write_text("")
+    sealed(tmp_path)  # an earlier run
+    (figures / "mine.png").write_text("")
     done = robotid("run", ARM, "--quick", "--workers", 1, "--out", tmp_path, "--config", config)
     assert done.code in (0, 1), done.err  # so short a study need not pass
     assert "report.html" in done.out
@@ -64,7 +65,7 @@ def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
     assert f"robotid run {ARM} --quick" in unescape(text)
     names = {path.name for path in figures.iterdir()}
     assert "mine.png" in names
-    assert not {"stale.png", "stale.csv"} & names  # of an earlier run, by its page
+    assert not {"stale.png", "stale.csv"} & names  # of the earlier run
     for stem in ("excitation", "torque-filters", "prediction", "base-parameters", "residuals"):
         assert {f"{stem}.svg", f"{stem}.png", f"{stem}.csv"} <= names
     assert "report: " in (tmp_path / "run.log").read_text()
