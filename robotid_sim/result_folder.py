@@ -199,12 +199,12 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
         )
     listed = {MANIFEST, *_listed(folder)} if earlier else set(_listed(folder))
     for name in (*names, MANIFEST):
-        for file in _files(folder / name):
-            if file.relative_to(folder).as_posix() not in listed:
-                raise OptionError(
-                    f"cannot write {file}: it is of no run that {folder / MANIFEST} lists; move "
-                    "it, or give --out another name"
-                )
+        path = folder / name  # what is in a folder of that name may stay, unless it is in the way
+        if (path.is_file() or path.is_symlink()) and name not in listed:
+            raise OptionError(
+                f"cannot write {path}: it is of no run that {folder / MANIFEST} lists; move it, or "
+                "give --out another name"
+            )
     if earlier is None:
         return
     for name, digest in (earlier.files or {}).items():

@@ -117,11 +117,23 @@ def test_killed_at_any_step_a_folder_is_old_or_new_or_incomplete(
 
 
 def test_files_that_no_run_wrote_are_not_replaced(tmp_path) -> None:
+    (tmp_path / "a.txt").write_text("mine")
+    with pytest.raises(OptionError, match=r"a\.txt: it is of no run"):
+        write(tmp_path, "new")
+    assert contents(tmp_path) == {"a.txt": "mine"}
+
+
+def test_files_of_the_user_in_a_folder_stay_unless_they_are_in_the_way(tmp_path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "mine.svg").write_text("mine")
-    with pytest.raises(OptionError, match=r"mine\.svg: it is of no run"):
-        write(tmp_path, "new")
-    assert contents(tmp_path) == {"figures/mine.svg": "mine"}
+    write(tmp_path, "new")
+    files = {"a.txt": "new", "figures/fit.svg": "new", "figures/mine.svg": "mine"}
+    assert contents(tmp_path) == files
+    with pytest.raises(OptionError, match=r"mine\.svg is of no run and in the way"):
+        write(tmp_path, "newer", "mine")
+    stopped = {name: text for name, text in contents(tmp_path).items() if INCOMPLETE not in name}
+    assert stopped == files  # the earlier run, whole
+    assert set(require_complete(tmp_path).files or ()) == {"a.txt", "figures/fit.svg"}
 
 
 def write_a(folder: Path) -> None:
