@@ -12,13 +12,13 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import InconsistentInertiaError, UnknownNameError
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import (
-    catalog_folder,
     find_urdf,
     load_robot,
     published_links,
     published_parameters,
     published_sets,
 )
+from robotid_sim.model.catalog_files import catalog_folder
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import read_settings
