@@ -21,6 +21,7 @@ from robotid_sim.files import make_folder, read_json, require_space, write_json
 try:
     import fcntl
 except ImportError:  # Windows: two runs into one folder are not noticed there
+    # To type checkers the name of a module is never anything else.
     fcntl = None  # type: ignore[assignment]
 
 MANIFEST, REPLACED = "manifest.json", "replaced.json"

@@ -264,6 +264,7 @@ def for_study(
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}
         use = StudyUse(tuple(p.name for p in shared), beside, needs, excludes)
+        # `at_work` reads it from here; to type checkers functions have no attributes of ours.
         command.study_use = use  # type: ignore[attr-defined]
         return command
 

@@ -8,13 +8,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion, RowFilter, gated, ungated
 from robotid_sim.measurement.sensors import between_samples
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.misfit import RowFit
+from robotid_sim.preprocess.misfit import RowFit, standard_of
 
 LONGEST = 0.02
 """Largest delay that is looked for, of either sign [s]; the rows leave more than this out."""
@@ -135,7 +134,7 @@ def remaining_delay(motion: Motion, robot: Robot) -> Delay:
         Kinematics and friction velocities.
     """
     fit = RowFit.of(motion, robot)
-    standard = standard_torque(robot, motion.q, motion.dq, motion.ddq, motion.tau)
+    standard = standard_of(motion, robot)
     y = fit.rows(standard)
     sigma = fit.noise(y)
     basis = fit.basis(sigma)

@@ -36,13 +36,13 @@ from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
-from robotid_sim.dynamics.term_torques import standard_torque, term_slopes
+from robotid_sim.dynamics.term_torques import term_slopes
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import LONGEST_GAP
-from robotid_sim.preprocess.misfit import RowFit
+from robotid_sim.preprocess.misfit import RowFit, standard_of
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.preprocess.stencil import NODES, Stencil
@@ -266,7 +266,7 @@ class ErrorsInVariables(RowPreprocessor):
             fit = RowFit.of(motion, robot, fit.parameters)
             model = fitted(fit, motion, robot)
             assert motion.row_filter is not None
-            rows = fit.noise(fit.rows(_standard(motion, robot)))
+            rows = fit.noise(fit.rows(standard_of(motion, robot)))
             noise = replace(noise, torque=np.maximum(noise.torque, unfiltered(rows, motion)))
         return replace(start, parameters=tuple(model.parameters().tolist()), noise=noise)
 
@@ -283,13 +283,9 @@ def _open(motion: Motion, sound: Bool2D) -> Bool2D:
 
 def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
     """Return the robot with the parameters that explain a motion's torque best."""
-    beta = fit.solution(fit.rows(_standard(motion, robot)))
+    beta = fit.solution(fit.rows(standard_of(motion, robot)))
     phi = fit.parameters.completed(beta, robot.parameters())
     return robot.with_parameters(phi, formal=True)
-
-
-def _standard(motion: Motion, robot: Robot) -> Float2D:
-    return standard_torque(robot, motion.q, motion.dq, motion.ddq, motion.tau)
 
 
 def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:

@@ -8,6 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
+from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.robot import Robot
@@ -90,6 +91,11 @@ class RowFit:
         Q = self.basis(sigma) if basis is None else basis
         scaled = (y / sigma).ravel()
         return np.asarray((scaled - Q @ (Q.T @ scaled)).reshape(y.shape))
+
+
+def standard_of(motion: Motion, robot: Robot) -> Float2D:
+    """Return the torque of a motion without that of the terms of its robot, shape (N, n)."""
+    return standard_torque(robot, motion.q, motion.dq, motion.ddq, motion.tau)
 
 
 @lru_cache(maxsize=2)  # several choices are made for one robot

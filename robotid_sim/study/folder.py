@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from robotid_sim.files import FILE_SPACE
 from robotid_sim.model.mesh_files import FOLDER as MESHES
 from robotid_sim.result_folder import Run, result_folder
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
@@ -17,9 +18,6 @@ FILES = (
 )
 """What a study and its page leave in a folder."""
 
-PAGE_SPACE = 64e6
-"""Space of page, figures, meshes and models [bytes]; those of the catalog's robots take 20e6."""
-
 SAMPLE_SPACE = 400.0
 """Space of a sample of a joint in a log [bytes], with the logs of loops that fail."""
 
@@ -30,5 +28,5 @@ def study_folder(
     """Return the result folder of a study, to be entered; see `result_folder`."""
     plant, family = setup.cell.plant, setup.excitation.family
     samples = family.periods * family.period * setup.cell.rate
-    space = PAGE_SPACE + SAMPLE_SPACE * samples * plant.dof
+    space = FILE_SPACE + SAMPLE_SPACE * samples * plant.dof
     return result_folder(out, FILES, Run("study", plant.name, command), space)
