@@ -101,6 +101,8 @@ def states(*values: ArrayLike, dof: int, names: Sequence[str]) -> tuple[list[Flo
 
 def _as_float(value: Any, name: str) -> Float:
     try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        if np.iscomplexobj(array := np.asarray(value)):
+            raise TypeError("complex numbers")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ShapeError(f"{name} is not an array of numbers: {error}") from error

@@ -13,6 +13,9 @@ from robotid_sim.errors import FileFormatError, OptionError
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
+LONGEST_INTEGER = 40
+"""Most digits of a whole number in a file: seeds have that many."""
+
 FILE_SPACE = 64e6
 """Free space that a command needs which writes files: a page, or a log of minutes [bytes]."""
 
@@ -70,6 +73,17 @@ def require_writable(path: str | Path) -> None:
     require_space(Path(path).parent, FILE_SPACE)
 
 
+def require_file(path: Path) -> None:
+    """Raise `FileFormatError` if there is something else than a file or folder at a path.
+
+    A device may never end, a pipe may never begin, and neither can be read twice.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileFormatError(
+            f"{path} is a device or a pipe; save its content to a file, read that"
+        )
+
+
 def require_space(folder: Path, needed: float) -> None:
     """Raise `FileFormatError` unless the file system of a folder has so much free space [bytes]."""
     free = shutil.disk_usage(folder).free
@@ -98,8 +112,8 @@ def _identity(path: str | Path) -> object:
     try:
         state = Path(path).stat()
     except OSError:
-        return Path(path).resolve()
-    return (state.st_dev, state.st_ino) if state.st_ino else Path(path).resolve()
+        return os.path.realpath(path)  # unlike Path's it takes links in a circle
+    return (state.st_dev, state.st_ino) if state.st_ino else os.path.realpath(path)
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -171,9 +185,15 @@ def read_json(
     return content
 
 
+def _integer(text: str) -> int:
+    if len(text) > LONGEST_INTEGER:
+        raise ValueError(f"a number of {len(text)} digits")
+    return int(text)
+
+
 def _load_json(path: Path, kind: str) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
     except OSError as error:
         raise FileFormatError(f"cannot read {kind} file {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -153,7 +153,7 @@ def owner_of(path: Path) -> Run | None:
 def is_replaced(path: Path, folder: Path) -> bool:
     """Return whether a run into a folder replaces a file."""
     try:
-        name = path.resolve().relative_to(folder.resolve()).as_posix()
+        name = Path(os.path.realpath(path)).relative_to(folder.resolve()).as_posix()
     except ValueError:
         return False
     return name in _listed(folder)

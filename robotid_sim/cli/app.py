@@ -33,6 +33,9 @@ STOPPED = "interrupted; files that were written by then are complete"
 LONGEST = 300
 """Longest text of such an error in its line [characters]."""
 
+LONGEST_LINE = 2000
+"""Longest line of an error that is said whole [characters]."""
+
 _EMPTY = re.compile(r"--[a-z-]+=")
 
 app = typer.Typer(
@@ -135,10 +138,16 @@ def _log_to_stderr(level: int) -> None:
     logging.getLogger("robotid_sim").setLevel(logging.INFO)
 
 
+def _readable(text: str) -> str:
+    """Return a text in one line, without the middle of one that nobody would read."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
+
+
 def _fail(text: str, code: int) -> int:
     """Say in one line why a command ends; after a signal every error is of that one."""
     if ending_signal() is not None:
         text, code = STOPPED, interrupted_code()
     with suppress(OSError):  # the terminal has been closed
-        print(f"robotid: {' '.join(text.split())}", file=sys.stderr, flush=True)
+        print(f"robotid: {_readable(text)}", file=sys.stderr, flush=True)
     return code

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from robotid_sim.errors import OptionError
-from robotid_sim.files import require_distinct
+from robotid_sim.files import require_distinct, require_file
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.result_folder import is_replaced, owner_of, require_of_run
 
@@ -30,9 +30,11 @@ def require_safe_files(
     OptionError
         If an output is an input, is written twice, or is of a run; or if a run replaces an input.
     FileFormatError
-        If an input in a result folder is not as its run wrote it.
+        If an input is a device or a pipe, or one in a result folder is not as its run wrote it.
     """
     inputs, outputs = [*_inputs(values), *read], [*_outputs(values), *written]
+    for path in inputs:
+        require_file(path)
     require_distinct(outputs, inputs)
     for path in outputs:
         for source in inputs:
@@ -57,7 +59,7 @@ def _inputs(values: Mapping[str, Any]) -> Iterator[Path]:
                 continue
             if name == "robot" and isinstance(each, str):
                 model = catalog().get(each, Path(each))
-                yield from (model, model.with_name("robot.toml"))
+                yield from (model, model.parent / "robot.toml")
             elif isinstance(each, Path):
                 yield each
             elif isinstance(each, str) and name in ("hold_out", "plugin", "task"):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
@@ -118,6 +119,12 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     content = read_json(path, "estimate", VERSION)
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
+    except ValidationError as error:
+        first = error.errors()[0]
+        key, reason = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Input ")
+        raise FileFormatError(
+            f"{path}: '{key}' of an estimate {reason}, got {first['input']!r}"
+        ) from error
     except (KeyError, TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(f"{path} is not a complete estimate file: {error}") from error
     return estimates, content
@@ -136,7 +143,29 @@ def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, A
     return estimates, chosen, context
 
 
+class _Scalars(BaseModel):
+    """What is no array in the JSON form of an estimate."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+    estimator: str
+    names: list[str]
+    units: list[str]
+    joint_names: list[str]
+    block: float | None = None
+    cond: float | None = None
+    rows: int = 0
+    nfev: int = 0
+    seconds: float = 0.0
+    success: bool = True
+    message: str = ""
+    criterion: str = "squares"
+    criterion_over_optimum: float | None = None
+    unbiased: bool = True
+    options: dict[str, Any] = {}
+
+
 def _from_content(values: dict[str, Any]) -> Estimate:
+    _Scalars.model_validate(values)
     values = dict(values)
     for name in ("weights", "dof"):
         values.setdefault(name, None)  # not in files of before

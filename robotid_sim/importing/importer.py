@@ -131,8 +131,11 @@ class _Source:
     ) -> Self:
         files = tuple(Path(path) for path in paths)
         recording = read_foreign_log(list(files), topic)
-        matched = match(recording, robot, mapping)
-        t, samples, more = _complete(recording, matched.mapping, robot)
+        try:
+            matched = match(recording, robot, mapping)
+            t, samples, more = _complete(recording, matched.mapping, robot)
+        except LogError as error:
+            raise LogError(f"{', '.join(map(str, files))}: {error}") from error
         notes = (*recording.notes, *matched.notes, *more)
         parts = tuple(segments(t, matched.mapping.windows))
         return cls(files, robot, recording, matched, t, samples, notes, parts)

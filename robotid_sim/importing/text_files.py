@@ -4,6 +4,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +39,10 @@ class TextForm(NamedTuple):
         if self.delimiter is None:
             parts = line.split()
         else:
-            parts = next(csv.reader([line], delimiter=self.delimiter))
+            try:
+                parts = next(csv.reader([line], delimiter=self.delimiter))
+            except csv.Error as error:
+                raise FileFormatError(f"line '{line[:20]}...': {error}") from error
         return [part.strip() for part in parts]
 
     def numbers(self, cells: list[str]) -> list[float | None]:
@@ -189,7 +193,7 @@ def _header(
             named = zip(first, units, strict=True)
             first = [f"{name} [{unit.strip('[]()')}]" if unit else name for name, unit in named]
             rest = rest[1:]
-    twice = sorted({name for name in first if first.count(name) > 1})
+    twice = sorted(name for name, count in Counter(first).items() if count > 1)
     if twice:
         raise FileFormatError(f"{path}: the header line has '{twice[0]}' twice; rename one")
     return first, rest

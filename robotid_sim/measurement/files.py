@@ -234,7 +234,10 @@ def _csv_parts(path: Path) -> tuple[dict[str, str], list[list[str]]]:
     if "schema" in header:
         version = check_schema(header["schema"], "log", VERSION, path)
         header["origin"] = _origin(version, header)
-    rows = list(csv.reader(lines))
+    try:
+        rows = list(csv.reader(lines))
+    except csv.Error as error:
+        raise FileFormatError(f"{path}: a line cannot be cut into cells: {error}") from error
     if len(rows) < 2:
         raise FileFormatError(f"{path} holds no samples below its header line")
     return header, rows

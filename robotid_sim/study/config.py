@@ -369,7 +369,7 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
     if path is not None:
         try:
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise FileFormatError(f"cannot read configuration {path}: {reason}") from error
     for section, value in (overrides or {}).items():

@@ -57,7 +57,8 @@ class FourierTrajectory:
         n = len(self.joint_names)
         freeze(self, (n, None), "a")
         freeze(self, (n, self.harmonics), "b")
-        freeze(self, (n,), "q0", "home", optional=True)
+        freeze(self, (n,), "q0")
+        freeze(self, (n,), "home", optional=True)
         times = (self.base_period, float(self.periods), self.approach)
         usable = np.isfinite(times).all() and self.base_period > 0.0 and self.approach >= 0.0
         if not usable or self.periods < 1 or self.periods != int(self.periods):
