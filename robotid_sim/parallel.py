@@ -24,6 +24,9 @@ HANDED_OUT = 0.05
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+Take = Callable[[int, Result | None, Exception | None], None]
+"""What is called with the number of a task and its result, or None and its exception."""
+
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, with the work done until then.
@@ -93,19 +96,68 @@ def map_tasks(
     """
     if workers < 1:
         raise OptionError(f"the number of workers must be at least 1, got {workers}")
-    count = 1 if _inside_a_worker() else min(workers, len(tasks))
     results: dict[int, Result] = {}
-    try:
-        if count <= 1:
-            for number, task in enumerate(tasks):
-                results[number] = _alone(function, task)
-                progress(Portion(len(results), len(tasks)))
+    errors: dict[int, Exception] = {}
+
+    def take(number: int, result: Result | None, error: Exception | None) -> None:
+        if error is None:
+            results[number] = cast("Result", result)
         else:
-            _in_processes(function, tasks, count, progress, results)
+            errors[number] = error
+        if errors and all(k in results for k in range(min(errors))):
+            raise errors[min(errors)]  # the first by its task, not by the clock
+        if error is None:
+            progress(Portion(len(results), len(tasks)))
+
+    try:
+        each_task(function, tasks, workers, take, going=lambda: not errors)
     except KeyboardInterrupt as interrupt:
         partial = interrupt.results if isinstance(interrupt, Interrupted) else []
         raise Interrupted([*_ordered(results), *partial]) from interrupt
     return _ordered(results)
+
+
+def each_task(
+    function: Callable[[Item], Result],
+    tasks: Sequence[Item],
+    workers: int,
+    take: Take[Result],
+    *,
+    going: Callable[[], bool] = lambda: True,
+) -> None:
+    """Run ``function(task)`` of every task and give each result away when it is there.
+
+    Processes as for `map_tasks`.
+
+    Parameters
+    ----------
+    function : callable
+        As for `map_tasks`.
+    tasks : sequence
+        The arguments.
+    workers : int
+        Number of processes.
+    take : callable
+        Called in this process, in the order in which tasks end, with the number of the task and
+        its result, or None and the exception that it raised. What it raises ends all.
+    going : callable
+        Asked before every further task whether there shall be one.
+    """
+    if workers < 1:
+        raise OptionError(f"the number of workers must be at least 1, got {workers}")
+    count = 1 if _inside_a_worker() else min(workers, len(tasks))
+    if count <= 1:
+        for number, task in enumerate(tasks):
+            if not going():
+                break
+            try:
+                result = _alone(function, task)
+            except Exception as error:  # a task may raise anything; the caller decides
+                take(number, None, error)
+            else:
+                take(number, result, None)
+    else:
+        _in_processes(function, tasks, count, take, going)
 
 
 def _ordered(results: dict[int, Result]) -> list[Result]:
@@ -121,18 +173,18 @@ def _in_processes(
     function: Callable[[Item], Result],
     tasks: Sequence[Item],
     workers: int,
-    progress: Callable[[Portion], None],
-    results: dict[int, Result],
+    take: Take[Result],
+    going: Callable[[], bool],
 ) -> None:
-    """Fill `results`, by the number of the task, as the tasks end."""
+    """Run tasks in processes; see `each_task`."""
     if not isinstance(get_active_backend()[0], LokyBackend):  # chosen around the call
-        _collect(function, tasks, workers, progress, results)
+        _collect(function, tasks, workers, take, going)
         return
     options = {"inner_max_num_threads": 1, "initializer": _begin_worker}
     options["initargs"] = (os.getpid(),)
     try:
         with parallel_config(backend="loky", **options):
-            _collect(function, tasks, workers, progress, results)
+            _collect(function, tasks, workers, take, going)
     except BaseException:
         _end_workers()
         raise
@@ -148,27 +200,19 @@ def _collect(
     function: Callable[[Item], Result],
     tasks: Sequence[Item],
     workers: int,
-    progress: Callable[[Portion], None],
-    results: dict[int, Result],
+    take: Take[Result],
+    going: Callable[[], bool],
 ) -> None:
     # One task a batch: the tasks are long, and a killed run loses only those at work. No more of
     # them than workers: of tasks that wait loky's thread ends with a KeyError where a run is
     # stopped, and after an error no further ones.
     options = {"batch_size": 1, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
-    errors: dict[int, Exception] = {}
-    numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if not errors)
+    numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if going())
     outputs: Generator[tuple[int, Result | None, Exception | None], None, None] = parallel(numbered)
     for number, result, error in outputs:
-        if error is None:
-            results[number] = cast("Result", result)
-        else:
-            errors[number] = error
         try:
-            if errors and all(k in results for k in range(min(errors))):
-                raise errors[min(errors)]  # the first by its task, not by the clock
-            if error is None:
-                progress(Portion(len(results), len(tasks)))
+            take(number, result, error)
         except BaseException as stop:
             time.sleep(HANDED_OUT)
             outputs.throw(stop)  # ends the workers, which closing the generator would warn of

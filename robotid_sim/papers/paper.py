@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from robotid_sim.campaign import Trial, run_trials
+from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.sheet import ClaimSheet, Measured, RunsNeeded, filled, judge, read_sheet

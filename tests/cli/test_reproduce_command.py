@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lxml import html
 
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.chart import Curve, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.papers.grid import RunGrid, RunRow, values_of
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.engine import drivable

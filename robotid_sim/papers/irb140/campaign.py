@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.papers.grid import RunGrid, RunRow, values_of
 from robotid_sim.papers.irb140.inverse_network import TREATMENTS
 from robotid_sim.papers.irb140.network import CHUNK, NETWORKS, SAMPLES, TASK

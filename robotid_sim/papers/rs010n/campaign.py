@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.papers.grid import RunGrid, RunRow
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rs010n import model

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.campaign import Trial
+from robotid_sim.campaign.trials import Trial
 from robotid_sim.papers.grid import Average, RunGrid
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.twolink import model

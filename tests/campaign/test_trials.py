@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robotid_sim import campaign
-from robotid_sim.campaign import Trial, code_fingerprint, imported_sources, run_trials
+from robotid_sim.campaign import trials as campaign
+from robotid_sim.campaign.trials import Trial, code_fingerprint, imported_sources, run_trials
 from robotid_sim.engine.engines import default_engine
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.optim.minimize import minimize
@@ -235,8 +235,8 @@ def test_a_killed_run_keeps_what_was_finished(tmp_path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path\n"
-        "from test_campaign import trials\n"
-        "from robotid_sim.campaign import run_trials\n"
+        "from test_trials import trials\n"
+        "from robotid_sim.campaign.trials import run_trials\n"
         f"run_trials(trials(Path({str(tmp_path)!r}), range(50), 0.2), Path({str(tmp_path)!r}))\n"
     )
     program = subprocess.Popen([sys.executable, "-c", code])

@@ -1,0 +1,174 @@
+"""Factors of a campaign: what changes between trials, and its levels."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, suggestion
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "estimator": ("estimation.estimators", "estimation.chosen"),
+    "preprocessor": ("preprocess.name",),
+    "criterion": ("design.criterion",),
+    "family": ("design.family",),
+    "engine": ("experiment.engine",),
+}
+"""Short names of factors, and the keys of a study that they set."""
+
+ROBOT = "robot"
+"""The factor that is no key of a study but its robot."""
+
+DRAWN = ("uniform", "log-uniform", "normal")
+"""Distributions of levels, for designs that fill the space."""
+
+STEPPED = ("range", "log-range")
+"""Ranges of equal steps or ratios."""
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a factor."""
+
+    label: str | float
+    """What it is called in tables: its value, or a name."""
+    values: Mapping[str, Any]
+    """What it sets: keys of a study with dots between, or ``robot``."""
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor with its levels, or with the distribution that they are drawn from."""
+
+    name: str
+    levels: tuple[Level, ...] = ()
+    drawn: tuple[str, float, float] | None = None
+    """Distribution and its two numbers."""
+    given: Any = None
+    """As the plan has it."""
+
+    def sets(self, key: str) -> bool:
+        """Return whether every level sets a key."""
+        return bool(self.levels) and all(key in level.values for level in self.levels)
+
+    def at(self, share: float) -> Level:
+        """Return the level at a share of the distribution, in [0, 1)."""
+        if self.drawn is None:
+            return self.levels[int(share * len(self.levels))]
+        return _level(self.name, _quantile(*self.drawn, share))
+
+    def thinned(self, count: int) -> Any:
+        """Return what a plan would say for at most so many levels, the first and the last in it."""
+        if self.drawn is not None or len(self.levels) <= count:
+            return self.given
+        kept = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
+        if isinstance(self.given, Sequence):
+            return [self.given[k] for k in kept]
+        return [self.levels[k].label for k in kept]
+
+
+def factor_of(name: str, given: Any) -> Factor:
+    """Return a factor of a plan.
+
+    Parameters
+    ----------
+    name : str
+        ``robot``, a key of a study with dots between, a short name such as ``estimator``, or any
+        name if the levels say what they set.
+    given : list or dict
+        Values; or levels ``{name = "fine", study = {"sensors.encoder-noise.revolute" = 1e-5}}``
+        that set several keys, also ``robot``; or ``{range = [0.1, 0.5], steps = 5}``, ``log-range``
+        for equal ratios; or a distribution, for designs that fill the space:
+        ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``, ``{normal = [mean, std]}``.
+
+    Raises
+    ------
+    OptionError
+        If it is none of these.
+    """
+    if isinstance(given, Mapping):
+        return _ranged(name, given)
+    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        raise OptionError(f"factor '{name}' needs a list of levels or a range, got {given!r}")
+    levels = tuple(_level(name, value) for value in given)
+    labels = [level.label for level in levels]
+    if len(set(labels)) < len(labels):
+        raise OptionError(f"factor '{name}' has a level twice: {labels}")
+    return Factor(name, levels, given=given)
+
+
+def _level(name: str, value: Any) -> Level:
+    if isinstance(value, Mapping) and "name" in value:
+        unknown = set(value) - {"name", "study", ROBOT}
+        if unknown:
+            raise OptionError(
+                f"factor '{name}', level '{value['name']}': unknown key '{min(unknown)}'; known: "
+                "name, study, robot"
+            )
+        values = dict(_flat(value.get("study", {})))
+        if ROBOT in value:
+            values[ROBOT] = value[ROBOT]
+        return Level(str(value["name"]), values)
+    if name == "estimator":
+        return Level(value, {"estimation.estimators": [value], "estimation.chosen": value})
+    keys = ALIASES.get(name, (name,))
+    label = value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    return Level(label, dict.fromkeys(keys, value))
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
+    """Return the keys of nested tables with dots between; an empty table is a value."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in values.items():
+        inside = isinstance(value, Mapping) and value
+        flat += _flat(value, f"{above}{key}.") if inside else [(f"{above}{key}", value)]
+    return flat
+
+
+def _ranged(name: str, given: Mapping[str, Any]) -> Factor:
+    kinds = [kind for kind in (*DRAWN, *STEPPED) if kind in given]
+    kind = kinds[0] if len(kinds) == 1 else ""
+    needed = {kind, "steps"} if kind in STEPPED else {kind}
+    if not kind or set(given) != needed:
+        raise OptionError(
+            f"factor '{name}': {dict(given)} is no range"
+            f"{suggestion(next(iter(given), ''), [*DRAWN, *STEPPED])}; give a list, "
+            "{range = [low, high], steps = n}, log-range, or one of uniform, log-uniform, normal"
+        )
+    low, high = _two_numbers(name, kind, given[kind])
+    if kind in DRAWN:
+        return Factor(name, drawn=(kind, low, high), given=dict(given))
+    steps = given["steps"]
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:
+        raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
+    uniform = "log-uniform" if kind == "log-range" else "uniform"
+    values = [_quantile(uniform, low, high, k / (steps - 1)) for k in range(steps)]
+    return Factor(name, tuple(_level(name, value) for value in values), given=values)
+
+
+def _two_numbers(name: str, kind: str, numbers: Any) -> tuple[float, float]:
+    sound = (
+        isinstance(numbers, Sequence)
+        and len(numbers) == 2
+        and all(isinstance(x, int | float) and math.isfinite(x) for x in numbers)
+    )
+    first, second = numbers if sound else (0.0, 0.0)
+    positive = first > 0.0 or not kind.startswith("log")
+    if not sound or not positive or not (second > 0.0 if kind == "normal" else first < second):
+        needs = "mean and a positive deviation" if kind == "normal" else "two numbers that grow"
+        needs += ", both positive" if kind.startswith("log") else ""
+        raise OptionError(f"factor '{name}': {kind} = {numbers!r}; give {needs}")
+    return float(first), float(second)
+
+
+def _quantile(kind: str, first: float, second: float, share: float) -> float:
+    if kind == "uniform":
+        return first + share * (second - first)
+    if kind == "log-uniform":
+        return float(first * (second / first) ** share)
+    from scipy.special import ndtri
+
+    return float(first + second * ndtri(min(max(share, 1e-12), 1.0 - 1e-12)))

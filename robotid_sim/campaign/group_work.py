@@ -1,0 +1,231 @@
+"""The work of a campaign: motions once, then every log with all of its fits and loops."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import cloudpickle
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.campaign.metrics import loop_metrics, metrics_of
+from robotid_sim.campaign.store import DONE, FAILED, LATE, Row
+from robotid_sim.campaign.time_limit import LateError, limited
+from robotid_sim.campaign.trial_list import Group, StudyTrial
+from robotid_sim.errors import RobotIdError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.files import atomic_path
+from robotid_sim.measurement.log import Log
+from robotid_sim.plugins import load_plugins
+from robotid_sim.streams import Streams, named_stream
+from robotid_sim.study.build import build_fit, build_sensors, build_setup
+from robotid_sim.study.excitation import design
+from robotid_sim.study.result import EstimateResult
+from robotid_sim.study.setup import FitPlan, Setup
+from robotid_sim.study.stages import Identification, clean_run, identify, lift_estimate, measured
+from robotid_sim.study.study import scored
+from robotid_sim.validation.closed_loop import closed_loop
+
+SHARED = "shared"
+"""Folder of the motions that trials share; it can be removed when a campaign is finished."""
+
+KEPT = 2
+"""Motions that a process holds in memory."""
+
+
+class Motions(NamedTuple):
+    """What the trials of one cell and one design share."""
+
+    setup: Setup
+    clean: Log
+    """Without noise, along the excitation."""
+    unseen: Log
+    """Without noise, along another motion."""
+
+
+@dataclass(frozen=True)
+class MakeMotions:
+    """Designs and runs what a trial moves along, and keeps it in a folder; goes to processes."""
+
+    folder: Path
+    needs_loop: bool
+    limit: float | None
+
+    def __call__(self, trial: StudyTrial) -> str:
+        """Return why there is none, or an empty text."""
+        file = self.folder / SHARED / f"{trial.base}.pkl"
+        if file.exists():
+            return ""
+        try:
+            with limited(self.limit):
+                motions = _made(trial, needs_loop=self.needs_loop)
+        except LateError:
+            return f"{LATE}: its design and rollouts take longer than {self.limit:g} s"
+        except Exception as error:  # a plugin's, or of a robot that cannot do it
+            return _said(error)
+        with atomic_path(file) as temporary:
+            temporary.write_bytes(cloudpickle.dumps(motions))
+        return ""
+
+
+def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
+    load_plugins(trial.study.plugins, None)
+    control = trial.study.control.model_copy(update={"enabled": needs_loop})
+    study = trial.study.model_copy(update={"control": control})
+    setup = build_setup(trial.robot, study)
+    designs = design(setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
+    clean = clean_run(setup.cell, designs.trajectories[0])
+    return Motions(setup, clean, clean_run(setup.cell, setup.unseen))
+
+
+@lru_cache(maxsize=KEPT)
+def _motions(file: Path) -> Motions:
+    # Our own file, of a folder that only this campaign writes.
+    motions: Motions = cloudpickle.loads(file.read_bytes())
+    return motions
+
+
+@dataclass(frozen=True)
+class DoGroup:
+    """Runs the trials of one log; goes to processes."""
+
+    folder: Path
+    needs_loop: bool
+    arrays: tuple[str, ...]
+    limit: float | None
+
+    def __call__(self, group: Group) -> list[Row]:
+        """Return a row of every trial; what a trial raises is in its row."""
+        began, rows = time.perf_counter(), []
+        try:
+            with limited(self.limit):
+                for member in self._rows(group):
+                    rows += member
+        except LateError:
+            done = {row.key for row in rows}
+            late = f"took longer than {self.limit:g} s together with the trials of its log"
+            spent = time.perf_counter() - began
+            left = [trial for trial in group.trials if trial.key not in done]
+            rows += [_row(trial, LATE, late, spent / len(left)) for trial in left]
+        return rows
+
+    def _rows(self, group: Group) -> Any:
+        """Yield the rows of the trials that share the rows of a fit."""
+        motions = _motions(self.folder / SHARED / f"{group.first.base}.pkl")
+        load_plugins(group.first.study.plugins, None)
+        streams = Streams(group.first.seed)
+        sensors = build_sensors(group.first.study)
+        cell = replace(motions.setup.cell, sensors=sensors)
+        log = measured(cell, motions.clean, streams("measure"), seed=group.first.seed)
+        unseen = measured(cell, motions.unseen, streams("unseen measure"))
+        setup = replace(motions.setup, cell=cell)
+        by_rows: dict[str, list[StudyTrial]] = defaultdict(list)
+        for trial in group.trials:
+            by_rows[trial.rows].append(trial)
+        for members in by_rows.values():
+            yield self._of_rows(members, setup, log, unseen)
+
+    def _of_rows(
+        self, trials: Sequence[StudyTrial], setup: Setup, log: Log, unseen: Log
+    ) -> list[Row]:
+        """Return the rows of trials of one log, preprocessor and set of terms."""
+        began = time.perf_counter()
+        try:
+            found = self._estimated(trials, setup, log, unseen)
+        except LateError:
+            raise
+        except Exception as error:  # an estimator's own, or a plugin's
+            if len(trials) > 1:  # of one of them: the others are worth their rows
+                alone = (self._of_rows([trial], setup, log, unseen) for trial in trials)
+                return [row for rows in alone for row in rows]
+            return [_row(trials[0], FAILED, _said(error), time.perf_counter() - began)]
+        spent = (time.perf_counter() - began) / len(trials)
+        return [replace(row, seconds=spent) for row in found]
+
+    def _estimated(
+        self, trials: Sequence[StudyTrial], setup: Setup, log: Log, unseen: Log
+    ) -> list[Row]:
+        streams = Streams(trials[0].seed)
+        plan = _fit_plan(trials)
+        fit = identify(log, setup.nominal, setup.basis, plan, streams("identify"))
+        results = scored(setup.cell.plant, unseen, fit)
+        by_key = {e.estimator: (e, r) for e, r in zip(fit.estimates, results, strict=True)}
+        loops = self._loops(trials, setup, fit) if self.needs_loop else {}
+        return [
+            self._scored_row(trial, *by_key[trial.key], loops.get(trial.key, {}))
+            for trial in trials
+        ]
+
+    def _scored_row(
+        self,
+        trial: StudyTrial,
+        estimate: Estimate,
+        result: EstimateResult,
+        loop: Mapping[str, float | None],
+    ) -> Row:
+        if not estimate.success:
+            return _row(trial, FAILED, f"the fit failed: {estimate.message}", 0.0)
+        vectors: dict[str, Callable[[], Float1D]] = {
+            "beta": lambda: estimate.beta,
+            "std": lambda: estimate.std,
+            "true": lambda: np.array([p.true for p in result.base_parameters], dtype=float),
+        }
+        return replace(
+            _row(trial, DONE, "", 0.0),
+            metrics={**metrics_of(result, estimate), **loop},
+            arrays={name: vectors[name]() for name in self.arrays},
+        )
+
+    def _loops(
+        self, trials: Sequence[StudyTrial], setup: Setup, fit: Identification
+    ) -> dict[str, Mapping[str, float | None]]:
+        """Return the metrics of the closed loop by trial, of all models beside each other."""
+        assert setup.comparison is not None
+        models = {}
+        for estimate in fit.estimates:
+            lifted = lift_estimate(estimate, fit.nominal, fit.basis)
+            if lifted is not None:
+                models[estimate.estimator] = lifted.robot
+        rng = Streams(trials[0].seed)("control")
+        loop = closed_loop(setup.cell, setup.nominal, models, rng, setup.comparison)
+        units = setup.cell.plant.joint_units
+        return {trial.key: loop_metrics(loop, trial.key, units) for trial in trials}
+
+
+def _fit_plan(trials: Sequence[StudyTrial]) -> FitPlan:
+    """Return the plan that runs the estimators of all trials, each under the key of its trial."""
+    first = build_fit(trials[0].study)
+    estimators: dict[str, Estimator] = {}
+    for trial in trials:
+        own = build_fit(trial.study)
+        alone = _OfItsOwn(own.estimators[own.chosen], trial.seed, own.chosen)
+        estimators[trial.key] = cast("Estimator", alone)
+    return replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
+
+
+class _OfItsOwn:
+    """An estimator whose draws do not depend on those that run beside it."""
+
+    def __init__(self, estimator: Estimator, seed: int, name: str) -> None:
+        self._estimator, self._seed, self._name = estimator, seed, name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._estimator, name)
+
+    def fit(self, problem: Any, _rng: np.random.Generator) -> Estimate:
+        """Return the estimate; the estimator's generator is that of its name."""
+        return self._estimator.fit(problem, named_stream(self._seed, "estimator", self._name))
+
+
+def _row(trial: StudyTrial, status: str, error: str, seconds: float) -> Row:
+    return Row(trial.key, trial.factors, trial.seed, status, error, seconds)
+
+
+def _said(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, RobotIdError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,84 @@
+"""What a trial is measured by: numbers of its estimate and of its closed loop."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.docstrings import documented
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.study.result import EstimateResult
+from robotid_sim.validation.closed_loop import NOMINAL, TRUE, UNDISTURBED, ClosedLoop
+from robotid_sim.validation.prediction import rms
+
+LEVEL = 1.96
+"""Standard deviations of a 95 % interval."""
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number of every trial."""
+
+    label: str
+    """For tables and axes."""
+    unit: str = ""
+    """``%`` for shares, which are shown as such."""
+    of_loop: bool = False
+    """Whether it needs the closed loop."""
+    one_is_best: bool = False
+    """Whether it should be 1, not small."""
+
+
+METRICS: Mapping[str, Metric] = {
+    "model_error": Metric("model error on an unseen motion, worst joint", "%"),
+    "parameter_error": Metric("error over the truth of the essential parameters, RMS", "%"),
+    "std": Metric("stated deviation over the truth, RMS", "%"),
+    "nees": Metric("squared error over variance (NEES)", one_is_best=True),
+    "coverage": Metric("parameters within their 95 % intervals", "%", one_is_best=True),
+    "residual": Metric("residual over the torque, worst joint", "%"),
+    "cost": Metric("criterion over its least-squares minimum", one_is_best=True),
+    "fit_seconds": Metric("time of the fit", "s"),
+    "tracking_error": Metric("tracking error with the model, RMS", "rad", of_loop=True),
+    "tracking_gap": Metric("tracking gap to the true model that is left", "%", of_loop=True),
+    "tracking_gain": Metric("tracking error over the nominal model's", "%", of_loop=True),
+}
+"""By the name in a plan and in the store."""
+
+
+def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | None]:
+    """Return the metrics of an estimate that was scored; None where one is unknown."""
+    true = np.array([p.true for p in result.base_parameters], dtype=float)
+    error, std = estimate.beta - true, estimate.std
+    size = float(rms(true))
+    predicted = result.validation.model_error_relative if result.validation else []
+    known = np.isfinite(std) & (std > 0.0)
+    covered = np.abs(error[known]) <= LEVEL * std[known]
+    return {
+        "model_error": max((e for e in predicted if e is not None), default=None),
+        "parameter_error": float(rms(error)) / size,
+        "std": _finite(float(rms(std)) / size),
+        "nees": result.nees,
+        "coverage": float(covered.mean()) if known.any() else None,
+        "residual": max(result.torque_rms_relative),
+        "cost": result.fitness_over_ls,
+        "fit_seconds": result.seconds,
+    }
+
+
+def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[str, float | None]:
+    """Return the metrics of the closed loop with a model, on the first lap, undisturbed."""
+    lap = loop.laps[0] if loop.laps else loop.tasks[0].name
+    own, nominal, true = (loop.find(m, UNDISTURBED, lap) for m in (model, NOMINAL, TRUE))
+    if own is None or true is None:
+        return {"tracking_error": None, "tracking_gap": None, "tracking_gain": None}
+    error = float(rms(own.rms_error))
+    return {
+        "tracking_error": error,
+        "tracking_gap": loop.gap_left(units, model),
+        "tracking_gain": None if nominal is None else error / float(rms(nominal.rms_error)),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,198 @@
+"""The plan of a campaign: a study, the factors that change in it, and how their levels combine."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from robotid_sim.campaign.factors import Factor, Level, factor_of
+from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
+from robotid_sim.study.config_errors import first_error
+
+Design = Literal["grid", "list", "latin-hypercube", "sobol"]
+
+SHIPPED = "plans"
+"""Folder of the plans that come with the package."""
+
+QUICK_SEEDS = 3
+QUICK_SAMPLES = 8
+QUICK_LEVELS = 3
+"""What is left of a plan in its quick form."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Let ``help`` show the keys of every section."""
+        documented(cls)
+
+
+class AnswerConfig(_Section):
+    """What the page answers in a sentence, and by which metric."""
+
+    metric: str
+    factor: str
+    """Whose levels are asked for."""
+    at_most: float | None = None
+    """The first level of the factor whose upper quartile keeps this, for every other factor
+    together, is the answer; without it, the level with the smallest median."""
+    by: str | None = None
+    """A factor for each of whose levels the answer is given."""
+    sentence: str
+    """With ``{level}``, ``{value}``, ``{limit}`` and ``{by}`` where they go."""
+
+
+class CampaignPlan(_Section):
+    """A campaign: what every trial has in common, what changes, and how often."""
+
+    title: str = "Campaign"
+    question: str = ""
+    """What it is to answer, for its page."""
+    robot: str | None = None
+    """Catalog name or URDF; may be a factor instead."""
+    study: dict[str, Any] = Field(default_factory=dict)
+    """Keys of a study.toml that all trials share."""
+    factors: dict[str, Any] = Field(default_factory=dict)
+    """Levels by key of a study, as ``"design.period"``, or by a name of your own; see
+    `robotid_sim.campaign.factors.factor_of`."""
+    design: Design = "grid"
+    """How levels combine: all with all (``grid``), the first of all, the second of all, ...
+    (``list``), or `samples` points that fill the space."""
+    samples: int = Field(default=64, ge=1, le=1_000_000)
+    """Points of a design that fills the space."""
+    seeds: Annotated[int, Field(ge=1, le=1_000_000)] | tuple[int, ...] = 30
+    """Of the noise: how many, from 0 on, or which. The nominal model and the design are those of
+    ``study.seed``, which may be a factor itself."""
+    record: tuple[str, ...] = ("model_error", "parameter_error", "nees")
+    """Metrics by name; see `robotid_sim.campaign.metrics`."""
+    arrays: tuple[Literal["beta", "std", "true"], ...] = ()
+    """Vectors of every trial that are kept in arrays.h5."""
+    time_limit: float | None = Field(default=None, gt=0.0)
+    """Seconds after which a group of trials that share a log is ended and recorded as late."""
+    answers: tuple[AnswerConfig, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> "CampaignPlan":
+        for name in (*self.record, *(answer.metric for answer in self.answers)):
+            if name not in METRICS:
+                raise UnknownNameError.of("metric", name, METRICS)
+        for answer in self.answers:
+            for name in (answer.factor, *([] if answer.by is None else [answer.by])):
+                if name not in self.factors:
+                    raise UnknownNameError.of("factor of an answer", name, self.factors)
+        seeds = self.seed_list
+        if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
+            raise OptionError(f"seeds = {self.seeds} are no distinct whole numbers from 0 on")
+        if self.robot is None and not any(f.sets("robot") for f in self.factor_list):
+            raise OptionError('a campaign needs a robot: give robot = "irb140", or a factor robot')
+        return self
+
+    @property
+    def seed_list(self) -> tuple[int, ...]:
+        """The seeds."""
+        return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    @property
+    def factor_list(self) -> tuple[Factor, ...]:
+        """The factors with their levels."""
+        return tuple(factor_of(name, levels) for name, levels in self.factors.items())
+
+    @property
+    def needs_loop(self) -> bool:
+        """Whether a metric is of the closed loop."""
+        return any(METRICS[name].of_loop for name in self.record)
+
+    def quick(self) -> "CampaignPlan":
+        """Return a smaller campaign of the same kind: fewer seeds, samples and levels."""
+        levels = {f.name: f.thinned(QUICK_LEVELS) for f in self.factor_list}
+        if self.design == "list":
+            levels = dict(self.factors)
+        return self.model_copy(
+            update={
+                "seeds": self.seed_list[:QUICK_SEEDS],
+                "samples": min(self.samples, QUICK_SAMPLES),
+                "factors": levels,
+            }
+        )
+
+    def points(self) -> list[dict[str, Level]]:
+        """Return the levels of all factors at every point of the design."""
+        factors = self.factor_list
+        if not factors:
+            return [{}]
+        if self.design == "grid":
+            return list(_grid(factors))
+        if self.design == "list":
+            counts = {f.name: len(f.levels) for f in factors}
+            if len(set(counts.values())) > 1:
+                raise OptionError(f"a list needs as many levels of every factor, got {counts}")
+            rows = zip(*(f.levels for f in factors), strict=True)
+            return [dict(zip(counts, row, strict=True)) for row in rows]
+        return list(_filling(factors, self.design, self.samples))
+
+
+def _grid(factors: Sequence[Factor]) -> Iterator[dict[str, Level]]:
+    first, *rest = factors
+    for level in first.levels:
+        for others in _grid(rest) if rest else ({},):
+            yield {first.name: level, **others}
+
+
+def _filling(factors: Sequence[Factor], design: Design, count: int) -> Iterator[dict[str, Level]]:
+    """Yield points that fill the space of the factors; the same for one design and count."""
+    from scipy.stats import qmc  # takes a while
+
+    if design == "sobol":  # balanced in powers of two only, and SciPy warns of others
+        shares = qmc.Sobol(len(factors), rng=0).random_base2((count - 1).bit_length())[:count]
+    else:
+        shares = qmc.LatinHypercube(len(factors), rng=0).random(count)
+    for row in shares.tolist():
+        yield {f.name: f.at(share) for f, share in zip(factors, row, strict=True)}
+
+
+def load_plan(path: str | Path) -> CampaignPlan:
+    """Return the plan of a file, or the shipped one of a name.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read or is not TOML.
+    OptionError, UnknownNameError
+        If a key, a factor, a metric or a value is refused.
+    """
+    shipped = {name: file for name, file in shipped_plans().items() if name == str(path)}
+    file = shipped.get(str(path), Path(path))
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        known = f"; known by name: {', '.join(shipped_plans())}" if not file.suffix else ""
+        raise FileFormatError(f"cannot read plan {path}: {reason}{known}") from error
+    return plan_of(content, str(path))
+
+
+def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
+    """Return the plan of the content of a file; see `load_plan`."""
+    try:
+        return CampaignPlan.model_validate(content)
+    except ValidationError as error:
+        key, reason = first_error(error)
+        known = ", ".join(CampaignPlan.model_fields)
+        if error.errors()[0]["type"] == "extra_forbidden":
+            raise OptionError(f"{where}: unknown key '{key}'; known: {known}") from error
+        raise OptionError(f"{where}: '{key}': {reason}") from error
+    except (OptionError, UnknownNameError) as error:
+        raise type(error)(f"{where}: {error}") from error
+
+
+def shipped_plans() -> dict[str, Path]:
+    """Return the plans that come with the package, by name."""
+    folder = Path(str(files(__package__) / SHIPPED))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}

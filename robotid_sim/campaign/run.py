@@ -1,0 +1,215 @@
+"""Running a campaign: what is missing in its store, on the processes of this machine or others."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from robotid_sim.campaign.group_work import SHARED, DoGroup, MakeMotions
+from robotid_sim.campaign.plan import CampaignPlan
+from robotid_sim.campaign.store import FAILED, LOST, Row, Store
+from robotid_sim.campaign.trial_list import Group, SharedWork, StudyTrial, groups_of, trials_of
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError
+from robotid_sim.files import make_folder
+from robotid_sim.parallel import each_task
+from robotid_sim.progress import Portion
+from robotid_sim.study.study import versions
+
+_log = logging.getLogger(__name__)
+
+TRIES = 3
+"""Times that work is begun whose process dies."""
+
+GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
+"""What of a plan may change while its trials stay."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Report = Callable[[Portion, int], None]
+"""Told the trials done and how many of them failed."""
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a run of a campaign has done."""
+
+    new: int
+    """Trials that were run."""
+    before: int
+    """Trials of the plan that the store held already."""
+    counts: Mapping[str, int]
+    """All trials of the store by status."""
+    work: SharedWork
+    """Of the trials that were run."""
+
+
+def _silent(_portion: Portion, _failed: int) -> None:
+    return None
+
+
+def run_campaign(
+    plan: CampaignPlan,
+    folder: Path,
+    *,
+    workers: int = 1,
+    again: Sequence[str] = (),
+    report: Report = _silent,
+) -> Finished:
+    """Run the trials of a plan that the store of a folder does not hold.
+
+    Parameters
+    ----------
+    plan : CampaignPlan
+        What to run.
+    folder : Path
+        Holds the store; made if need be.
+    workers : int
+        Processes; a ``joblib.parallel_config`` around the call sends the work elsewhere.
+    again : sequence of str
+        Statuses of trials that are to be run once more, such as ``failed``.
+    report : callable
+        Told the trials done.
+
+    Raises
+    ------
+    OptionError
+        If the store is of another plan, or the plan cannot be built.
+    FileFormatError
+        If the folder or the store cannot be written.
+    """
+    trials = trials_of(plan)
+    make_folder(folder)
+    make_folder(folder / SHARED)
+    with Store(folder, write=True) as store:
+        _require_same_plan(store, plan)
+        store.note("plan", plan.model_dump_json())
+        store.note("versions", json.dumps(versions()))
+        store.note("trials", str(len(trials)))
+        finished = store.finished(again=again)
+        left = [trial for trial in trials if trial.key not in finished]
+        counter = _Counter(len(trials), len(trials) - len(left), report)
+        able = _with_motions(plan, folder, left, store, workers, counter)
+        work = DoGroup(folder, plan.needs_loop, plan.arrays, plan.time_limit)
+
+        def keep(group: Group, rows: list[Row] | None) -> None:
+            if rows is None:
+                error = f"its process died {TRIES} times"
+                rows = [Row(t.key, t.factors, t.seed, LOST, error) for t in group.trials]
+            store.add(rows)
+            counter.add(rows)
+
+        _each(work, groups_of(able), workers, keep)
+        return Finished(len(left), len(trials) - len(left), store.counts(), SharedWork.of(left))
+
+
+def _with_motions(
+    plan: CampaignPlan,
+    folder: Path,
+    trials: Sequence[StudyTrial],
+    store: Store,
+    workers: int,
+    counter: "_Counter",
+) -> list[StudyTrial]:
+    """Make the motions of trials; write down those that have none, return the others."""
+    by_base: dict[str, list[StudyTrial]] = {}
+    for trial in trials:
+        by_base.setdefault(trial.base, []).append(trial)
+    unable: set[str] = set()
+
+    def note(first: StudyTrial, why: str | None) -> None:
+        if why == "":
+            return
+        status = LOST if why is None else FAILED
+        said = why or f"its process died {TRIES} times"
+        rows = [Row(t.key, t.factors, t.seed, status, said) for t in by_base[first.base]]
+        store.add(rows)
+        counter.add(rows)
+        unable.add(first.base)
+
+    make = MakeMotions(folder, plan.needs_loop, plan.time_limit)
+    _each(make, [members[0] for members in by_base.values()], workers, note)
+    return [trial for trial in trials if trial.base not in unable]
+
+
+class _Counter:
+    """Counts trials for the report."""
+
+    def __init__(self, total: int, done: int, report: Report) -> None:
+        self._total, self._done, self._failed, self._report = total, done, 0, report
+        report(Portion(done, total), 0)
+
+    def add(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            self._done += 1
+            self._failed += row.status != "done"
+        self._report(Portion(self._done, self._total), self._failed)
+
+
+def _each(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int,
+    keep: Callable[[Item, Result | None], None],
+) -> None:
+    """Give every item's result to `keep`, None where its process died again and again."""
+    waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
+    while waiting:
+        numbers = list(waiting)
+
+        def take(
+            place: int, result: Result | None, error: Exception | None, numbers: Any = numbers
+        ) -> None:
+            if error is not None:
+                raise error
+            keep(waiting.pop(numbers[place]), result)
+
+        try:
+            each_task(function, [waiting[k] for k in numbers], workers, take)
+        except lost_worker() as error:
+            _log.warning("a process of the campaign died (%s); its work is begun again", error)
+            for number in list(waiting)[: max(workers, 1)]:  # those at work are among the first
+                begun[number] += 1
+                if begun[number] >= TRIES:
+                    keep(waiting.pop(number), None)
+
+
+def lost_worker() -> tuple[type[Exception], ...]:
+    """Return the errors that say that a process died."""
+    errors: list[type[Exception]] = [TerminatedWorkerError, BrokenProcessPool]
+    try:
+        from distributed.scheduler import KilledWorker
+    except ImportError:
+        return tuple(errors)
+    return (*errors, KilledWorker)
+
+
+def _require_same_plan(store: Store, plan: CampaignPlan) -> None:
+    """Raise `OptionError` if the store is of a plan that differs in what all trials share."""
+    noted = store.about("plan")
+    if noted is None:
+        return
+    before, now = json.loads(noted), json.loads(plan.model_dump_json())
+    for name in [*before, *now]:
+        old, new = before.get(name), now.get(name)
+        if name not in GROWING and old != new:
+            where, one, two = _first_difference(name, old, new)
+            raise OptionError(
+                f"{store.folder} holds a campaign of another plan: {where} is {one!r} there and "
+                f"{two!r} in this one; choose another folder"
+            )
+
+
+def _first_difference(name: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *new]:
+            if old.get(key) != new.get(key):
+                return _first_difference(f"{name}.{key}", old.get(key), new.get(key))
+    return name, old, new
