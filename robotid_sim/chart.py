@@ -102,11 +102,25 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Matrix:
-    """A square matrix of values in [-1, 1], shown as colors."""
+    """A matrix of values, shown as colors; by default square and of values in [-1, 1]."""
 
     values: Float2D
     names: tuple[str, ...]
+    """Of the rows."""
     title: str = ""
+    across: tuple[str, ...] = ()
+    """Names of the columns; empty for those of the rows."""
+    ends: tuple[float, float] = (-1.0, 1.0)
+    """Values of the last colors."""
+    colors: tuple[str, str] = ("nominal", "identified")
+    """Roles of these."""
+    texts: tuple[tuple[str, ...], ...] = ()
+    """What stands in the cells, for a heat map of few of them."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.across or self.names
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -179,7 +193,7 @@ def _matrix_rows(panels: Sequence[Any]) -> CsvRows:
     yield ("row", "column", "value")
     for panel in panels:
         for name, values in zip(panel.names, panel.values, strict=True):
-            for other, value in zip(panel.names, values.tolist(), strict=True):
+            for other, value in zip(panel.columns, values.tolist(), strict=True):
                 yield (name, other, _digits(value))
 
 

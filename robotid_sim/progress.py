@@ -11,11 +11,12 @@ class Portion(float):
 
     done: int
     total: int
+    failed: int
 
-    def __new__(cls, done: int, total: int, *, begin: float = 0.0) -> "Portion":
+    def __new__(cls, done: int, total: int, *, begin: float = 0.0, failed: int = 0) -> "Portion":
         """Return the share of `total` pieces that are done, of a stage that is at `begin`."""
         portion = super().__new__(cls, begin + (1.0 - begin) * done / total)
-        portion.done, portion.total = done, total
+        portion.done, portion.total, portion.failed = done, total, failed
         return portion
 
 

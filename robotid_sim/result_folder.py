@@ -93,7 +93,7 @@ def result_folder(
         If it cannot be written, or has too little space.
     """
     folder = make_folder(path)
-    with _locked(folder):
+    with locked(folder):
         _require_free(folder, names, run)
         require_space(folder, space)
         stage = folder / INCOMPLETE
@@ -160,8 +160,11 @@ def is_replaced(path: Path, folder: Path) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for one run; the system lets go of it when the process ends, however."""
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for one run; the system lets go of it when the process ends, however.
+
+    Raises `OptionError` if another process holds it.
+    """
     if fcntl is None:
         yield
         return

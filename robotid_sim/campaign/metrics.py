@@ -7,6 +7,7 @@ import numpy as np
 
 from robotid_sim.docstrings import documented
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.section import number, percent
 from robotid_sim.study.result import EstimateResult
 from robotid_sim.validation.closed_loop import NOMINAL, TRUE, UNDISTURBED, ClosedLoop
 from robotid_sim.validation.prediction import rms
@@ -26,18 +27,23 @@ class Metric:
     """``%`` for shares, which are shown as such."""
     of_loop: bool = False
     """Whether it needs the closed loop."""
-    one_is_best: bool = False
-    """Whether it should be 1, not small."""
+
+    def shown(self, value: float | None) -> str:
+        """Return a value as the text of a cell, with its unit."""
+        if self.unit == "%":
+            return percent(value, 3)
+        text = number(value, 3)
+        return f"{text} {self.unit}" if self.unit and text != "-" else text
 
 
 METRICS: Mapping[str, Metric] = {
     "model_error": Metric("model error on an unseen motion, worst joint", "%"),
-    "parameter_error": Metric("error over the truth of the essential parameters, RMS", "%"),
-    "std": Metric("stated deviation over the truth, RMS", "%"),
-    "nees": Metric("squared error over variance (NEES)", one_is_best=True),
-    "coverage": Metric("parameters within their 95 % intervals", "%", one_is_best=True),
+    "parameter_error": Metric("error of the base parameters over their norm", "%"),
+    "std": Metric("stated deviation of the base parameters over their norm", "%"),
+    "nees": Metric("squared error over variance (NEES)"),
+    "coverage": Metric("parameters within their 95 % intervals", "%"),
     "residual": Metric("residual over the torque, worst joint", "%"),
-    "cost": Metric("criterion over its least-squares minimum", one_is_best=True),
+    "cost": Metric("criterion over its least-squares minimum"),
     "fit_seconds": Metric("time of the fit", "s"),
     "tracking_error": Metric("tracking error with the model, RMS", "rad", of_loop=True),
     "tracking_gap": Metric("tracking gap to the true model that is left", "%", of_loop=True),

@@ -18,7 +18,8 @@ from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.files import make_folder
 from robotid_sim.parallel import each_task
-from robotid_sim.progress import Portion
+from robotid_sim.progress import Portion, Progress, silent
+from robotid_sim.result_folder import locked
 from robotid_sim.study.study import versions
 
 _log = logging.getLogger(__name__)
@@ -31,9 +32,6 @@ GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "questio
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-Report = Callable[[Portion, int], None]
-"""Told the trials done and how many of them failed."""
 
 
 @documented
@@ -51,17 +49,13 @@ class Finished:
     """Of the trials that were run."""
 
 
-def _silent(_portion: Portion, _failed: int) -> None:
-    return None
-
-
 def run_campaign(
     plan: CampaignPlan,
     folder: Path,
     *,
     workers: int = 1,
     again: Sequence[str] = (),
-    report: Report = _silent,
+    progress: Progress = silent,
 ) -> Finished:
     """Run the trials of a plan that the store of a folder does not hold.
 
@@ -75,8 +69,8 @@ def run_campaign(
         Processes; a ``joblib.parallel_config`` around the call sends the work elsewhere.
     again : sequence of str
         Statuses of trials that are to be run once more, such as ``failed``.
-    report : callable
-        Told the trials done.
+    progress : callable
+        Called with the stage and the share done.
 
     Raises
     ------
@@ -88,14 +82,14 @@ def run_campaign(
     trials = trials_of(plan)
     make_folder(folder)
     make_folder(folder / SHARED)
-    with Store(folder, write=True) as store:
+    with locked(folder), Store(folder, write=True) as store:
         _require_same_plan(store, plan)
         store.note("plan", plan.model_dump_json())
         store.note("versions", json.dumps(versions()))
         store.note("trials", str(len(trials)))
         finished = store.finished(again=again)
         left = [trial for trial in trials if trial.key not in finished]
-        counter = _Counter(len(trials), len(trials) - len(left), report)
+        counter = _Counter(len(trials), len(trials) - len(left), progress)
         able = _with_motions(plan, folder, left, store, workers, counter)
         work = DoGroup(folder, plan.needs_loop, plan.arrays, plan.time_limit)
 
@@ -142,15 +136,15 @@ def _with_motions(
 class _Counter:
     """Counts trials for the report."""
 
-    def __init__(self, total: int, done: int, report: Report) -> None:
-        self._total, self._done, self._failed, self._report = total, done, 0, report
-        report(Portion(done, total), 0)
+    def __init__(self, total: int, done: int, progress: Progress) -> None:
+        self._total, self._done, self._failed, self._progress = total, done, 0, progress
+        self.add(())
 
     def add(self, rows: Iterable[Row]) -> None:
         for row in rows:
             self._done += 1
             self._failed += row.status != "done"
-        self._report(Portion(self._done, self._total), self._failed)
+        self._progress("campaign", Portion(self._done, self._total, failed=self._failed))
 
 
 def _each(

@@ -82,6 +82,15 @@ COMMANDS: Mapping[str, CommandText] = {
         "a published system: its tables and figures beside ours",
         ("reproduce twolink-elpidso --quick --out paper", "reproduce all --out papers"),
     ),
+    "campaign": CommandText(
+        "many virtual experiments: factors, seeds, and what comes of them",
+        (
+            "campaign list",
+            "campaign run encoder --quick --out encoder",
+            "campaign summary encoder",
+            "campaign export encoder -o trials.csv",
+        ),
+    ),
     "view": CommandText(
         "a motion in a window, or in a picture or film",
         (

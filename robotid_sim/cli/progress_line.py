@@ -71,4 +71,7 @@ class _PlainLines:
 
 
 def _counts(share: float) -> str:
-    return f"{share.done} of {share.total}" if isinstance(share, Portion) else ""
+    if not isinstance(share, Portion):
+        return ""
+    failed = f", {share.failed} failed" if share.failed else ""
+    return f"{share.done} of {share.total}{failed}"

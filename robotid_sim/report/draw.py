@@ -86,7 +86,8 @@ def figure(chart: Chart, width: float = WIDTH) -> Figure:
 
 def _drawn(chart: Chart, width: float) -> Figure:
     kinds = {type(panel) for panel in chart.panels}
-    if not kinds - {Space, Matrix}:  # square
+    whole = any(isinstance(panel, Matrix) and panel.texts for panel in chart.panels)
+    if not kinds - {Space, Matrix} and not whole:  # square
         width = min(width, chart.columns * (chart.panel_height + 1.2))
     labels = list(chart.legend()) if len(chart.legend()) > 1 else []
     columns = max(1, int((width - 0.7) / (0.45 + 0.065 * max(map(len, labels), default=1))))
@@ -193,21 +194,28 @@ def _handle(label: str, mark: Mark) -> Line2D | Patch:
 
 
 def _draw_matrix(axes: Axes, panel: Matrix) -> None:
-    ends = (light("nominal"), "#ffffff", light("identified"))
-    colors = LinearSegmentedColormap.from_list("correlation", ends)
-    n = len(panel.names)
-    mesh = axes.pcolormesh(panel.values, cmap=colors, vmin=-1.0, vmax=1.0, rasterized=True)
+    ends = (light(panel.colors[0]), "#ffffff", light(panel.colors[1]))
+    colors = LinearSegmentedColormap.from_list("matrix", ends)
+    n, low, high = len(panel.names), *panel.ends
+    mesh = axes.pcolormesh(panel.values, cmap=colors, vmin=low, vmax=high, rasterized=True)
     sheet = axes.figure
     assert isinstance(sheet, Figure)
     side = min(*(0.8 * sheet.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
     size = min(FONT - 1.0, 0.85 * side / n)
-    axes.set_xticks(np.arange(n) + 0.5, panel.names, rotation=90, fontsize=size)
+    upright = 0 if panel.texts else 90
+    places = np.arange(len(panel.columns)) + 0.5
+    axes.set_xticks(places, panel.columns, rotation=upright, fontsize=size)
     axes.set_yticks(np.arange(n) + 0.5, panel.names, fontsize=size)
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.tick_params(length=0.0, pad=1.0)
-    axes.set_aspect("equal")
     axes.set_title(panel.title, loc="left", pad=3.0)
+    if panel.texts:  # which say more than a bar of colors
+        for i, row in enumerate(panel.texts):
+            for j, text in enumerate(row):
+                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size)
+        return
+    axes.set_aspect("equal")
     bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
     bar.outline.set_visible(False)
 

@@ -137,17 +137,21 @@ def _symlog_ticks(panel: Panel) -> Float:
 
 
 def _heatmap(panel: Matrix) -> list[dict[str, Any]]:
-    scale = [[0.0, "role:nominal"], [0.5, "role:paper"], [1.0, "role:identified"]]
+    first, last = (f"role:{role}" for role in panel.colors)
+    scale = [[0.0, first], [0.5, "role:paper"], [1.0, last]]
+    texts = {"text": [list(row) for row in panel.texts], "texttemplate": "%{text}"}
     return [
         {
             "type": "heatmap",
             "z": [[round(float(v), 4) for v in row] for row in panel.values],
-            "x": list(panel.names),
+            "x": list(panel.columns),
             "y": list(panel.names),
-            "zmin": -1,
-            "zmax": 1,
+            "zmin": panel.ends[0],
+            "zmax": panel.ends[1],
             "colorscale": scale,
             "colorbar": {"thickness": 10, "outlinewidth": 0},
+            "showscale": not panel.texts,
+            **(texts if panel.texts else {}),
             "hovertemplate": "%{y}, %{x}: %{z:.3f}<extra></extra>",
         }
     ]
@@ -160,8 +164,10 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     y: dict[str, Any] = {"anchor": f"x{number}"}
     if isinstance(panel, Matrix):
         small = {"size": min(11.0, 420.0 / len(panel.names))}
-        x |= {"tickfont": small, "tickangle": -90, "dtick": 1}
         y |= {"tickfont": small, "autorange": "reversed", "dtick": 1}
+        if panel.texts:
+            return x | {"tickfont": small, "type": "category"}, y | {"type": "category"}
+        x |= {"tickfont": small, "tickangle": -90, "dtick": 1}
         y |= {"scaleanchor": "x", "constrain": "domain"}
         x["constrain"] = "domain"
         return x, y

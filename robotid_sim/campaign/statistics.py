@@ -1,0 +1,229 @@
+"""What the rows of a campaign say: spreads by level, paired tests, effects, answers, failures."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.stats import bootstrap, rankdata, wilcoxon
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.campaign.plan import AnswerConfig
+from robotid_sim.campaign.store import DONE, Row
+from robotid_sim.docstrings import documented
+
+RESAMPLES = 2000
+FEWEST = 5
+"""Pairs from which a test is made."""
+
+Label = str | float
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a metric is spread over the trials of a level."""
+
+    level: Label
+    values: Float1D
+    """Sorted, of the trials that ended."""
+    failed: int
+    """Trials that did not."""
+    interval: tuple[float, float] | None
+    """95 % bootstrap interval of the median; None for less than five trials."""
+
+    def quantile(self, share: float) -> float | None:
+        """Return a quantile; None without trials."""
+        return float(np.quantile(self.values, share)) if self.values.size else None
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """Two levels of a factor in trials that are else the same."""
+
+    one: Label
+    two: Label
+    pairs: int
+    difference: float
+    """Median of the differences of two and one; of their ratio less 1 where all are positive."""
+    p: float
+    """Of Wilcoxon's signed-rank test, by Holm's correction for all pairs of the factor."""
+
+
+def spread_by(rows: Sequence[Row], factor: str, metric: str) -> list[Spread]:
+    """Return the spread of a metric at every level of a factor, in the order of the levels."""
+    by_level: dict[Label, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_level[row.factors[factor]].append(row)
+    return [_spread(level, by_level[level], metric) for level in ordered(by_level)]
+
+
+def ordered(levels: Iterable[Label]) -> list[Label]:
+    """Return levels: numbers by size, names as they come."""
+    known = list(dict.fromkeys(levels))
+    return sorted(known) if all(isinstance(level, int | float) for level in known) else known
+
+
+def _spread(level: Label, rows: Sequence[Row], metric: str) -> Spread:
+    values = np.sort(values_of(rows, metric))
+    return Spread(level, values, len(rows) - values.size, _interval_of_median(values))
+
+
+def values_of(rows: Iterable[Row], metric: str) -> Float1D:
+    """Return a metric of the trials that ended and have it."""
+    found = (row.metrics.get(metric) for row in rows if row.status == DONE)
+    return np.array([value for value in found if value is not None], dtype=float)
+
+
+def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
+    if values.size < FEWEST:
+        return None
+    if values[0] == values[-1]:
+        return float(values[0]), float(values[0])
+    ends = bootstrap(
+        (values,),
+        np.median,
+        n_resamples=RESAMPLES,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return float(ends[0]), float(ends[1])
+
+
+def paired_tests(rows: Sequence[Row], factor: str, metric: str) -> list[PairedTest]:
+    """Return tests between all levels of a factor, of trials that differ in nothing else.
+
+    Trials of the same other levels and seed are a pair. Pairs of levels with less than five of
+    them are left out.
+    """
+    by_level: dict[Label, dict[Any, float]] = defaultdict(dict)
+    for row in rows:
+        value = row.metrics.get(metric)
+        if row.status == DONE and value is not None:
+            rest = tuple((k, v) for k, v in sorted(row.factors.items()) if k != factor)
+            by_level[row.factors[factor]][rest, row.seed] = value
+    found = []
+    for one, two in combinations(ordered(by_level), 2):
+        shared = sorted(set(by_level[one]) & set(by_level[two]), key=repr)
+        if len(shared) >= FEWEST:
+            pair = np.array([[by_level[level][key] for key in shared] for level in (one, two)])
+            found.append((one, two, *_compared(pair)))
+    adjusted = holm([p for *_, p in found])
+    return [
+        PairedTest(one, two, count, difference, p)
+        for (one, two, count, difference, _), p in zip(found, adjusted, strict=True)
+    ]
+
+
+def _compared(pair: Any) -> tuple[int, float, float]:
+    first, second = pair
+    positive = bool((pair > 0.0).all())
+    apart = np.log(second / first) if positive else second - first
+    middle = float(np.median(apart))
+    difference = float(np.expm1(middle)) if positive else middle
+    p = 1.0 if not np.any(apart) else float(wilcoxon(apart).pvalue)
+    return len(first), difference, p
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number by Holm's method.
+
+    References
+    ----------
+    .. [1] Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
+       Journal of Statistics 6.
+    """
+    order = np.argsort(p, kind="stable")
+    adjusted, largest = np.empty(len(p)), 0.0
+    for place, k in enumerate(order):
+        largest = max(largest, min(1.0, (len(p) - place) * p[k]))
+        adjusted[k] = largest
+    return [float(value) for value in adjusted]
+
+
+def effects(rows: Sequence[Row], factors: Sequence[str], metric: str) -> dict[str, float]:
+    """Return the share of the variance of the ranks of a metric that every factor explains.
+
+    For a factor of names it is that between its levels (eta squared), for one of numbers with many
+    values the square of Spearman's correlation. What is left is that of the seeds and of factors
+    that act together.
+    """
+    done = [row for row in rows if row.status == DONE and row.metrics.get(metric) is not None]
+    if len(done) < 2:
+        return {}
+    ranks = np.asarray(rankdata(values_of(done, metric)))
+    total = float(((ranks - ranks.mean()) ** 2).sum())
+    if total == 0.0:
+        return dict.fromkeys(factors, 0.0)
+    return {factor: _explained(done, factor, ranks, total) for factor in factors}
+
+
+def _explained(rows: Sequence[Row], factor: str, ranks: Float1D, total: float) -> float:
+    labels = [row.factors[factor] for row in rows]
+    if is_continuous(labels):
+        correlation = np.corrcoef(rankdata(np.array(labels, dtype=float)), ranks)[0, 1]
+        return float(correlation**2)
+    between = 0.0
+    for level in set(labels):
+        own = ranks[[label == level for label in labels]]
+        between += own.size * float((own.mean() - ranks.mean()) ** 2)
+    return between / total
+
+
+def is_continuous(labels: Sequence[Label]) -> bool:
+    """Return whether levels are numbers of which hardly one comes twice."""
+    numbers = all(isinstance(label, int | float) for label in labels)
+    return numbers and len(set(labels)) > max(10, len(labels) // 4)
+
+
+def failures(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
+    """Return how often trials did not end, by status and reason."""
+    return Counter((row.status, row.error) for row in rows if row.status != DONE)
+
+
+def answer(config: AnswerConfig, rows: Sequence[Row]) -> list[str]:
+    """Return what a campaign answers, one sentence for each level of the factor it is given by."""
+    if config.by is None:
+        return [_sentence(config, rows, "")]
+    levels = ordered(row.factors[config.by] for row in rows)
+    return [
+        _sentence(config, [row for row in rows if row.factors[config.by] == level], level)
+        for level in levels
+    ]
+
+
+def _sentence(config: AnswerConfig, rows: Sequence[Row], by: Label) -> str:
+    shown = METRICS[config.metric].shown
+    spreads = [s for s in spread_by(rows, config.factor, config.metric) if s.values.size]
+    where = f" ({config.by} {text_of(by)})" if config.by else ""
+    if not spreads:
+        return f"No trial ended{where}."
+    if config.at_most is None:
+        found = min(spreads, key=lambda s: float(np.median(s.values)))
+        value = float(np.median(found.values))
+    else:
+        enough = [s for s in spreads if (s.quantile(0.75) or 0.0) <= config.at_most]
+        if not enough:
+            best = min(spreads, key=lambda s: s.quantile(0.75) or 0.0)
+            return (
+                f"No {config.factor} keeps {shown(config.at_most)}{where}; the best, "
+                f"{text_of(best.level)}, has {shown(best.quantile(0.75))}."
+            )
+        found = enough[0]
+        value = found.quantile(0.75) or 0.0
+    words: Mapping[str, str] = {
+        "level": text_of(found.level),
+        "value": shown(value),
+        "limit": shown(config.at_most),
+        "by": text_of(by),
+    }
+    return config.sentence.format(**words)
+
+
+def text_of(label: Label) -> str:
+    """Return a level as the text of a cell."""
+    return f"{label:.4g}" if isinstance(label, float) else str(label)

@@ -1,0 +1,258 @@
+"""``robotid campaign``: many virtual experiments as one plan."""
+
+import csv
+import json as json_format
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from joblib import parallel_config
+
+from robotid_sim.campaign.effort import Effort
+from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.campaign.plan import CampaignPlan, load_plan, plan_of, shipped_plans
+from robotid_sim.campaign.run import Finished, run_campaign
+from robotid_sim.campaign.statistics import answer
+from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Row, Store
+from robotid_sim.campaign.trial_list import SharedWork, StudyTrial, trials_of
+from robotid_sim.cli import output
+from robotid_sim.cli.command_line import command_line
+from robotid_sim.cli.progress_line import progress_line
+from robotid_sim.cli.syntax.campaign import CampaignAction
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.files import FILE_SPACE, atomic_path, require_space, require_writable
+from robotid_sim.parallel import kept_workers
+from robotid_sim.report.campaign_report import campaign_report
+from robotid_sim.report.page import write_page
+from robotid_sim.table import Table
+
+PAGE, FIGURES = "summary.html", "figures"
+
+EXPORTS = (".csv", ".parquet")
+
+ONLY = {
+    "quick": (CampaignAction.RUN,),
+    "dry_run": (CampaignAction.RUN,),
+    "again": (CampaignAction.RUN,),
+    "cluster": (CampaignAction.RUN,),
+    "out": (CampaignAction.RUN, CampaignAction.EXPORT),
+}
+"""Options that act with some of the actions only."""
+
+
+def campaign(*, action: CampaignAction, where: Path | None, json: bool, **options: Any) -> int:
+    """Do ``robotid campaign``; its words are in `cli.syntax.campaign`."""
+    for name, actions in ONLY.items():
+        if options[name] and action not in actions:
+            flag, fitting = f"--{name.replace('_', '-')}", " or ".join(actions)
+            raise OptionError(f"{flag} acts only with {fitting}; leave it out")
+    if action is CampaignAction.LIST:
+        if where is not None:
+            raise OptionError(f"list takes no PLAN, got {where}; leave it out")
+        return _list(as_json=json)
+    if where is None:
+        what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
+        raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
+    if action is CampaignAction.RUN:
+        return _run(load_plan(where), as_json=json, **options)
+    if action is CampaignAction.STATUS:
+        return _status(where, as_json=json)
+    if action is CampaignAction.SUMMARY:
+        return _summary(where, options["workers"] or os.cpu_count() or 1, as_json=json)
+    return _export(where, options["out"], as_json=json)
+
+
+def _list(*, as_json: bool) -> int:
+    plans = {name: load_plan(name) for name in shipped_plans()}
+    if as_json:
+        output.print_json([{"name": n, "title": p.title} for n, p in plans.items()])
+    else:
+        rows = tuple((name, f"{plan.title} {plan.question}") for name, plan in plans.items())
+        output.print_table(Table(("name", "question"), rows, text_columns=2))
+    return 0
+
+
+def _run(
+    plan: CampaignPlan,
+    *,
+    out: Path | None,
+    quick: bool,
+    dry_run: bool,
+    again: bool,
+    cluster: str | None,
+    workers: int | None,
+    as_json: bool,
+) -> int:
+    if out is None:
+        raise OptionError("campaign run needs a folder for its trials; give --out FOLDER")
+    if quick:
+        plan = plan.quick()
+    if dry_run:
+        return _print_plan(plan, out, workers or os.cpu_count() or 1, as_json=as_json)
+    if out.is_dir():
+        require_space(out, FILE_SPACE)
+    statuses = (FAILED, LATE, LOST) if again else ()
+    with progress_line(enabled=not as_json) as progress, _backend(cluster, workers) as count:
+        done = run_campaign(plan, out, workers=count, again=statuses, progress=progress)
+    if as_json:
+        output.print_json({"new": done.new, "before": done.before, "trials": dict(done.counts)})
+    else:
+        _print_finished(done, out)
+    return 0 if set(done.counts) <= {DONE} else 1
+
+
+@contextmanager
+def _backend(cluster: str | None, workers: int | None) -> Iterator[int]:
+    """Give the number of processes, and send the work to a cluster if one is asked for."""
+    count = workers or os.cpu_count() or 1
+    if cluster is None:
+        with kept_workers():
+            yield count
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise OptionError(
+            "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
+        ) from error
+    if cluster == "local":
+        options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
+        with LocalCluster(**options) as local, Client(local), parallel_config(backend="dask"):
+            yield count
+        return
+    try:
+        client = Client(cluster, timeout=10)
+    except (OSError, ValueError) as error:
+        raise OptionError(f"no Dask scheduler answers at --cluster {cluster}: {error}") from error
+    with client, parallel_config(backend="dask"):
+        yield max(1, sum(client.nthreads().values()))
+
+
+def _print_finished(done: Finished, out: Path) -> None:
+    output.print_line(
+        f"{done.new} trials were run, {done.before} were there; "
+        f"{', '.join(f'{count} {status}' for status, count in done.counts.items())}"
+    )
+    if done.new:
+        output.print_line(f"{done.work}")
+    output.print_line(f"see what came of it with `robotid campaign summary {out}`")
+
+
+def _print_plan(plan: CampaignPlan, out: Path, workers: int, *, as_json: bool) -> int:
+    trials = trials_of(plan)
+    finished: set[str] = set()
+    if (out / "campaign.sqlite").exists():
+        with Store(out, write=False) as store:
+            finished = store.finished()
+    left = [trial for trial in trials if trial.key not in finished]
+    work, effort = SharedWork.of(left), Effort.of(left, plan)
+    content = {
+        "title": plan.title,
+        "trials": len(trials),
+        "finished": len(trials) - len(left),
+        "designs": work.bases,
+        "logs": work.logs,
+        "preprocessed_logs": work.fits,
+        "expected_seconds": round(effort.seconds / workers),
+        "expected_megabytes": round(effort.megabytes, 1),
+        "out": str(out),
+    }
+    if as_json:
+        output.print_json(content)
+    else:
+        for key, value in content.items():
+            output.print_line(f"{key:20} {value}")
+        output.print_line(f"{work}")
+    return 0
+
+
+def _plan_in(store: Store) -> CampaignPlan:
+    noted = store.about("plan")
+    if noted is None:
+        raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
+    return plan_of(json_format.loads(noted), str(store.folder))
+
+
+def _read(folder: Path) -> tuple[CampaignPlan, list[StudyTrial], list[Row]]:
+    with Store(folder, write=False) as store:
+        plan = _plan_in(store)
+        trials = trials_of(plan)
+        rows = {row.key: row for row in store.rows({trial.key for trial in trials})}
+    return plan, trials, [rows[trial.key] for trial in trials if trial.key in rows]
+
+
+def _status(folder: Path, *, as_json: bool) -> int:
+    plan, trials, rows = _read(folder)
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.status] = counts.get(row.status, 0) + 1
+    left = len(trials) - len(rows)
+    if as_json:
+        output.print_json({"title": plan.title, "trials": len(trials), "left": left, **counts})
+    else:
+        output.print_line(f"{plan.title}: {len(rows)} of {len(trials)} trials, {left} left")
+        for status, count in counts.items():
+            output.print_line(f"  {status:8} {count}")
+    return 0
+
+
+def _summary(folder: Path, workers: int, *, as_json: bool) -> int:
+    plan, trials, rows = _read(folder)
+    if not rows:
+        raise OptionError(f"no trial of {folder} has ended; run the campaign first")
+    require_writable(folder / PAGE)
+    with progress_line(enabled=not as_json) as progress:
+        page = campaign_report(plan, rows, SharedWork.of(trials), command_line())
+        write_page(page, folder / PAGE, folder / FIGURES, progress, workers)
+    sentences = [text for config in plan.answers for text in answer(config, rows)]
+    if as_json:
+        output.print_json({"title": plan.title, "trials": len(rows), "answers": sentences})
+    else:
+        output.print_line(f"{plan.title} {len(rows)} of {len(trials)} trials")
+        for sentence in sentences:
+            output.print_line(f"  {sentence}")
+        output.print_written([folder / PAGE, folder / FIGURES])
+    return 0
+
+
+def _export(folder: Path, out: Path | None, *, as_json: bool) -> int:
+    if out is None or out.suffix.lower() not in EXPORTS:
+        raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+    require_writable(out)
+    plan, _, rows = _read(folder)
+    table = list(_columns(plan, rows))
+    if out.suffix.lower() == ".csv":
+        with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([name for name, _ in table])
+            writer.writerows(zip(*(values for _, values in table), strict=True))
+    else:
+        _write_parquet(table, out)
+    if as_json:
+        output.print_json({"trials": len(rows), "columns": [name for name, _ in table]})
+    else:
+        output.print_written([out])
+    return 0
+
+
+def _columns(plan: CampaignPlan, rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
+    for factor in plan.factors:
+        yield factor, [row.factors[factor] for row in rows]
+    for name in ("seed", "status", "error", "seconds"):
+        yield name, [getattr(row, name) for row in rows]
+    for metric in METRICS:
+        yield metric, [row.metrics.get(metric) for row in rows]
+
+
+def _write_parquet(table: Sequence[tuple[str, list[Any]]], out: Path) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise OptionError(
+            f"{out} needs pyarrow: pip install 'robotid_sim[logs]', or give a .csv"
+        ) from error
+    with atomic_path(out) as path:
+        pq.write_table(pa.table(dict(table)), path)

@@ -1,0 +1,169 @@
+"""The page of a campaign: what it answers, how its metrics spread, which differences are real."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.campaign.plan import CampaignPlan
+from robotid_sim.campaign.statistics import (
+    PairedTest,
+    answer,
+    effects,
+    failures,
+    is_continuous,
+    paired_tests,
+    spread_by,
+    text_of,
+)
+from robotid_sim.campaign.store import DONE, Row
+from robotid_sim.campaign.trial_list import SharedWork
+from robotid_sim.report.figures.campaign import heat_map, spread_chart
+from robotid_sim.report.page import Page
+from robotid_sim.section import Section, number, percent
+from robotid_sim.table import Table
+
+MOST_TESTED = 8
+"""Levels of a factor that are tested against one another."""
+
+REAL = 0.05
+"""Probability below which a difference is called real."""
+
+
+def campaign_report(
+    plan: CampaignPlan, rows: Sequence[Row], work: SharedWork, command: str
+) -> Page:
+    """Return the page of the trials of a plan that were run."""
+    sentences = [text for config in plan.answers for text in answer(config, rows)]
+    finding = sentences[0] if sentences else _plain_finding(plan, rows)
+    return Page(
+        title=plan.title,
+        finding=finding,
+        badge="campaign",
+        facts=_facts(rows, work),
+        sections=(
+            *_answers(plan, sentences),
+            *(_metric_section(plan, rows, metric) for metric in plan.record),
+            *_effects(plan, rows),
+            *_failures(rows),
+            Section(
+                title="Plan",
+                text=f"{work}. `{command}` goes on where it ended: finished trials stay.",
+                code=plan.model_dump_json(indent=1, exclude_defaults=True),
+            ),
+        ),
+    )
+
+
+def _plain_finding(plan: CampaignPlan, rows: Sequence[Row]) -> str:
+    done = sum(row.status == DONE for row in rows)
+    return f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
+
+
+def _facts(rows: Sequence[Row], work: SharedWork) -> tuple[tuple[str, str], ...]:
+    failed = sum(row.status != DONE for row in rows)
+    return (
+        ("trials", str(len(rows))),
+        ("failed", str(failed)),
+        ("designs with rollouts", str(work.bases)),
+        ("logs", str(work.logs)),
+        ("time of the trials", f"{number(sum(row.seconds for row in rows), 3)} s"),
+    )
+
+
+def _answers(plan: CampaignPlan, sentences: Sequence[str]) -> tuple[Section, ...]:
+    if not sentences:
+        return ()
+    return (Section(title="Answer", text=plan.question, notes=tuple(sentences)),)
+
+
+def _metric_section(plan: CampaignPlan, rows: Sequence[Row], metric: str) -> Section:
+    factors, shown = tuple(plan.factors), METRICS[metric]
+    maps = [heat_map(rows, pair, metric) for pair in combinations(factors, 2)]
+    tests = [table for factor in factors if (table := _test_table(rows, factor, metric))]
+    return Section(
+        title=f"{shown.label[0].upper()}{shown.label[1:]}",
+        charts=(
+            *((spread_chart(rows, factors, metric),) if factors else ()),
+            *(chart for chart in maps[:1] if chart is not None),
+        ),
+        tables=(*(_spread_table(rows, factor, metric) for factor in factors), *tests),
+    )
+
+
+def _spread_table(rows: Sequence[Row], factor: str, metric: str) -> Table:
+    if is_continuous([row.factors[factor] for row in rows]):
+        return Table.of({factor: [], "trials": []}, f"{factor} is drawn: see the figure")
+    shown, spreads = METRICS[metric].shown, spread_by(rows, factor, metric)
+    return Table.of(
+        {
+            factor: [text_of(s.level) for s in spreads],
+            "trials": [str(s.values.size) for s in spreads],
+            "failed": [str(s.failed) for s in spreads],
+            "lower quartile": [shown(s.quantile(0.25)) for s in spreads],
+            "median": [shown(s.quantile(0.5)) for s in spreads],
+            "its 95 % interval": [
+                "-" if s.interval is None else " … ".join(map(shown, s.interval)) for s in spreads
+            ],
+            "upper quartile": [shown(s.quantile(0.75)) for s in spreads],
+            "95 % quantile": [shown(s.quantile(0.95)) for s in spreads],
+        },
+        f"{metric} by {factor}; the interval is a bootstrap's",
+    )
+
+
+def _test_table(rows: Sequence[Row], factor: str, metric: str) -> Table | None:
+    """Return the paired tests of the levels of a factor; None if there are none."""
+    labels = [row.factors[factor] for row in rows]
+    if is_continuous(labels) or len(set(labels)) > MOST_TESTED:
+        return None
+    tests = paired_tests(rows, factor, metric)
+    if not tests:
+        return None
+    return Table.of(
+        {
+            "one": [text_of(t.one) for t in tests],
+            "other": [text_of(t.two) for t in tests],
+            "pairs": [str(t.pairs) for t in tests],
+            "other against one, median": [_difference(t) for t in tests],
+            "p": [number(t.p, 2) for t in tests],
+            "real": ["yes" if t.p < REAL else "no" for t in tests],
+        },
+        f"{metric}: {factor} in trials that differ in nothing else (Wilcoxon's signed-rank test, "
+        "Holm's correction)",
+        text_columns=2,
+    )
+
+
+def _difference(test: PairedTest) -> str:
+    sign = "+" if test.difference > 0.0 else ""
+    return f"{sign}{percent(test.difference, 2)}"
+
+
+def _effects(plan: CampaignPlan, rows: Sequence[Row]) -> tuple[Section, ...]:
+    factors = tuple(plan.factors)
+    shares = {metric: effects(rows, factors, metric) for metric in plan.record}
+    if not factors or not any(shares.values()):
+        return ()
+    columns = {"factor": list(factors)}
+    for metric, by_factor in shares.items():
+        columns[metric] = [percent(by_factor.get(factor), 2) for factor in factors]
+    text = (
+        "Share of the variance of the ranks that each factor explains by itself; what is missing "
+        "to 100 % is noise, and what factors do together."
+    )
+    return (Section(title="What matters", text=text, tables=(Table.of(columns),)),)
+
+
+def _failures(rows: Sequence[Row]) -> tuple[Section, ...]:
+    found = failures(rows).most_common(20)
+    if not found:
+        return ()
+    table = Table.of(
+        {
+            "what": [status for (status, _), _ in found],
+            "reason": [reason for (_, reason), _ in found],
+            "trials": [str(count) for _, count in found],
+        },
+        text_columns=2,
+    )
+    return (Section(title="Failures", tables=(table,)),)
