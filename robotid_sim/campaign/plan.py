@@ -127,6 +127,12 @@ class CampaignPlan(_Section):
         factors = self.factor_list
         if not factors:
             return [{}]
+        drawn = next((f.name for f in factors if f.drawn is not None), None)
+        if drawn is not None and self.design in ("grid", "list"):
+            raise OptionError(
+                f"factor '{drawn}' is drawn from a distribution, and a {self.design} needs levels; "
+                'give a range with steps, or design = "sobol"'
+            )
         if self.design == "grid":
             return list(_grid(factors))
         if self.design == "list":

@@ -129,7 +129,8 @@ class Store:
                 self._rows.executemany(text, values)
                 self._rows.execute("COMMIT")
             except BaseException:
-                self._rows.execute("ROLLBACK")
+                if self._rows.in_transaction:  # SQLite ends it itself where the disk is full
+                    self._rows.execute("ROLLBACK")
                 raise
 
     def _keep_arrays(self, rows: Iterable[Row]) -> None:

@@ -197,7 +197,8 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     ends = (light(panel.colors[0]), "#ffffff", light(panel.colors[1]))
     colors = LinearSegmentedColormap.from_list("matrix", ends)
     n, low, high = len(panel.names), *panel.ends
-    mesh = axes.pcolormesh(panel.values, cmap=colors, vmin=low, vmax=high, rasterized=True)
+    options = {"cmap": colors, "vmin": low, "vmax": high, "rasterized": True}
+    mesh = axes.pcolormesh(panel.values, alpha=0.6 if panel.texts else None, **options)
     sheet = axes.figure
     assert isinstance(sheet, Figure)
     side = min(*(0.8 * sheet.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]

@@ -1,0 +1,178 @@
+"""Campaigns that run: the same rows everywhere, nothing twice, nothing lost."""
+
+import time
+from dataclasses import replace
+
+import pytest
+from joblib import parallel_config
+from plans import short_plan, told
+
+from robotid_sim.campaign import group_work
+from robotid_sim.campaign import run as campaign_run
+from robotid_sim.campaign.run import run_campaign
+from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store
+from robotid_sim.campaign.time_limit import LateError, limited
+from robotid_sim.errors import FileFormatError, OptionError
+
+
+def rows_in(folder):
+    with Store(folder, write=False) as store:
+        return list(store.rows())
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return the folder of a short campaign that has been run by this process."""
+    folder = tmp_path_factory.mktemp("campaign")
+    done = run_campaign(short_plan(), folder)
+    assert (done.new, done.before, dict(done.counts)) == (8, 0, {DONE: 8})
+    return folder
+
+
+def test_rows_are_sound(finished) -> None:
+    for row in rows_in(finished):
+        assert 0.0 < row.metrics["model_error"] < 0.01
+        assert 0.0 < row.metrics["parameter_error"] < 0.01
+        assert row.metrics["tracking_gap"] is None
+
+
+def test_finished_trials_are_not_run_again(finished, monkeypatch) -> None:
+    before = told(rows_in(finished))
+
+    def work(*_args):
+        raise AssertionError("a trial was run again")
+
+    monkeypatch.setattr(group_work, "_made", work)
+    monkeypatch.setattr(group_work.DoGroup, "_rows", work)
+    done = run_campaign(short_plan(), finished)
+    assert (done.new, done.before) == (0, 8)
+    assert told(rows_in(finished)) == before
+
+
+def test_more_seeds_run_only_what_is_new(finished, tmp_path) -> None:
+    run_campaign(short_plan(seeds=1), tmp_path)
+    done = run_campaign(short_plan(), tmp_path)
+    assert (done.new, done.before) == (4, 4)
+    assert told(rows_in(tmp_path)) == told(rows_in(finished))
+
+
+def test_two_processes_find_the_same(finished, tmp_path) -> None:
+    run_campaign(short_plan(), tmp_path, workers=2)
+    assert told(rows_in(tmp_path)) == told(rows_in(finished))
+
+
+@pytest.mark.slow
+def test_a_cluster_finds_the_same(finished, tmp_path) -> None:
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster),
+        parallel_config(backend="dask"),
+    ):
+        run_campaign(short_plan(), tmp_path, workers=2)
+    assert told(rows_in(tmp_path)) == told(rows_in(finished))
+
+
+def test_an_estimator_that_raises_costs_its_own_rows_only(finished, tmp_path, monkeypatch) -> None:
+    estimated = group_work.DoGroup._estimated
+
+    def broken(self, trials, *rest):
+        if any(trial.factors["estimator"] == "ols" for trial in trials):
+            raise ValueError("no fit today")
+        return estimated(self, trials, *rest)
+
+    monkeypatch.setattr(group_work.DoGroup, "_estimated", broken)
+    run_campaign(short_plan(), tmp_path)
+    good, bad = told(rows_in(finished)), told(rows_in(tmp_path))
+    assert {row[4] for row in bad if row[1]["estimator"] == "ols"} == {"ValueError: no fit today"}
+    assert [row for row in bad if row[3] == DONE] == [r for r in good if r[1]["estimator"] == "wls"]
+    monkeypatch.undo()
+    done = run_campaign(short_plan(), tmp_path, again=[FAILED])
+    assert done.new == 4
+    assert told(rows_in(tmp_path)) == good
+
+
+def test_a_robot_that_cannot_be_is_a_row_with_its_error(tmp_path) -> None:
+    plan = short_plan(robot="nowhere", factors={})
+    done = run_campaign(plan, tmp_path)
+    assert dict(done.counts) == {FAILED: 2}
+    assert "no robot 'nowhere'" in rows_in(tmp_path)[0].error
+
+
+def test_a_trial_past_its_time_is_ended_and_recorded(tmp_path, monkeypatch) -> None:
+    def sleep(*_args):
+        for _ in range(1000):
+            time.sleep(0.01)
+
+    run_campaign(short_plan(seeds=1), tmp_path)
+    monkeypatch.setattr(group_work.DoGroup, "_estimated", sleep)
+    began = time.monotonic()
+    run_campaign(short_plan(time_limit=0.3), tmp_path)
+    assert time.monotonic() - began < 8.0
+    with Store(tmp_path, write=False) as store:
+        assert store.counts() == {DONE: 4, LATE: 4}
+
+
+def test_a_limit_of_time_lets_go_of_what_was_in_time() -> None:
+    with limited(10.0):
+        pass
+    with pytest.raises(LateError), limited(0.05):
+        while True:
+            time.sleep(0.001)
+
+
+def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypatch) -> None:
+    begun = []
+
+    def dying(_function, tasks, _workers, _take):
+        begun.append(len(tasks))
+        raise campaign_run.lost_worker()[0]("a worker was killed")
+
+    run_campaign(short_plan(seeds=1), tmp_path)
+    monkeypatch.setattr(campaign_run, "each_task", dying)
+    monkeypatch.setattr(campaign_run.MakeMotions, "__call__", lambda *_: "")
+    plan = short_plan()
+    monkeypatch.setattr(campaign_run, "_with_motions", lambda _p, _f, trials, *_: trials)
+    run_campaign(plan, tmp_path)
+    assert begun == [2] * campaign_run.TRIES + [1] * campaign_run.TRIES
+    with Store(tmp_path, write=False) as store:
+        assert store.counts() == {DONE: 4, LOST: 4}
+
+
+def test_a_folder_of_another_plan_says_what_differs(finished) -> None:
+    other = short_plan()
+    study = {**other.study, "design": {**other.study["design"], "period": 5.0}}
+    with pytest.raises(OptionError, match=r"study\.design\.period is 4\.0 there and 5\.0 in this"):
+        run_campaign(short_plan(study=study), finished)
+
+
+def test_a_folder_that_cannot_be_is_one_line(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileFormatError, match="choose another --out"):
+        run_campaign(short_plan(), tmp_path / "file")
+
+
+def test_a_row_is_of_its_trial_alone(finished, tmp_path) -> None:
+    """An estimator that draws does not depend on those beside it."""
+    drawn = {"estimator": ["wls-pso"], "sensors.encoder-noise.revolute": [1e-5]}
+    beside = {**drawn, "estimator": ["ols", "wls-pso"]}
+    options = {"wls-pso": {"evaluations": 60}}
+    alone = short_plan(factors=drawn, seeds=1)
+    rows = {}
+    for name, factors in (("alone", drawn), ("beside", beside)):
+        plan = replace_study(alone, options).model_copy(update={"factors": factors})
+        run_campaign(plan, tmp_path / name)
+        rows[name] = [row for row in told(rows_in(tmp_path / name)) if "pso" in str(row[1])]
+    assert rows["alone"] == rows["beside"]
+
+
+def replace_study(plan, options):
+    return plan.model_copy(update={"study": {**plan.study, "estimation": {"options": options}}})
+
+
+def test_replacing_a_row_keeps_the_others(finished) -> None:
+    first, *rest = rows_in(finished)
+    with Store(finished, write=True) as store:
+        store.add([replace(first, arrays={})])
+        assert told(store.rows()) == told([first, *rest])
