@@ -159,8 +159,8 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     base = reader.tree_root(links, joints, _line(root))
     name = root.get("name") or file.stem
     ends = root.find(EXTENSION)
-    own = (None, None, ()) if ends is None else (ends.get("base"), ends.get("tip"), terms)
-    return UrdfDocument(file, xml, name, base, links, joints, *own, notes=notes)
+    first, tip = (None, None) if ends is None else (ends.get("base"), ends.get("tip"))
+    return UrdfDocument(file, xml, name, base, links, joints, first, tip, terms, notes=notes)
 
 
 def resolve_mesh(filename: str, urdf: Path) -> Path:
