@@ -44,6 +44,9 @@ WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
 
 TRAJECTORY_SUFFIX = ".json"
 
+MOST_SAMPLES = 1e7
+"""Samples of an excitation: more do not fit into the memory of a usual machine."""
+
 MOST_CLEARANCE = 0.8 * CUTOFF
 """Largest clearance [m]: the solver needs some distance beyond it."""
 
@@ -62,6 +65,12 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
         most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
         raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
+    samples = family.periods * family.period * rate
+    if samples > MOST_SAMPLES:
+        raise OptionError(
+            f"design.periods is {family.periods}: at {rate:g} Hz these are {samples:.3g} samples; "
+            f"give fewer than {MOST_SAMPLES:.0e}, which are hours"
+        )
     start = _per_joint(nominal, "start", design.constraints.start)
     plan = DesignPlan(
         family=family,
