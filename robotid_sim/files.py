@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,8 @@ def make_folder(path: str | Path, option: str = "--out") -> Path:
 def existing_folder(path: str | Path, option: str = "--out") -> Path:
     """Return an output folder, or the one that it can be created in; raise as `make_folder`."""
     with _folder_errors(path, option) as folder:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            folder.stat()  # raises for a name that no folder can have
         above = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
         with tempfile.TemporaryFile(dir=above):
             return above
