@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -37,6 +38,8 @@ SYSTEM = {
     if (number := getattr(errno, name, None)) is not None
 }
 """Errors of the system that are no fault of the program."""
+
+GONE = "the working folder no longer exists; change to another one"
 
 LONGEST = 300
 """Longest text of such an error in its line [characters]."""
@@ -99,7 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         return UNREAD if end.code == 1 else int(end.code or 0)
     except OSError as error:
-        return _fail(_bug(error), BUG) if error.errno not in SYSTEM else _fail(_trouble(error), 2)
+        if trouble := _trouble(error):
+            return _fail(trouble, 2)
+        return _fail(_bug(error), BUG)
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()
@@ -108,7 +113,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _trouble(error: OSError) -> str:
-    """Return what is wrong with a file by the system's word."""
+    """Return what is wrong with a file by the system's word; nothing for a fault of the program."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return GONE
+    if error.errno not in SYSTEM:
+        return ""
     name = str(error.filename or "a file")
     shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
     return f"cannot use {shown}: {error.strerror}; give another name or folder"
