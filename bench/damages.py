@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from robotid_sim.diagnostics.contradictions import contradictions
 from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.files import load_log
@@ -22,7 +23,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log, build_robot
 from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import identify, with_gross_doubt
+from robotid_sim.study.stages import identify
 
 MOTOR_SIDE = 100.0
 """Gear ratio that torques of the motor side lack."""
@@ -121,10 +122,11 @@ class Subject:
         return [(c.kind, tuple(names.index(name) for name in c.joints)) for c in result.causes]
 
     def doubted(self, log: Log) -> bool:
-        """Return whether the command ``identify`` would exit with 1."""
+        """Return whether the command ``identify`` refuses a log, or its fit is in doubt."""
+        if any(contradictions(log, self.nominal, self.basis)):
+            return True
         plan = build_fit(load_config(None))
         fit = identify(log, self.nominal, self.basis, plan, np.random.default_rng(0))
-        fit = with_gross_doubt([log], fit)
         return bool(fit.doubt) or not fit.chosen.success
 
 

@@ -47,6 +47,8 @@ def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Flo
     ShapeError
         If the shape differs or an entry is not a finite number.
     """
+    if np.iscomplexobj(value):
+        raise ShapeError(f"{name} holds complex numbers; give real ones")
     if value is None or isinstance(value, str):
         raise ShapeError(f"{name} is not an array of numbers: {value!r}")
     array = _as_float(value, name).copy()

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,16 +127,31 @@ def make_folder(path: str | Path, option: str = "--out") -> Path:
 
     Messages name the option that it was given by.
     """
-    if not str(path):
-        raise FileFormatError(f"the output folder has an empty name; give {option} a folder")
-    folder = Path(path)
-    try:
+    with _folder_errors(path, option) as folder:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
+
+
+def existing_folder(path: str | Path, option: str = "--out") -> Path:
+    """Return an output folder, or the one that it can be created in; raise as `make_folder`."""
+    with _folder_errors(path, option) as folder:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            folder.stat()  # raises for a name that no folder can have
+        above = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
+        with tempfile.TemporaryFile(dir=above):
+            return above
+
+
+@contextmanager
+def _folder_errors(path: str | Path, option: str) -> Iterator[Path]:
+    if not str(path):
+        raise FileFormatError(f"the output folder has an empty name; give {option} a folder")
+    try:
+        yield Path(path)
     except OSError as error:
         raise FileFormatError(
-            f"cannot write in folder {folder}: {error.strerror}; choose another {option}"
+            f"cannot write in folder {path}: {error.strerror}; choose another {option}"
         ) from error
 
 

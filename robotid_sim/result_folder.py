@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from robotid_sim.errors import FileFormatError, OptionError
-from robotid_sim.files import make_folder, read_json, require_space, write_json
+from robotid_sim.files import existing_folder, make_folder, read_json, require_space, write_json
 
 try:
     import fcntl
@@ -106,6 +106,15 @@ def result_folder(
         run.write(stage / RUN)
         yield stage
         _move_in(folder, run)
+
+
+def require_usable(path: str | Path, names: Iterable[str], run: Run, space: float = 0.0) -> None:
+    """Raise as `result_folder` would, and leave all as it is."""
+    folder = existing_folder(path)
+    if folder == Path(path):
+        with _locked(folder):
+            _require_free(folder, names, run)
+    require_space(folder, space)
 
 
 def place_of(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robotid_sim import result_folder as module
-from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.errors import FileFormatError, OptionError, RobotIdError
 from robotid_sim.result_folder import (
     INCOMPLETE,
     MANIFEST,
@@ -17,6 +17,7 @@ from robotid_sim.result_folder import (
     place_of,
     require_complete,
     require_of_run,
+    require_usable,
     result_folder,
 )
 
@@ -231,6 +232,30 @@ def test_too_little_space_is_seen_before_anything_is_written(tmp_path) -> None:
     ):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_run_would_be_refused_for_is_seen_without_it(tmp_path) -> None:
+    other = Run("study", "irb140", "robotid run irb140")
+    require_usable(tmp_path / "new" / "deep", NAMES, STUDY)
+    assert list(tmp_path.iterdir()) == []
+    write(tmp_path, "old")
+    before = contents(tmp_path)
+    require_usable(tmp_path, NAMES, STUDY)
+    for path, run, space, words in (
+        (tmp_path, other, 0.0, "holds the study of 2r"),
+        (tmp_path, STUDY, 1e18, "MB of free space"),
+        (tmp_path / "new", STUDY, 1e18, "MB of free space"),
+        (tmp_path / "a.txt" / "out", STUDY, 0.0, "Not a directory; choose another --out"),
+        ("", STUDY, 0.0, "empty name"),
+    ):
+        with pytest.raises(RobotIdError, match=words):
+            require_usable(path, NAMES, run, space)
+    assert contents(tmp_path) == before
+    with (
+        result_folder(tmp_path, NAMES, STUDY),
+        pytest.raises(OptionError, match="another run writes into"),
+    ):
+        require_usable(tmp_path, NAMES, STUDY)
 
 
 def test_a_file_system_without_locks_is_no_hindrance(tmp_path, monkeypatch) -> None:

@@ -1,5 +1,6 @@
 """The command line: parse, call, print, exit code."""
 
+import errno
 import logging
 import re
 import shlex
@@ -9,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +31,15 @@ UNREAD = 141
 """Exit code where the reader of the output has gone: 128 and SIGPIPE."""
 
 STOPPED = "interrupted; files that were written by then are complete"
+
+SYSTEM = {
+    number
+    for name in ("ENAMETOOLONG", "ELOOP", "ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EMFILE")
+    if (number := getattr(errno, name, None)) is not None
+}
+"""Errors of the system that are no fault of the program."""
+
+GONE = "the working folder no longer exists; change to another one"
 
 LONGEST = 300
 """Longest text of such an error in its line [characters]."""
@@ -93,11 +104,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), 2)
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         return UNREAD if end.code == 1 else int(end.code or 0)
+    except OSError as error:
+        if trouble := _trouble(error):
+            return _fail(trouble, 2)
+        return _fail(_bug(error), BUG)
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()
         return _fail(_bug(error), BUG)
     return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0)
+
+
+def _trouble(error: OSError) -> str:
+    """Return what is wrong with a file by the system's word; nothing for a fault of the program."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return GONE
+    if error.errno not in SYSTEM:
+        return ""
+    name = str(error.filename or "a file")
+    shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
+    return f"cannot use {shown}: {error.strerror}; give another name or folder"
 
 
 def _bug(error: Exception) -> str:

@@ -1,5 +1,6 @@
 """The program: what runs before the command line is loaded, and how signals end it."""
 
+import io
 import os
 import signal
 import sys
@@ -21,10 +22,28 @@ def entry() -> None:
     libraries turn the exception into errors of their own. From the first step of a command on it is
     an exception, and after `GRACE` the end.
     """
+    open_streams()
     end_at_signals()
     from robotid_sim.cli.app import main
 
     sys.exit(main())
+
+
+def open_streams() -> None:
+    """Let streams that are closed lead nowhere, and characters that a locale lacks be replaced.
+
+    A file would be opened in the place of a closed one otherwise, and be written into.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def end_at_signals() -> None:

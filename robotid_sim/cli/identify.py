@@ -34,7 +34,7 @@ from robotid_sim.study.draws import drawn, folder_of_draws, model_error, write_d
 from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
-from robotid_sim.study.stages import Identification, with_gross_doubt
+from robotid_sim.study.stages import Identification, with_doubt
 from robotid_sim.study.study import estimate_context, write_identified
 from robotid_sim.validation.log_prediction import LogPrediction
 
@@ -54,6 +54,7 @@ def identify(
     meshes: MeshMode,
     parameters: Path | None,
     report: Path | None,
+    force: bool,
     json: bool,
     study: StudyConfig,
 ) -> int:
@@ -65,17 +66,18 @@ def identify(
         require_writable(path)
     model = build_robot(robot, study.robot)
     given = logs.read(log, model, mapping)
-    held = None if hold_out is None else _held_out(hold_out, model, mapping)
+    test = _test_logs(hold_out, model, mapping)
+    held = _held_out(hold_out, test)
     plan, nominal = build_fit(study), build_nominal_of_log(model, given[0].log, study)
     measured = np.any([read.log.torque_measured for read in given], axis=0)
     basis = build_basis(nominal, study, measured)
+    against = logs.contradicted((*given, *test), nominal, basis, force=force)
     files = [] if draws is None else folder_of_draws(draws[1], draws[0])
     rng = Streams(study.seed)("identify")
     with progress_line(enabled=not json) as progress:
         data = [read.log for read in given]
         fit, predicted = identify_and_predict(data, held, nominal, basis, plan, rng, progress)
-        fitted = training_logs(data, held)
-        fit = with_gross_doubt(fitted, fit)
+        fitted, fit = training_logs(data, held), with_doubt(fit, "; ".join(filter(None, against)))
         robots = drawn(fit, len(files), Streams(study.seed)("draws"), progress) if files else []
     if urdf is not None and fit.lift is None:  # before anything is written
         raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
@@ -86,8 +88,7 @@ def identify(
     _write(fit, context, (out, table, urdf), meshes)
     write_draws(robots, files, meshes)
     if report is not None:
-        closing = recipe(study)
-        write_page(identification_report(nominal, fitted, fit, closing, predicted), report)
+        write_page(identification_report(nominal, fitted, fit, recipe(study), predicted), report)
     if json:
         estimates = [estimate.content() for estimate in fit.estimates]
         output.print_json({"robot": model.name, **context, "estimates": estimates})
@@ -132,11 +133,16 @@ def _with_choices(
     return study.model_copy(update={"estimation": study.estimation.model_copy(update=chosen)})
 
 
-def _held_out(text: str, robot: Robot, mapping: Path | None) -> HoldOut:
-    """Return what is held out: a part of every log, blocks, or a log of its own."""
-    if Path(text).exists():
-        return HoldOut(logs=tuple(read.log for read in logs.read([Path(text)], robot, mapping)))
-    return HoldOut.parse(text)
+def _test_logs(text: str | None, robot: Robot, mapping: Path | None) -> list[ReadLog]:
+    """Return the logs that are only predicted, if a file of them is held out."""
+    return logs.read([Path(text)], robot, mapping) if text and Path(text).exists() else []
+
+
+def _held_out(text: str | None, test: Sequence[ReadLog]) -> HoldOut | None:
+    """Return what is held out, if anything: a part of every log, blocks, or logs of their own."""
+    if test:
+        return HoldOut(logs=tuple(read.log for read in test))
+    return None if text is None else HoldOut.parse(text)
 
 
 def _told(

@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from robotid_sim.cli import output
+from robotid_sim.diagnostics.contradictions import contradictions
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import LogError
 from robotid_sim.importing.import_map import load_map
 from robotid_sim.importing.reading import ReadLog, read_log, read_logs
 from robotid_sim.model.robot import Robot
@@ -17,6 +21,43 @@ def read(paths: Sequence[Path], robot: Robot, mapping: Path | None) -> list[Read
 def read_one(path: Path, robot: Robot, mapping: Path | None) -> ReadLog:
     """Return the log of a file for a robot, the longest part of one with gaps."""
     return read_log(path, robot, None if mapping is None else load_map(mapping))
+
+
+class Against(NamedTuple):
+    """What contradicts logs, in words; empty if nothing does."""
+
+    errors: str
+    couplings: str
+
+
+def contradicted(
+    logs: Sequence[ReadLog], nominal: Robot, basis: BaseParameters, *, force: bool
+) -> Against:
+    """Return what contradicts logs before anything is fitted to them.
+
+    Raises `LogError` if they hold an error that is not forced upon the fit.
+    """
+    each = [contradictions(log.log, nominal, basis) for log in logs]
+    errors, couplings = (
+        _together(logs, [texts[kind] for texts in each]) for kind in range(len(Against._fields))
+    )
+    if errors and not force:
+        raise LogError(
+            f"{errors}; correct the log, or give --force to go on with it as it is (`robotid "
+            "diagnose` says more)"
+        )
+    return Against(errors, couplings)
+
+
+def _together(logs: Sequence[ReadLog], texts: Sequence[Sequence[str]]) -> str:
+    by_name = [f"{log.name}: {'; '.join(t)}" for log, t in zip(logs, texts, strict=True) if t]
+    return "; ".join(by_name)
+
+
+def print_doubt(why: str) -> None:
+    """Print what contradicts logs that were taken in spite of it, if anything."""
+    if why:
+        output.print_line(f"WARNING: of the log: {why}")
 
 
 def print_notes(logs: Sequence[ReadLog]) -> None:

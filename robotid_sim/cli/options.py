@@ -187,6 +187,12 @@ MapFile = Annotated[
 EstimateFile = Annotated[
     Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
 ]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Go on with a log that what is known before contradicts; then exit 1."
+    ),
+]
 ResultFile = Annotated[
     Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
 ]

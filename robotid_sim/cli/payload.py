@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.cli import output
+from robotid_sim.cli import logs, output
 from robotid_sim.cli.study_options import parse_payload
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.payload import (
@@ -17,6 +17,7 @@ from robotid_sim.estimation.payload import (
 )
 from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_torque_constants
 from robotid_sim.files import require_writable, write_json
+from robotid_sim.importing.reading import ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
@@ -40,6 +41,7 @@ def payload(
     load: str | None,
     torque_gain_std: float | None,
     out: Path | None,
+    force: bool,
     json: bool,
     study: StudyConfig,
 ) -> int:
@@ -52,9 +54,11 @@ def payload(
             "with --load the torque constants are estimated; leave --torque-gain-std out"
         )
     model = build_robot(robot, study.robot)
-    first, second = load_log(log), load_log(loaded)
+    reads = [ReadLog(load_log(path).require_robot(model), path.name) for path in (log, loaded)]
+    first, second = (read.log.require_torques() for read in reads)
     nominal = build_nominal_of_log(model, first, study)
     basis = build_basis(nominal, study, first.torque_measured | second.torque_measured)
+    against = logs.contradicted(reads, nominal, basis, force=force).errors
     preprocessor = build_preprocessor(study.preprocess)
     with one_blas_thread():
         bare, heavy = (_motion(part, nominal, preprocessor) for part in (first, second))
@@ -73,6 +77,7 @@ def payload(
     else:
         content = _gains_content(estimate)
     content = {"robot": model.name, "success": estimate.success, **content}
+    content |= {"doubt": against} if against else {}
     if out is not None:
         write_json(out, "payload", 1, content)
     if json:
@@ -80,8 +85,9 @@ def payload(
     else:
         for sentence in estimate.sentences():
             output.print_line(sentence)
+        logs.print_doubt(against)
         output.print_written([out])
-    return 0 if estimate.success else 1
+    return 0 if estimate.success and not against else 1
 
 
 def _known(text: str) -> PayloadConfig:
@@ -93,7 +99,6 @@ def _known(text: str) -> PayloadConfig:
 
 
 def _motion(log: Log, nominal: Robot, preprocessor: Preprocessor) -> Motion:
-    log.require_robot(nominal).require_torques()
     return preprocessor.tuned(log, nominal)(log, nominal)
 
 

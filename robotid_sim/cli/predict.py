@@ -49,12 +49,13 @@ def predict(
     mapping: Path | None,
     out: Path | None,
     report: Path | None,
+    force: bool,
     json: bool,
     study: StudyConfig,
 ) -> int:
     """Do ``robotid predict``; its words are in `cli.syntax.predict`."""
     given = (robot, estimate, log, mapping)
-    return predict_file(*given, study, out=out, report=report, json=json)
+    return predict_file(*given, study, out=out, report=report, force=force, json=json)
 
 
 def predict_file(
@@ -66,6 +67,7 @@ def predict_file(
     *,
     out: Path | None,
     report: Path | None,
+    force: bool,
     json: bool,
 ) -> int:
     """Predict a log and write and print what comes of it; return the exit code."""
@@ -81,6 +83,7 @@ def predict_file(
     basis = build_basis(nominal, study, measured)
     _, chosen, context = estimates_of(estimate, model, basis)
     nominal = with_friction_velocity(nominal, context)
+    against = logs.contradicted([read], nominal, basis, force=force).errors
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
     lacks, terms = lacks_of(context, nominal), terms_of(context, nominal)
     error = _model_error(context, basis, measured)
@@ -89,6 +92,7 @@ def predict_file(
         predicted = predict_log(*given)
     of_robot = {"robot": model.name, "estimator": chosen.estimator}
     content = {**of_robot, "imported": logs.notes_of([read]), **predicted.content()}
+    content |= {"doubt": against} if against else {}
     if out is not None:
         write_json(out, "prediction", 1, content)
     if report is not None:
@@ -96,11 +100,12 @@ def predict_file(
         write_page(prediction_report(nominal, data, chosen, predicted, lacks, closing), report)
     if json:
         output.print_json(content)
-        return 0
-    logs.print_notes([read])
-    _print(model.name, chosen, predicted, lacks, context)
-    output.print_written([out, report])
-    return 0
+    else:
+        logs.print_notes([read])
+        _print(model.name, chosen, predicted, lacks, context)
+        logs.print_doubt(against)
+        output.print_written([out, report])
+    return 1 if against else 0
 
 
 def _print(

@@ -31,7 +31,7 @@ from robotid_sim.report.tables import (
 from robotid_sim.study.build import build_robot, build_setup
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contact_notes
-from robotid_sim.study.folder import FILES, study_folder
+from robotid_sim.study.folder import FILES, require_study_folder, study_folder
 from robotid_sim.study.result import StudyResult
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.study import Study, study_in
@@ -59,6 +59,7 @@ def run(
     plant = build_robot(robot, study.robot)
     setup = build_setup(plant, study)
     if dry_run:
+        require_study_folder(out, setup, command_line())
         _print_plan(setup, study, out, as_json=json)
         return 0
     if view:

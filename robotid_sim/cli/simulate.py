@@ -9,7 +9,6 @@ from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import save_log
-from robotid_sim.model.robot import Robot
 from robotid_sim.section import number
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_cell, build_nominal, build_robot
@@ -19,14 +18,11 @@ from robotid_sim.study.contacts import contacts
 from robotid_sim.study.stages import simulate as simulate_stage
 from robotid_sim.study.study import saved_if_diverged
 from robotid_sim.table import Table
-from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.trajectory.runnable import limit_use, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 SUFFIXES = (".h5", ".csv")
 """Of logs."""
-
-SAMPLES = 2000
-"""Times at which the use of limits is looked at."""
 
 
 def simulate(*, robot: str, trajectory: Path, out: Path, json: bool, study: StudyConfig) -> int:
@@ -38,6 +34,7 @@ def simulate(*, robot: str, trajectory: Path, out: Path, json: bool, study: Stud
     nominal = build_nominal(plant, study)
     cell = build_cell(plant, nominal, study)
     path = load_trajectory(trajectory, plant)
+    require_runnable(path, plant, cell.rate, str(trajectory))
     diverged = out.with_name(f"diverged-{out.name}")
     with progress_line(enabled=not json) as progress, saved_if_diverged(diverged):
         rng = Streams(study.seed)("measure")
@@ -46,7 +43,7 @@ def simulate(*, robot: str, trajectory: Path, out: Path, json: bool, study: Stud
     space = build_space(nominal, study)
     floor = None if space is None else space.floor
     touching = [str(found) for found in contacts(nominal, {"trajectory": path}, floor)]
-    peak, shares = np.abs(log.tau_meas).max(axis=0), limit_shares(plant, path)
+    peak, shares = np.abs(log.tau_meas).max(axis=0), limit_use(plant, path)
     if json:
         content = {"robot": plant.name, "log": str(out), "samples": log.t.size, "dt_s": log.dt}
         output.print_json({**content, "peak_torque": peak.tolist(), **shares, "contacts": touching})
@@ -64,15 +61,3 @@ def simulate(*, robot: str, trajectory: Path, out: Path, json: bool, study: Stud
             output.print_line(f"CONTACT: {text}; no real arm may run this")
         output.print_written([out])
     return 0
-
-
-def limit_shares(robot: Robot, path: Trajectory) -> dict[str, list[float]]:
-    """Return how much of its limits a trajectory uses, joint by joint."""
-    motion = path(np.linspace(path.start, path.duration, SAMPLES))
-    limits = robot.limits
-    uses = {
-        "of_position": np.abs(motion.q - limits.middle) / limits.half_range,
-        "of_velocity": np.abs(motion.dq) / limits.velocity,
-        "of_acceleration": np.abs(motion.ddq) / limits.acceleration,
-    }
-    return {name: use.max(axis=0).tolist() for name, use in uses.items()}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.cli import output
+from robotid_sim.cli import logs, output
 from robotid_sim.cli.predict import estimates_of, predict_file
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
@@ -15,6 +15,7 @@ from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.files import require_writable, write_json
+from robotid_sim.importing.reading import ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
@@ -59,6 +60,7 @@ def validate(
     model: list[str] | None,
     runs: int | None,
     report: Path | None,
+    force: bool,
     json: bool,
     workers: int | None,
     study: StudyConfig,
@@ -66,12 +68,10 @@ def validate(
     """Do ``robotid validate``; its words are in `cli.syntax.validate`."""
     for path in filter(None, (out, report)):
         require_writable(path)
-    unseen = None
-    if log is not None:
-        unseen = load_log(log)
-        if unseen.origin == "machine":
-            given = (robot, estimate, log, None)
-            return predict_file(*given, study, out=out, report=report, json=json)
+    unseen = None if log is None else load_log(log)
+    if log is not None and unseen is not None and unseen.origin == "machine":
+        given = (robot, estimate, log, None)
+        return predict_file(*given, study, out=out, report=report, force=force, json=json)
     study = _with_choices(study, controller, task, scenario, model, runs)
     plant = build_robot(robot, study.robot)
     nominal = build_nominal(plant, study)
@@ -79,15 +79,15 @@ def validate(
     estimates, chosen, context = estimates_of(estimate, plant, basis)
     nominal = with_friction_velocity(nominal, context)
     others = build_models(plant, study.control, tuple(e.estimator for e in estimates))
-    lifted = lift_estimate(chosen, nominal, basis)
-    if lifted is None:
-        raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
+    lifted = _lifted(chosen, nominal, basis, estimate)
+    read = [] if unseen is None else [ReadLog(unseen.require_robot(nominal), str(log))]
+    against = logs.contradicted(read, nominal, basis, force=force).errors
     predicted = None if unseen is None else _predicted(chosen, unseen, nominal, basis, study)
     cell, space = build_cell(plant, nominal, study), build_space(nominal, study)
     comparison = replace(build_comparison(study.control), space=space)
     beside = out or estimate
-    diverged = beside.with_name(f"{beside.stem}-diverged.h5")
-    with progress_line(enabled=not json) as progress, saved_if_diverged(diverged):
+    diverged = saved_if_diverged(beside.with_name(f"{beside.stem}-diverged.h5"))
+    with progress_line(enabled=not json) as progress, diverged:
         count, rng = workers or os.cpu_count() or 1, Streams(study.seed)("control")
         models = compared_models(lifted.robot, estimates, nominal, basis, others)
         loop = closed_loop(cell, nominal, models, rng, comparison, workers=count, progress=progress)
@@ -96,24 +96,33 @@ def validate(
     driven = {task.name: task.trajectory for task in loop.tasks}
     touching = contacts(nominal, driven, None if space is None else space.floor)
     content = _content(plant, chosen, lifted, predicted, loop, checks, touching)
+    content |= {"doubt": against} if against else {}
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
-        closing = recipe(study)
-        write_page(validation_report(plant, chosen, predicted, loop, checks, closing), report)
+        page = validation_report(plant, chosen, predicted, loop, checks, recipe(study))
+        write_page(page, report)
     if json:
         output.print_json(content)
     else:
         _print(plant, lifted, predicted, loop, checks, touching)
+        logs.print_doubt(against)
         output.print_written([out, report])
-    return 0 if all(check.passed for check in checks) else 1
+    return 0 if all(check.passed for check in checks) and not against else 1
+
+
+def _lifted(chosen: Estimate, nominal: Robot, basis: BaseParameters, path: Path) -> Lift:
+    """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
+    lifted = lift_estimate(chosen, nominal, basis)
+    if lifted is None:
+        raise FileFormatError(f"{path}: the chosen fit failed: {chosen.message}")
+    return lifted
 
 
 def _predicted(
     chosen: Estimate, unseen: Log, nominal: Robot, basis: BaseParameters, study: StudyConfig
 ) -> tuple[Prediction, Prediction]:
     """Return what the estimate and what the nominal model predict of a log."""
-    unseen.require_robot(nominal)
     return predictions(chosen.beta, unseen, nominal, basis, build_preprocessor(study.preprocess))
 
 

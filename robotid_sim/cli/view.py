@@ -22,6 +22,7 @@ from robotid_sim.study.build import build_cell, build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import robot_of_result
 from robotid_sim.study.stages import simulate
+from robotid_sim.trajectory.runnable import require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
@@ -151,6 +152,7 @@ def simulated(
     """Return the virtual experiment on a trajectory file."""
     path = load_trajectory(trajectory, plant)
     cell = build_cell(plant, build_nominal(plant, study), study)
+    require_runnable(path, plant, cell.rate, str(trajectory))
     log = simulate(cell, path, Streams(study.seed)("measure"), progress=progress)
     return Animation.of_log(plant, log, trajectory.stem)
 

@@ -15,6 +15,9 @@ from robotid_sim.diagnostics.cause import Amendment, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque
 
+ANGLES = {"degrees": np.pi / 180.0, "turns": 2.0 * np.pi}
+"""Units of angles that are mistaken for radians, in radians."""
+
 WRONG_SCALE = 3.0
 """Ratio of measured to nominal torque, or its inverse, beyond which a unit is suspected."""
 
@@ -76,16 +79,16 @@ def _positions(evidence: Evidence) -> list[Amendment]:
             )
             candidates.append(_position("position-zero", (j,), none.position, shift, words))
     for j, scale, name in (
-        *((j, np.pi / 180.0, "degrees") for j in turning),
+        *((j, scale, name) for j in turning for name, scale in ANGLES.items()),
         *((j, 1e-3, "millimeters") for j in range(dof) if j not in turning),
     ):
         factor = np.ones(dof)
         factor[j] = scale
         words = Wording(f"the position is in {name}", f"multiply its column by {scale:.6g}")
         candidates.append(_position("position-units", (j,), np.diag(factor), none.shift, words))
-    if len(turning) > 1:
-        factor = np.array([np.pi / 180.0 if j in turning else 1.0 for j in range(dof)])
-        words = Wording("the positions are in degrees", f"multiply them by {np.pi / 180.0:.6g}")
+    for name, scale in ANGLES.items() if len(turning) > 1 else ():
+        factor = np.array([scale if j in turning else 1.0 for j in range(dof)])
+        words = Wording(f"the positions are in {name}", f"multiply them by {scale:.6g}")
         candidates.append(_position("position-units", (), np.diag(factor), none.shift, words))
     for order, words in _orders(dof, "positions"):
         moved = tuple(j for j in range(dof) if order[j] != j)

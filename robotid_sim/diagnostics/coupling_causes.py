@@ -25,6 +25,9 @@ from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
 
+COUPLED_JOINTS = "coupled-joints"
+"""Kind of these causes."""
+
 COUPLED = 3.0
 """Factor by which a coupling lets the residual of a joint fall from which on it is gross."""
 
@@ -63,7 +66,7 @@ def _shares(evidence: Evidence) -> list[Extension]:
         if abs(j - k) == 1:
             columns = joint_only(evidence.y[:, [k]], j, dof)
             words = partial(_share, names[j], names[k])
-            candidates.append(Extension("coupled-joints", j, columns, words, SHARED, partner=k))
+            candidates.append(Extension(COUPLED_JOINTS, j, columns, words, SHARED, partner=k))
     return candidates
 
 
@@ -80,7 +83,7 @@ def _drives(evidence: Evidence) -> list[Extension]:
             columns = np.zeros((*evidence.y.shape, 3))
             columns[:, j] = side * np.column_stack([dq[:, k], ddq[:, k], side * sign])
             columns[:, k] = side * np.column_stack([dq[:, j], ddq[:, j], sign])
-            candidates.append(Extension("coupled-joints", j, columns, _drive, lower=0.0, partner=k))
+            candidates.append(Extension(COUPLED_JOINTS, j, columns, _drive, lower=0.0, partner=k))
     return candidates
 
 

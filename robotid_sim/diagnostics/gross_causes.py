@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.diagnostics.cause import Amendment, Wording
 from robotid_sim.diagnostics.column_causes import WRONG_SCALE, column_causes
 from robotid_sim.diagnostics.coupling_causes import coupling_corrections
@@ -20,11 +21,19 @@ from robotid_sim.diagnostics.informed import Plausibility
 DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1e1, 1e2, 1e3, 1e4)
 """Factors of torques at which a scale is looked for first."""
 
-MILLI, NEAR = 1000.0, 1.6
-"""Ratio of N mm to N m, and how near a scale lies that is taken for it."""
+UNITS = {1e-3: "N mm", 1e-2: "N cm", 1e3: "kN m"}
+"""Units of torque that are mistaken for N m, by what they are in N m."""
+
+NEAR = 1.6
+"""How near the size of a unit a scale lies that is taken for it."""
 
 ALIKE = 0.9
 """Correlation of the torque of the fitted bodies with that of the nominal ones that shows a scale.
+"""
+
+UNLIKE = 4.0
+"""Torque of fitted bodies over that of nominal ones, or its inverse, that is no error of a nominal
+model if all joints that show it have it.
 """
 
 DELAY_STEP = 0.02
@@ -52,7 +61,8 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
     gains = np.nan_to_num([gain(c) for c in candidates], nan=-np.inf)
     best = candidates[int(gains.argmax())]
     if gains.max() < margin + np.log(len(candidates)):
-        return None
+        of_all = _of_all_torques(rough)
+        return None if of_all is None else (of_all, gain(of_all))
     if best.kind == "torque-scale":
         decade = float(best.correction.torque.diagonal()[list(best.joints) or [0]][0])
         factor = _factor(rough, best.joints, decade)
@@ -62,21 +72,51 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
     return best, float(gains.max())
 
 
-def _factor(evidence: Evidence, joints: tuple[int, ...], decade: float) -> float:
-    """Return the factor that makes the torque of the fitted bodies that of the nominal ones.
+def _of_all_torques(rough: Evidence) -> Amendment | None:
+    """Return a wrong sign or scale of all torques that fitted bodies show beside the nominal ones.
 
-    It is the decade that is given where these are not alike, and exact if the unit is N mm.
+    Negative masses, or small ones, are no farther off than a wide prior allows.
+    """
+    product, square, alike = _against_nominal(rough)
+    alike &= rough.use.any(axis=0) & (square > 0.0)
+    ratio = product[alike] / square[alike]
+    if not ratio.size:
+        return None
+    if (ratio < 0.0).all():
+        words = Wording("all measured torques have the wrong sign", "multiply their columns by -1")
+        correction = replace(Correction.none(rough.dof), torque=-np.eye(rough.dof))
+        return Amendment("torque-sign", (), correction, words)
+    if (ratio > 0.0).all() and np.abs(np.log(ratio)).min() > np.log(UNLIKE):
+        return _scale(rough.dof, (), _factor(rough, (), 1.0))
+    return None
+
+
+def _against_nominal(evidence: Evidence) -> tuple[Float1D, Float1D, Bool1D]:
+    """Return the product of fitted and nominal torque, the nominal square, and who is alike.
+
+    The torques are those of the bodies; alike are those that are in proportion, of either sign.
     """
     fit, rank = evidence.held_out().fit(np.arange(evidence.plain)), evidence.basis.inertial_rank
     given = evidence.basis.of(evidence.nominal.parameters())[:rank]
     W = evidence.W[:, :, :rank]
     fitted, nominal = W @ fit.beta[:rank], W @ given
     product, square = (fitted * nominal).sum(axis=0), (nominal**2).sum(axis=0)
-    alike = product > ALIKE * np.sqrt((fitted**2).sum(axis=0) * square)
+    alike = np.abs(product) > ALIKE * np.sqrt((fitted**2).sum(axis=0) * square)
+    return product, square, np.asarray(alike)
+
+
+def _factor(evidence: Evidence, joints: tuple[int, ...], decade: float) -> float:
+    """Return the factor that makes the torque of the fitted bodies that of the nominal ones.
+
+    It is the decade that is given where these are not alike, and exact if the unit is a known one.
+    """
+    product, square, alike = _against_nominal(evidence)
+    alike &= product > 0.0
     if joints:
         alike &= np.isin(np.arange(evidence.dof), joints)
     factor = float(np.median(square[alike] / product[alike])) if alike.any() else decade
-    return 1.0 / MILLI if abs(np.log(factor * MILLI)) < np.log(NEAR) else factor
+    units = [unit for unit in UNITS if abs(np.log(factor / unit)) < np.log(NEAR)]
+    return units[0] if units else factor
 
 
 def _scales(dof: int) -> list[Amendment]:
@@ -96,12 +136,13 @@ def _scale_words(joints: tuple[int, ...], factor: float) -> Wording:
     what, are = ("the measured torque", "is") if joints else ("all measured torques", "are")
     them = "its column" if joints else "their columns"
     finding = f"{what} {are} some {1.0 / factor:.2g} times what the nominal model says"
-    if factor == 1.0 / MILLI:
-        return Wording(f"{what} {are} in N mm", f"multiply {them} by 0.001")
+    if factor in UNITS:
+        return Wording(f"{what} {are} in {UNITS[factor]}", f"multiply {them} by {factor:g}")
     if factor > 1.0:
         return Wording(
-            f"{finding}: {are} of the motor's side of the gear, or of another unit",
-            f"multiply {them} by the gear ratio, about {factor:.2g}, or correct the unit",
+            f"{finding}: of the motor's side of the gear, currents [A], or of another unit",
+            f"multiply {them} by gear ratio or torque constant, about {factor:.2g}, or correct the "
+            "unit",
         )
     return Wording(
         f"{finding}: unit, torque constant or gear ratio are wrong",

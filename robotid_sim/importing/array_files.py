@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robotid_sim.errors import FileFormatError, MissingExtraError
 from robotid_sim.importing.foreign_log import ForeignLog, log_of_arrays
+from robotid_sim.measurement.hdf5_files import reading_hdf5
 
 
 def read_npz(path: Path) -> ForeignLog:
@@ -52,11 +53,8 @@ def read_hdf5(path: Path) -> ForeignLog:
         if isinstance(item, h5py.Dataset) and not name.startswith("#"):  # MATLAB's own
             arrays[name.replace("/", ".")] = np.asarray(item[()])
 
-    try:
-        with h5py.File(path, "r") as file:
-            file.visititems(collect)
-    except (OSError, KeyError, ValueError) as error:
-        raise FileFormatError(f"cannot read {path}: {error}") from error
+    with reading_hdf5(path) as file:
+        file.visititems(collect)
     return log_of_arrays(arrays)
 
 

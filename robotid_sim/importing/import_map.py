@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
-from robotid_sim.docstrings import documented
+from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import FileFormatError, OptionError, suggestion
 from robotid_sim.files import check_schema, schema_tag, write_text
 from robotid_sim.importing.units import UNITS
@@ -42,16 +42,7 @@ def _nonzero(value: float) -> float:
     return value
 
 
-class _MapSection(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Let ``help`` show the keys of every section."""
-        documented(cls)
-
-
-class JointMap(_MapSection):
+class JointMap(ConfigSection):
     """Columns of one joint, or of its motor, and how they become the joint's in SI units.
 
     With x a column in SI units: ``q = sign x / gear_ratio + offset``, ``dq = sign x / gear_ratio``,
@@ -85,7 +76,7 @@ class JointMap(_MapSection):
     to the measured torque."""
 
 
-class Coupling(_MapSection):
+class Coupling(ConfigSection):
     """Motors that drive several joints: row k is motor k, in the order of the robot's joints."""
 
     position: MatrixRows
@@ -94,7 +85,7 @@ class Coupling(_MapSection):
     """Joint torque by motor torque.  [default: the transpose of R, which conserves power]"""
 
 
-class ImportMap(_MapSection):
+class ImportMap(ConfigSection):
     """Content of a map.toml; what it leaves out is inferred from names and numbers."""
 
     schema_: str = Field(default=schema_tag("import-map", VERSION), alias="schema")
@@ -109,7 +100,7 @@ class ImportMap(_MapSection):
     """Period of the excitation [s]."""
     torque_time_offset: float | None = None
     """Delay of the torque's time of action behind the position sample [s]."""
-    joints: dict[str, JointMap] = {}
+    joints: dict[str, JointMap] = Field(default_factory=dict)
     coupling: Coupling | None = None
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import atomic_path, check_schema, schema_tag
+from robotid_sim.measurement.hdf5_files import reading_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
 VERSION = 3
@@ -128,30 +129,25 @@ def _read_hdf5(path: Path) -> Log:
         raise FileFormatError(
             f"{path} is no HDF5 file, or a truncated one; a CSV log has a name that ends in .csv"
         )
-    try:
-        with h5py.File(path, "r") as file:
-            version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
-            channels = {name: file[name][()] for name in CHANNELS if name in file}
-            truth = None
-            if "truth" in file:
-                stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
-                truth = Truth(**{name: file["truth"][name][()] for name in stored})
-            header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
-            return Log(
-                t=file["t"][()],
-                torque_times=file["torque_times"][()] if "torque_times" in file else None,
-                joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
-                joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
-                origin=_origin(version, file.attrs),
-                truth=truth,
-                provenance=json.loads(file.attrs.get("provenance", "{}")),
-                **channels,
-                **header,
-            )
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        if isinstance(error, FileFormatError | LogError):
-            raise
-        raise FileFormatError(f"{path} is not a complete log file: {error}") from error
+    with reading_hdf5(path) as file:
+        version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
+        channels = {name: file[name][()] for name in CHANNELS if name in file}
+        truth = None
+        if "truth" in file:
+            stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
+            truth = Truth(**{name: file["truth"][name][()] for name in stored})
+        header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
+        return Log(
+            t=file["t"][()],
+            torque_times=file["torque_times"][()] if "torque_times" in file else None,
+            joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
+            joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
+            origin=_origin(version, file.attrs),
+            truth=truth,
+            provenance=json.loads(file.attrs.get("provenance", "{}")),
+            **channels,
+            **header,
+        )
 
 
 def _origin(version: int, header: Mapping[str, Any]) -> Any:

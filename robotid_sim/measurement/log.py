@@ -25,6 +25,9 @@ MOVING = 0.01
 LONGEST_OFFSET = 1.0
 """Longest time between a position and its torque [s]."""
 
+SLOWEST, USUAL = 0.2, 0.02
+"""Longest time between samples of a robot, and a usual one, that tells the unit of times [s]."""
+
 PRINTED = 1.1e-6
 """Deviation that times printed with six decimals have [s]."""
 
@@ -212,6 +215,14 @@ class Log:
 
         Raises `LogError` if they cannot; the text names the key.
         """
+        if self.dt > SLOWEST:
+            units = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+            fits = [unit for unit, size in units.items() if self.dt * size <= USUAL]
+            advice = f"in {fits[0]}, multiply it by {units[fits[0]]:g}; " if fits else ""
+            raise LogError(
+                f"'t' is in seconds and has a sample every {self.dt:g} s; if it is {advice}if it "
+                "counts samples, divide it by their rate [Hz]"
+            )
         length = float(self.t[-1] - self.t[0]) + self.dt
         if self.period is not None and not 2.0 * self.dt <= self.period <= length + 0.5 * self.dt:
             raise LogError(

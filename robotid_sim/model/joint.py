@@ -15,6 +15,12 @@ ACCELERATION_RATIO = 10.0
 """Assumed acceleration limit over the velocity limit [1/s] where none is given."""
 
 
+MOST_RANGE = 50.0
+"""Largest range between the limits of a joint in a file: eight turns, or 50 m [rad or m]."""
+
+MOST_VELOCITY = 100.0
+"""Largest velocity limit of a joint in a file [rad/s or m/s]."""
+
 ASSUMED_REVOLUTE = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
 ASSUMED_PRISMATIC = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
 """Limits of joints that have none, where the user agrees to them."""
@@ -198,6 +204,20 @@ def _where_to_add(document: UrdfDocument) -> str:
     )
 
 
+def _require_radians(
+    document: UrdfDocument, source: UrdfJoint, what: str, value: float, most: float
+) -> None:
+    """Raise if a limit of a joint is more than an arm has."""
+    if value > most:
+        unit, other = ("m", "mm") if source.kind == "prismatic" else ("rad", "degrees")
+        unit += "/s" if what.startswith("velocity") else ""
+        document.fail(
+            source.line,
+            f"joint '{source.name}': a {what} of {value:g} {unit} is no arm's; if the limits are "
+            f"in {other}, convert them; else state them in robot.toml or the section [robot]",
+        )
+
+
 def _limits(
     document: UrdfDocument, source: UrdfJoint, override: Mapping[str, float], notes: list[str]
 ) -> dict[str, float]:
@@ -209,6 +229,10 @@ def _limits(
     else:
         bounds = (given.get("lower", 0.0), given.get("upper", 0.0))
     velocity = given["velocity"]
+    if not override.keys() & {"lower", "upper"}:
+        _require_radians(document, source, "range", bounds[1] - bounds[0], MOST_RANGE)
+    if "velocity" not in override:
+        _require_radians(document, source, "velocity limit", velocity, MOST_VELOCITY)
     if "acceleration" not in given:
         given["acceleration"] = ACCELERATION_RATIO * velocity
         notes.append(f"acceleration limit assumed {ACCELERATION_RATIO:g} x velocity limit")

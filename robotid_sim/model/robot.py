@@ -365,6 +365,9 @@ def _chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
     notes = [f"chain of {count} joint(s) from '{chain.base}' to '{chain.tip}'"]
     if chain.locked_joints:
         notes.append(f"joints off the chain locked at zero: {', '.join(chain.locked_joints)}")
+    mimics = [name for name in chain.locked_joints if document.joints[name].mimic]
+    if mimics:
+        notes.append(f"mimic joints, which do not follow but stay at zero: {', '.join(mimics)}")
     massless = [b.joint.child for b in chain.bodies if b.phi[0] == 0.0]
     if massless:
         notes.append(f"movable bodies without mass: {', '.join(massless)}")

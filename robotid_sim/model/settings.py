@@ -91,6 +91,10 @@ def read_settings(urdf: Path) -> RobotSettings:
     )
 
 
+POSITIVE = ("velocity", "acceleration", "effort", "eps")
+"""Values of a joint that are sizes."""
+
+
 def check_overrides(
     joints: Mapping[str, Any], where: str, known: Sequence[str] = JOINT_KEYS
 ) -> dict[str, dict[str, float]]:
@@ -113,5 +117,7 @@ def check_overrides(
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")
             if not math.isfinite(value):
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not finite")
+            if value < 0.0 and key in POSITIVE:
+                raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is negative")
         checked[joint] = {key: float(value) for key, value in values.items()}
     return checked

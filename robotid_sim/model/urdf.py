@@ -21,6 +21,7 @@ from robotid_sim.errors import UrdfError
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.urdf_elements import checked_elements
 from robotid_sim.model.urdf_terms import terms_in
 from robotid_sim.representation import public_value
 
@@ -149,6 +150,7 @@ def read_urdf(path: str | Path) -> UrdfDocument:
 def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     """Validate the text of a URDF; see `read_urdf`."""
     root = parse_xml(xml, file)
+    notes = checked_elements(root, file)
     reader = _Reader(file, root)
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")
@@ -157,10 +159,8 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     base = reader.tree_root(links, joints, _line(root))
     name = root.get("name") or file.stem
     ends = root.find(EXTENSION)
-    if ends is None:
-        return UrdfDocument(file, xml, name, base, links, joints)
-    own = (ends.get("base"), ends.get("tip"), terms)
-    return UrdfDocument(file, xml, name, base, links, joints, *own)
+    first, tip = (None, None) if ends is None else (ends.get("base"), ends.get("tip"))
+    return UrdfDocument(file, xml, name, base, links, joints, first, tip, terms, notes=notes)
 
 
 def resolve_mesh(filename: str, urdf: Path) -> Path:

@@ -52,6 +52,7 @@ STYLE: dict[Any, Any] = {
     "xtick.labelsize": FONT - 1.0,
     "ytick.labelsize": FONT - 1.0,
     "text.color": light("ink"),
+    "text.parse_math": False,  # names are shown as they are, also with dollars
     "legend.frameon": False,
     "legend.fontsize": FONT,
     "svg.fonttype": "none",

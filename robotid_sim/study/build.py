@@ -309,7 +309,12 @@ def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
 
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
     """Return the conditions of a scenario named like ``payload+sinusoidal``."""
-    return tuple(CONDITIONS.build(part, **options.get(part, {})) for part in name.split(JOINER))
+    for other, values in options.items():  # also those that no scenario names
+        CONDITIONS.build(other, **values)
+    parts = name.split(JOINER)
+    if len(set(parts)) < len(parts):
+        raise OptionError(f"the scenario '{name}' names a condition twice; keep one")
+    return tuple(CONDITIONS.build(part, **options.get(part, {})) for part in parts)
 
 
 def build_models(

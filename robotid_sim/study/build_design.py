@@ -35,6 +35,7 @@ from robotid_sim.study.excitation import free_space, in_space
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import APPROACH_STEP
+from robotid_sim.trajectory.runnable import require_samples
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 GRADIENT, DRAWS = "slsqp", "random"
@@ -62,6 +63,7 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
         most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
         raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
+    require_samples(family.periods * family.period, rate, f"design.periods = {family.periods}")
     start = _per_joint(nominal, "start", design.constraints.start)
     plan = DesignPlan(
         family=family,
@@ -235,6 +237,8 @@ def prior_of_files(
 def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
     if path.suffix == TRAJECTORY_SUFFIX:
         trajectories = [load_trajectory(path, nominal)]
+        for trajectory in trajectories:
+            require_samples(trajectory.duration - trajectory.start, plan.rate, str(path))
         return planned_information(
             nominal, basis, trajectories, noise_std=plan.noise_std, dt=plan.dt
         )

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from robotid_sim.docstrings import documented
+from robotid_sim.config_section import ConfigSection, Length, OpenEnd
 from robotid_sim.errors import FileFormatError, OptionError, suggestion
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch
@@ -32,16 +32,7 @@ def _default_tasks() -> dict[str, dict[str, Any]]:
     return {name: {} for name in _COMPARISON.tasks}
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Let ``help`` show the keys of every section."""
-        documented(cls)
-
-
-AnySection = TypeVar("AnySection", bound=_Section)
+AnySection = TypeVar("AnySection", bound=ConfigSection)
 
 
 def _validated(section: type[AnySection], values: Mapping[str, Any], where: str) -> AnySection:
@@ -53,12 +44,12 @@ def _validated(section: type[AnySection], values: Mapping[str, Any], where: str)
         raise OptionError(f"{where}: '{key}': {reason}") from error
 
 
-class PayloadConfig(_Section):
+class PayloadConfig(ConfigSection):
     """A load at the tip."""
 
-    mass: float = Field(ge=0.0)
+    mass: float = Field(ge=0.0, le=1e5)
     """Mass [kg]."""
-    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    com: tuple[Length, Length, Length] = (0.0, 0.0, 0.0)
     """Centre of mass in the tip frame [m]."""
     inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6
     """Ixx Ixy Iyy Ixz Iyz Izz about the COM, tip axes [kg m^2]."""
@@ -72,12 +63,12 @@ class PayloadConfig(_Section):
         return _validated(cls, values, where)
 
 
-class RobotConfig(_Section):
+class RobotConfig(ConfigSection):
     """How the robot is read."""
 
     base: str | None = None
     tip: str | None = None
-    gravity: tuple[float, float, float] | None = None
+    gravity: tuple[Length, Length, Length] | None = None
     """In the frame of the root [m/s^2]; by default what an MJCF file says, else 9.81 downward."""
     urdf_friction: bool = True
     """Take ``<dynamics>`` of the URDF as Fv and Fc; if false, drop it."""
@@ -90,62 +81,58 @@ class RobotConfig(_Section):
     """Replace impossible inertia by the nearest possible one."""
 
 
-class NominalConfig(_Section):
+def _band(band: tuple[float, float]) -> tuple[float, float]:
+    if not 0.0 <= band[0] < band[1] <= 10.0:
+        raise PydanticCustomError("band", "should be two shares, 0 <= lower < upper <= 10")
+    return band
+
+
+class NominalConfig(ConfigSection):
     """What is known before the identification."""
 
     file: Path | None = None
     """A URDF; default is the plant, perturbed."""
     scale: float = Field(default=SCALE, ge=0.0, lt=1.0)
     """Relative size of the perturbation."""
-    mismatch: tuple[float, float] = MISMATCH
+    mismatch: Annotated[tuple[float, float], AfterValidator(_band)] = MISMATCH
     """Band of the relative RMS torque mismatch that every joint shall have."""
 
 
-def _no_nan(value: float) -> float:
-    if value != value:
-        raise PydanticCustomError("nan", "should be a number or infinite")
-    return value
-
-
-OpenEnd = Annotated[float, AllowInfNan(allow_inf_nan=True), AfterValidator(_no_nan)]
-"""A number that may be infinite, for an open side."""
-
-
-class BoxConfig(_Section):
+class BoxConfig(ConfigSection):
     """A box of the root frame that the tip stays in [m]; infinite for an open side."""
 
     lower: tuple[OpenEnd, OpenEnd, OpenEnd]
     upper: tuple[OpenEnd, OpenEnd, OpenEnd]
 
 
-class PlaneConfig(_Section):
+class PlaneConfig(ConfigSection):
     """A plane of the root frame that the tip stays below: normal . position <= offset [m]."""
 
-    normal: tuple[float, float, float]
-    offset: float
+    normal: tuple[Length, Length, Length]
+    offset: Length
 
 
-class ConstraintsConfig(_Section):
+class ConstraintsConfig(ConfigSection):
     """What an excitation keeps beside the limits of its joints."""
 
-    uncertainty: float = Field(default=0.0, ge=0.0)
+    uncertainty: float = Field(default=0.0, ge=0.0, le=10.0)
     """Relative uncertainty of every parameter under which torque limits shall hold too."""
     boxes: tuple[BoxConfig, ...] = ()
     planes: tuple[PlaneConfig, ...] = ()
     contact: bool = False
     """Whether links may pass through one another and through the floor."""
-    clearance: float = Field(default=CLEARANCE, ge=0.0)
+    clearance: float = Field(default=CLEARANCE, ge=0.0, le=1e3)
     """Smallest distance between links that are no neighbors, and to the floor [m]."""
     floor: OpenEnd | None = None
     """Height of the floor in the root frame [m]; -inf for none; by default where the base stands.
     """
-    start: tuple[float, ...] | None = None
+    start: tuple[Length, ...] | None = None
     """Pose where every run starts [rad or m]."""
-    jerk: float | None = Field(default=None, gt=0.0)
+    jerk: float | None = Field(default=None, gt=0.0, le=1e8)
     """Jerk limit of every joint [rad/s^3 or m/s^3]."""
 
 
-class DesignConfig(_Section):
+class DesignConfig(ConfigSection):
     """The excitation."""
 
     family: str = "fourier"
@@ -153,21 +140,21 @@ class DesignConfig(_Section):
     """Sequential quadratic programming (``slsqp``) from the best random draws, the best draw itself
     (``random``), or an optimizer."""
     criterion: str = "d-optimality"
-    candidates: int = Field(default=GradientSearch.candidates, ge=1)
-    starts: int = Field(default=GradientSearch.starts, ge=1)
-    iterations: int = Field(default=GradientSearch.iterations, ge=1)
-    population: int = Field(default=SwarmSearch.population, ge=2)
+    candidates: int = Field(default=GradientSearch.candidates, ge=1, le=10**5)
+    starts: int = Field(default=GradientSearch.starts, ge=1, le=10**4)
+    iterations: int = Field(default=GradientSearch.iterations, ge=1, le=10**5)
+    population: int = Field(default=SwarmSearch.population, ge=2, le=10**5)
     """Of an optimizer, like `generations` and `handling`."""
-    generations: int = Field(default=SwarmSearch.generations, ge=1)
+    generations: int = Field(default=SwarmSearch.generations, ge=1, le=10**6)
     handling: Handling = SwarmSearch.handling
-    harmonics: int = FourierOptions.harmonics
+    harmonics: int = Field(default=FourierOptions.harmonics, ge=1, le=10**4)
     """Of the families that have harmonics."""
-    period: float = FourierOptions.period
+    period: float = Field(default=FourierOptions.period, gt=0.0, le=1e5)
     """[s]."""
-    periods: int = FourierOptions.periods
-    margin: float = FourierOptions.margin
-    torque_ratio: float = FourierOptions.torque_ratio
-    amplitude: float = FourierOptions.amplitude
+    periods: int = Field(default=FourierOptions.periods, ge=1, le=10**5)
+    margin: float = Field(default=FourierOptions.margin, gt=0.0, le=1.0)
+    torque_ratio: float = Field(default=FourierOptions.torque_ratio, gt=0.0, le=10.0)
+    amplitude: float = Field(default=FourierOptions.amplitude, gt=0.0, le=1.0)
     """Of Fourier series: share of the limits that the motion about its middle uses."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Further options of the family."""
@@ -176,14 +163,14 @@ class DesignConfig(_Section):
     """Torque noise of every joint [N m] that rows count by; by default as large as the torque."""
     prior: tuple[Path, ...] = ()
     """Trajectories or logs that exist already: the next one is to complement them."""
-    count: int = Field(default=1, ge=1)
+    count: int = Field(default=1, ge=1, le=1000)
     """Number of trajectories, each designed given those before."""
     jointly: bool = False
     """Improve all of them together in the end."""
     constraints: ConstraintsConfig = ConstraintsConfig()
 
 
-class ExperimentConfig(_Section):
+class ExperimentConfig(ConfigSection):
     """The loop in the engine."""
 
     rate: float = Field(default=Cell.rate, gt=10.0, le=1e5)
@@ -197,14 +184,14 @@ class ExperimentConfig(_Section):
     """Law of the plant's friction where it differs from the model's: ``law`` and its options."""
     drive: dict[str, Any] = Field(default_factory=dict)
     """What lies between rotors and links of the plant, if not rigid: ``kind`` and its options."""
-    kp: float | None = Field(default=None, ge=0.0)
+    kp: float | None = Field(default=None, ge=0.0, le=1e8)
     """Position gain of the excitation loop [1/s^2]; null for that of `excitation_bandwidth`, which
     is 2500 but for light links without rotors."""
-    kd: float | None = Field(default=None, ge=0.0)
+    kd: float | None = Field(default=None, ge=0.0, le=1e5)
     """Velocity gain [1/s]; null for critical damping."""
 
 
-class PreprocessConfig(_Section):
+class PreprocessConfig(ConfigSection):
     """The preprocessor and the rows of the fit."""
 
     name: str = "adaptive"
@@ -212,7 +199,7 @@ class PreprocessConfig(_Section):
     rows: dict[str, float] = Field(default_factory=dict)
 
 
-class EstimationConfig(_Section):
+class EstimationConfig(ConfigSection):
     """The estimators and the parameters they look for."""
 
     estimators: tuple[str, ...] = ("ols", "wls", "consistent")
@@ -231,7 +218,7 @@ class EstimationConfig(_Section):
     """Options by estimator."""
 
 
-class ControlConfig(_Section):
+class ControlConfig(ConfigSection):
     """The closed loop."""
 
     enabled: bool = True
@@ -248,38 +235,38 @@ class ControlConfig(_Section):
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""
     conditions: dict[str, dict[str, float]] = Field(default_factory=dict)
     """Options by condition."""
-    runs: int = Field(default=Comparison.runs, ge=1)
+    runs: int = Field(default=Comparison.runs, ge=1, le=10**4)
     """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
-    bandwidth: float = Field(default=Comparison.bandwidth, gt=0.0)
+    bandwidth: float = Field(default=Comparison.bandwidth, gt=0.0, le=1e4)
     """Smallest bandwidth [rad/s]; raised until the error bound holds."""
-    error: float = Field(default=Comparison.error, gt=0.0)
+    error: float = Field(default=Comparison.error, ge=1e-9, le=1e3)
     """Tracking error to keep under the disturbance [rad or m]."""
-    slow_lap: float | None = Field(default=Comparison.slow_lap, gt=3.0)
+    slow_lap: float | None = Field(default=Comparison.slow_lap, gt=3.0, le=1e4)
     """Time of the slow lap [s]; null in JSON, or ``--quick``, for the fast lap only."""
 
 
-class VerdictLimits(_Section):
+class VerdictLimits(ConfigSection):
     """What a study must reach to pass."""
 
-    replicates: int = Field(default=6, ge=5)
+    replicates: int = Field(default=6, ge=5, le=1000)
     """Noise replicates behind the expected residual."""
-    model_error: float = 0.003
+    model_error: float = Field(default=0.003, gt=0.0, le=1e3)
     """Largest model error on the unseen trajectory, share of the RMS torque."""
     false_alarm: float = Field(default=2e-4, gt=0.0, lt=1.0)
     """Probability that a sound run fails one of the tests of residual, covariance, constraints."""
-    gap: float = 0.1
+    gap: float = Field(default=0.1, gt=0.0, le=1e3)
     """Largest share of the tracking gap between nominal and true model that may be left."""
-    mismatch: float = 0.05
+    mismatch: float = Field(default=0.05, gt=0.0, le=1e3)
     """Largest torque error of the identified model over the nominal one's, along the laps."""
 
 
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
 
 
-class StudyConfig(_Section):
+class StudyConfig(ConfigSection):
     """All stages of a study."""
 
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63)
     plugins: tuple[str, ...] = ()
     """Modules, or files of Python, that register parts of the user's own."""
     robot: RobotConfig = RobotConfig()

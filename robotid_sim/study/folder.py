@@ -5,7 +5,7 @@ from pathlib import Path
 
 from robotid_sim.files import FILE_SPACE
 from robotid_sim.model.mesh_files import FOLDER as MESHES
-from robotid_sim.result_folder import Run, result_folder
+from robotid_sim.result_folder import Run, require_usable, result_folder
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.setup import Setup
 
@@ -26,7 +26,15 @@ def study_folder(
     out: str | Path, setup: Setup, command: str = "run_study"
 ) -> AbstractContextManager[Path]:
     """Return the result folder of a study, to be entered; see `result_folder`."""
+    return result_folder(out, FILES, *_run_and_space(setup, command))
+
+
+def require_study_folder(out: str | Path, setup: Setup, command: str) -> None:
+    """Raise as `study_folder` would, and leave all as it is."""
+    require_usable(out, FILES, *_run_and_space(setup, command))
+
+
+def _run_and_space(setup: Setup, command: str) -> tuple[Run, float]:
     plant, family = setup.cell.plant, setup.excitation.family
     samples = family.periods * family.period * setup.cell.rate
-    space = FILE_SPACE + SAMPLE_SPACE * samples * plant.dof
-    return result_folder(out, FILES, Run("study", plant.name, command), space)
+    return Run("study", plant.name, command), FILE_SPACE + SAMPLE_SPACE * samples * plant.dof

@@ -13,7 +13,6 @@ import numpy as np
 from robotid_sim.arrays import Float2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.diagnosis import diagnose
-from robotid_sim.diagnostics.gross_doubt import gross_doubt
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import ADVICE, doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
@@ -253,19 +252,12 @@ def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
         return None
 
 
-@one_blas_thread()
-def with_gross_doubt(logs: Sequence[Log], fit: Identification) -> Identification:
-    """Return an identification that is in doubt if a log has a gross error, by its name.
+def with_doubt(fit: Identification, why: str) -> Identification:
+    """Return an identification that is in doubt by what speaks against its logs, if anything.
 
     A wrong zero, a unit of all torques or a delay leave a fit that looks sound.
     """
-    if not fit.chosen.success:
-        return fit
-    pairs = zip(logs, fit.preprocessors, strict=True)
-    motions = [informed_by_sensors(log, use, fit.nominal) for log, use in pairs]
-    found = (gross_doubt(motion, fit.nominal, fit.basis) for motion in motions)
-    why = "; ".join(dict.fromkeys(text for text in found if text))
-    if not why:
+    if not fit.chosen.success or not why:
         return fit
     first = fit.doubt.removesuffix(ADVICE) or "the fit is sound, but not the log; "
     return replace(fit, doubt=f"{first}{why}", lift=_doubted(fit.lift))

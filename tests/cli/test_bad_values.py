@@ -77,6 +77,46 @@ def test_an_excitation_can_be_sampled_fitted_and_held(refused, design, words, fl
     assert words in refused(f"[design]\n{design}\n", *flags)
 
 
+CONSTRAINED = "[design.constraints]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[design]\nprior = ['none.json']", "none.json"),
+        ("[design]\nnoise_std = [1.0]", "design.noise_std has 1 numbers for 2 joints"),
+        ("[design]\nnoise_std = [1.0, -1.0]", "noise_std must be positive"),
+        (CONSTRAINED + "start = [9.0, 0.0]", "the start pose has joint 'shoulder' at 9, outside"),
+        (CONSTRAINED + "start = [0.0]", "design.start has 1 numbers for 2 joints"),
+        (
+            "[[design.constraints.boxes]]\nlower = [1.0, 0.0, 0.0]\nupper = [0.0, 1.0, 1.0]",
+            "a box needs three lower bounds below three upper ones",
+        ),
+        (
+            "[[design.constraints.planes]]\nnormal = [0.0, 0.0, 0.0]\noffset = 1.0",
+            "must not be zero",
+        ),
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["run", "dry"])
+def test_what_a_run_refuses_its_plan_does(robotid, tmp_path, text, words, flags) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(text)
+    done = robotid("run", ARM, "--out", tmp_path / "out", "--config", config, *flags)
+    assert done.code in (1, 2)
+    assert (done.out, done.err.count("\n"), words in done.err) == ("", 1, True)
+
+
+def test_a_plan_looks_at_its_folder(robotid, tmp_path) -> None:
+    (tmp_path / "result.json").write_text("{}")
+    for folder, words in (
+        (tmp_path, "result.json: it is of no run"),
+        (tmp_path / "result.json", "cannot write in folder"),
+    ):
+        done = robotid("run", ARM, "--out", folder, "--dry-run")
+        assert (done.code, done.out, words in done.err) == (2, "", True)
+
+
 def test_a_harmonic_has_two_samples_at_least(refused, robotid, tmp_path) -> None:
     said = refused("[design]\nperiod = 2.5\nharmonics = 50\n[experiment]\nrate = 40.0\n")
     assert "design.harmonics is 50, but a period of 2.5 s at 40 Hz" in said

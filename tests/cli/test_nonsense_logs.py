@@ -1,4 +1,4 @@
-"""Logs that were recorded wrongly: refused, or fitted with a warning that says what to check."""
+"""Logs that were recorded wrongly: refused with number and remedy, or fitted by force, in doubt."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 from robots import DATA
 
+from robotid_sim.diagnostics.contradictions import contradictions
+from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.measurement.files import load_log, save_log
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
 
 ARM = DATA / "2r.urdf"
 CONFIG = (
@@ -32,14 +36,14 @@ def log(robotid, tmp_path_factory):
 def identify(robotid, tmp_path):
     """Return a function that identifies from a log, or from a CSV with a line before it."""
 
-    def run(log, line=""):
+    def run(log, line="", words=()):
         file = tmp_path / "log.csv"
         save_log(log, file)
         if line:
             key, lines = line.split(":")[0], file.read_text().splitlines()
             kept = [text for text in lines if key not in text]
             file.write_text("\n".join([line, *kept]))
-        return robotid("identify", ARM, file, "-o", tmp_path / "e.json")
+        return robotid("identify", ARM, file, "-o", tmp_path / "e.json", *words)
 
     return run
 
@@ -70,25 +74,78 @@ def test_times_that_cannot_be_name_key_and_file(identify, log, line, words) -> N
     assert done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "words", "remedy"),
-    [
-        (
-            lambda log: {"tau_meas": -log.tau_meas},
-            "times that of the fit without constraints",
-            "check signs",
-        ),
-        (lambda log: {"q": np.degrees(log.q)}, "of the RMS torque of", "by 0.0174533"),
-    ],
-)
-def test_a_fit_of_nonsense_says_what_to_check(
-    identify, log, tmp_path, change, words, remedy
+def scaled(factor):
+    return lambda log: {"tau_meas": log.tau_meas * factor}
+
+
+def clipped(log):
+    top = 0.7 * np.abs(log.tau_meas).max(axis=0)
+    return {"tau_meas": np.clip(log.tau_meas, -top, top)}
+
+
+CHANGES = {
+    "signs": (scaled(-1.0), "all measured torques have the wrong sign; multiply their columns by"),
+    "sign": (scaled([1.0, -1.0]), "elbow: the measured torque has the wrong sign"),
+    "N mm": (scaled(1e3), "all measured torques are in N mm; multiply their columns by 0.001"),
+    "kN m": (scaled(1e-3), "all measured torques are in kN m; multiply their columns by 1000"),
+    "A": (scaled([0.06, 0.2]), "currents [A], or of another unit"),
+    "degrees": (lambda log: {"q": np.degrees(log.q)}, "are in degrees; multiply them by 0.0174533"),
+    "turns": (lambda log: {"q": log.q / (2 * np.pi)}, "are in turns; multiply them by 6.28319"),
+    "swapped": (lambda log: {"q": log.q[:, ::-1]}, "of the two joints are swapped; swap their"),
+    "clipped": (clipped, "elbow: the measured torque is clipped at its extreme value in"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_log_that_cannot_be_is_refused_with_number_and_remedy(
+    identify, log, tmp_path, name
 ) -> None:
+    change, words = CHANGES[name]
     done = identify(replace(log, **change(log)))
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+    assert "give --force to go on" in done.err
+    assert done.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["log.csv"]
+
+
+def test_a_log_too_short_for_a_comparison_keeps_its_limits(identify, log) -> None:
+    done = identify(replace(log.cut(slice(0, 200)), q=100.0 * log.q[:200], period=None))
+    assert done.code == 2
+    assert "times its limit; give it in rad of the joint, or correct the limit" in done.err
+
+
+@pytest.mark.parametrize("name", ["signs", "degrees", "N mm"])
+def test_a_fit_by_force_is_in_doubt(identify, log, tmp_path, name) -> None:
+    change, words = CHANGES[name]
+    done = identify(replace(log, **change(log)), words=["--force"])
     assert done.code == 1
-    for word in ("WARNING", words, remedy, "but does not explain the log"):
-        assert word in " ".join(done.out.split())
+    for text in ("WARNING", words, "but does not explain the log"):
+        assert text in " ".join(done.out.split())
     assert words in json.loads((tmp_path / "e.json").read_text())["doubt"]
+
+
+def test_the_other_readers_of_logs_refuse_them_too(robotid, identify, log, tmp_path) -> None:
+    assert identify(log).code == 0
+    bad, estimate = tmp_path / "bad.h5", tmp_path / "e.json"
+    save_log(replace(log, tau_meas=1e3 * log.tau_meas), bad)
+    words = CHANGES["N mm"][1]
+    for command in (
+        ("predict", ARM, estimate, bad),
+        ("validate", ARM, estimate, "--log", bad),
+        ("payload", ARM, tmp_path / "log.csv", bad),
+    ):
+        done = robotid(*command)
+        assert (done.code, done.out, words in done.err) == (2, "", True)
+    forced = robotid("predict", ARM, estimate, bad, "--force")
+    assert forced.code == 1
+    assert f"WARNING: of the log: bad.h5: {words}" in " ".join(forced.out.split())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_nominal_model_that_is_wrong_by_a_third_is_no_reason(log, seed) -> None:
+    nominal = perturb(Robot.from_urdf(ARM), np.random.default_rng(seed), scale=0.33)
+    assert not any(contradictions(log, nominal, base_parameters(nominal)))
 
 
 def test_a_sound_log_gives_no_warning(identify, log, tmp_path) -> None:

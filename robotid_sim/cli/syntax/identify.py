@@ -65,11 +65,13 @@ def identify(
     meshes: options.Meshes = MeshMode.COPY,
     parameters: ParameterFile = None,
     report: options.ReportFile = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Identify parameters from logs, of the virtual experiment or of a machine.
 
     Several logs of one robot are fitted together, each weighed by its noise. For a machine's log
-    ROBOT is the nominal model. Exit 1 if the fit failed or is in doubt: all is written then, with a
-    warning that says why.
+    ROBOT is the nominal model. A log of a wrong sign, unit or column, or with clipped torques, is
+    refused. Exit 1 if the fit failed or is in doubt: all is written then, with a warning that says
+    why.
     """

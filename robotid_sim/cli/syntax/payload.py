@@ -25,6 +25,7 @@ def payload(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
     ] = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Estimate a load at the tip from two logs, or by a known load the torque constants.

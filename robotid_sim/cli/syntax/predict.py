@@ -11,6 +11,7 @@ def predict(
     mapping: options.MapFile = None,
     out: options.ResultFile = None,
     report: options.ReportFile = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Predict the torques of a log that an estimate has not seen, and score them by joint.

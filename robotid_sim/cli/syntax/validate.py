@@ -48,7 +48,9 @@ Repetitions = Annotated[
 
 
 @options.for_study(
-    "seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "engine", "no_clearance"
+    *("seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "engine"),
+    "no_clearance",
+    needs={"force": "log"},
 )
 def validate(
     robot: options.RobotArg,
@@ -61,6 +63,7 @@ def validate(
     model: ModelNames = None,
     runs: Repetitions = None,
     report: options.ReportFile = None,
+    force: options.Force = False,
     json: options.Json = False,
     workers: options.Workers = None,
 ) -> None:

@@ -1,0 +1,75 @@
+"""Tables of a configuration file: an unknown key, a number that cannot be meant, a doubled name."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, get_args
+
+from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, field_validator
+from pydantic import ValidationInfo as Place
+from pydantic_core import PydanticCustomError
+
+from robotid_sim.docstrings import documented
+
+LARGEST = 1e9
+"""Largest size of a number in a configuration, in SI units; none of a robot is larger."""
+
+
+class ConfigSection(BaseModel):
+    """A table of a configuration file; fields with units of their own have narrower ranges."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Let ``help`` show the keys of every section."""
+        documented(cls)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _require_sensible(cls, value: Any, place: Place) -> Any:
+        kinds = set(_leaves(cls.model_fields[str(place.field_name)].annotation))
+        if any(issubclass(kind, BaseModel) for kind in kinds):
+            return value  # it looks at its values itself
+        numeric = kinds <= {int, float, str, type(None)}
+        for part in _values(value):
+            if isinstance(part, bool) and numeric:
+                raise PydanticCustomError("flag", "should not be true or false")
+            if isinstance(part, float) and LARGEST < abs(part) < float("inf"):
+                raise PydanticCustomError("size", f"should lie within {LARGEST:g}")
+        if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+            twice = [name for name, count in Counter(value).items() if count > 1]
+            if twice:
+                raise PydanticCustomError("twice", f"names '{twice[0]}' twice; keep one")
+        return value
+
+
+def _leaves(annotation: Any) -> Iterator[Any]:
+    """Yield the types that an annotation is made of."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _leaves(part)
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Yield the values in lists and tables."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _values(part)
+    else:
+        yield value
+
+
+def _no_nan(value: float) -> float:
+    if value != value:
+        raise PydanticCustomError("nan", "should be a number or infinite")
+    return value
+
+
+OpenEnd = Annotated[float, AllowInfNan(allow_inf_nan=True), AfterValidator(_no_nan)]
+"""A number that may be infinite, for an open side."""
+
+Length = Annotated[float, Field(ge=-1e3, le=1e3)]
+"""A coordinate [m]."""

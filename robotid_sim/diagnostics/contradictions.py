@@ -1,0 +1,124 @@
+"""What contradicts a log before anything is fitted to it; a fit may look sound in spite of it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robotid_sim.arrays import Bool2D
+from robotid_sim.diagnostics.cause import Wording
+from robotid_sim.diagnostics.coupling_causes import COUPLED, COUPLED_JOINTS, coupling_causes
+from robotid_sim.diagnostics.evidence import Evidence
+from robotid_sim.diagnostics.gross_causes import gross_cause
+from robotid_sim.diagnostics.recording_causes import clipped_torques
+from robotid_sim.diagnostics.search import MARGIN
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import LogError
+from robotid_sim.importing.unit_choice import BEYOND
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.faults import find_faults, repaired
+from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.section import percent
+from robotid_sim.threads import one_blas_thread
+
+TURN = 2.0 * np.pi
+"""Range from which a joint may turn without end, whatever its limits [rad]."""
+
+CLIPPED = 5e-3
+"""Share of the samples of a joint from which clipped torques spoil a fit."""
+
+
+class Contradictions(NamedTuple):
+    """What speaks against a log: name, number and remedy each, without full stops."""
+
+    errors: tuple[str, ...]
+    """What no robot like the nominal one can have recorded."""
+    couplings: tuple[str, ...]
+    """Joints whose motors are coupled, which may be in the map of a log or in the robot."""
+
+
+@one_blas_thread()
+def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradictions:
+    """Return what a log cannot be right in, by what is known before anything is fitted to it.
+
+    These are clipped torques, and the likeliest gross error: a sign, a unit or a zero, swapped
+    columns, a delay. The nominal model may be wrong by its own size. The motion is that of the
+    positions alone: one that follows from the model too hides what is wrong with either.
+
+    Parameters
+    ----------
+    log : Log
+        A measured log of the robot; its truth is not looked at.
+    nominal : Robot
+        What is known of it.
+    basis : BaseParameters
+        The parameters that are to be identified.
+
+    Returns
+    -------
+    against : Contradictions
+        Nothing for a log that may be right, and no gross error if it is too short for a comparison.
+    """
+    clipped = clipped_torques(log.tau_meas)
+    clean = repaired(log, find_faults(log))
+    try:
+        evidence = Evidence.of(RtsSmoother()(clean, nominal), nominal, basis, bad=clipped)
+    except LogError:
+        gross, couplings = None, ""
+    else:
+        gross = gross_cause(evidence, MARGIN)
+        couplings = "" if gross else _coupling(evidence)
+    errors = [*_clipped(log, clipped), *_beyond_limits(log, nominal)]
+    if gross is not None:
+        candidate, words = gross[0], gross[0].words
+        text = words if isinstance(words, Wording) else words(candidate.correction)
+        sentence = _sentence(evidence, candidate.joints, text)
+        if candidate.kind == COUPLED_JOINTS:
+            couplings = sentence
+        else:
+            errors = [*_clipped(log, clipped), sentence]
+    return Contradictions(tuple(errors), (couplings,) if couplings else ())
+
+
+def _clipped(log: Log, clipped: Bool2D) -> list[str]:
+    shares = clipped.mean(axis=0)
+    return [
+        f"{log.joint_names[j]}: the measured torque is clipped at its extreme value in "
+        f"{percent(shares[j], 2)} of the samples; raise the range of the sensor or the limit of "
+        "the drive, or drive more gently"
+        for j in np.flatnonzero(shares > CLIPPED)
+    ]
+
+
+def _beyond_limits(log: Log, nominal: Robot) -> list[str]:
+    limits = nominal.limits
+    reach = np.abs(log.q).max(axis=0) / np.maximum(np.abs(limits.lower), np.abs(limits.upper))
+    return [
+        f"{log.joint_names[j]}: the position reaches {reach[j]:.3g} times its limit; give it in "
+        f"{log.joint_units[j]} of the joint, or correct the limit of the robot"
+        for j in np.flatnonzero((reach > BEYOND) & (2.0 * limits.half_range < TURN))
+    ]
+
+
+def _coupling(evidence: Evidence) -> str:
+    """Return the joints whose coupling explains most of a residual; empty if there are none."""
+    plain = np.arange(evidence.plain)
+    fit = evidence.held_out().fit(plain)
+    best, words = MARGIN, ""
+    for candidate in coupling_causes(evidence, fit):
+        held = evidence.held_out(candidate.columns)
+        columns = np.arange(evidence.plain + candidate.columns.shape[2])
+        coupled = held.fit(columns)
+        value = coupled.beta[evidence.plain :]
+        if (fit.sigma / coupled.sigma).max() < COUPLED or not candidate.allows(value):
+            continue
+        gains = held.score(columns) - held.score(plain)
+        if gains.sum() - gains.max() > best:
+            best = float(gains.sum() - gains.max())
+            words = _sentence(evidence, candidate.joints, candidate.words(value))
+    return words
+
+
+def _sentence(evidence: Evidence, joints: tuple[int, ...], words: Wording) -> str:
+    names = ", ".join(evidence.nominal.joint_names[j] for j in joints)
+    return f"{f'{names}: ' if names else ''}{words.finding}; {words.remedy}"

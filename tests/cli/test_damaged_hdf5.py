@@ -1,0 +1,140 @@
+"""HDF5 files that are damaged, or name data elsewhere: one line, exit 2, nothing else opened."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from robots import DATA
+
+from robotid_sim.measurement.files import load_log, save_log
+from robotid_sim.measurement.log import Log
+
+ARM = DATA / "2r.urdf"
+SAMPLES = 400
+
+
+@pytest.fixture
+def sound(tmp_path) -> Path:
+    """Return a log file of the planar arm."""
+    t = np.arange(SAMPLES) / 250.0
+    wave = np.column_stack([np.sin(3.0 * t), np.cos(2.0 * t)])
+    names, units = ("shoulder", "elbow"), ("rad", "rad")
+    save_log(Log(t=t, q=wave, tau_meas=wave, joint_names=names, joint_units=units), tmp_path / "l")
+    return tmp_path / "l"
+
+
+def replaced(name: str, make):
+    """Return a change that makes something else of an item."""
+
+    def change(file: h5py.File, other: Path) -> None:
+        del file[name]
+        make(file, name, other)
+
+    return change
+
+
+def external_link(file, name, other):
+    file[name] = h5py.ExternalLink(str(other), "/q")
+
+
+def external_storage(file, name, other):
+    file.create_dataset(name, (SAMPLES, 2), "f8", external=[(str(other), 0, SAMPLES * 16)])
+
+
+def virtual(file, name, other):
+    layout = h5py.VirtualLayout((SAMPLES, 2), "f8")
+    layout[:] = h5py.VirtualSource(str(other), "q", shape=(SAMPLES, 2))
+    file.create_virtual_dataset(name, layout)
+
+
+def circle(file, name, other):
+    file[f"{name}/again"] = file.create_group(name)
+
+
+def huge(file, name, other):
+    file.create_dataset(name, (10**9, 2), "f8", chunks=(1000, 2))
+
+
+def attribute(key: str, value: object):
+    def change(file, other):
+        file.attrs[key] = value
+
+    return change
+
+
+DAMAGES = {
+    "external link": (replaced("q", external_link), "is in another file"),
+    "external storage": (replaced("q", external_storage), "are in other files"),
+    "virtual": (replaced("q", virtual), "are in other files"),
+    "circle": (replaced("q", circle), ""),
+    "soft circle": (replaced("q", lambda f, n, o: f.update({n: h5py.SoftLink("/q")})), ""),
+    "huge": (replaced("q", huge), "'q' claims 16 GB in a file of"),
+    "group": (replaced("q", lambda f, n, o: f.create_group(n)), ""),
+    "text": (replaced("q", lambda f, n, o: f.create_dataset(n, data="x")), ""),
+    "scalar": (replaced("q", lambda f, n, o: f.create_dataset(n, data=1.0)), ""),
+    "empty": (replaced("q", lambda f, n, o: f.create_dataset(n, data=h5py.Empty("f8"))), ""),
+    "complex": (replaced("q", lambda f, n, o: f.create_dataset(n, data=np.ones((9, 2)) * 1j)), ""),
+    "truth": (lambda f, o: f.create_dataset("truth", data=1.0), ""),
+    "deep": (attribute("provenance", "[" * 20000), ""),
+    "names": (attribute("joint_names", 3), ""),
+    "period": (attribute("period", "soon"), ""),
+    "schema": (attribute("schema", [1, 2]), ""),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_told_in_a_line(robotid, sound, tmp_path, name) -> None:
+    other, path = tmp_path / "other.h5", tmp_path / "log.h5"
+    other.write_bytes(sound.read_bytes())
+    path.write_bytes(sound.read_bytes())
+    change, words = DAMAGES[name]
+    with h5py.File(path, "a") as file:
+        change(file, other)
+    done = robotid("identify", ARM, path, "-o", tmp_path / "e.json")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert words in done.err
+    assert "log.h5" in done.err
+    with h5py.File(path, "a") as file:  # a foreign file of the same content
+        file.attrs.pop("schema")
+    done = robotid("import", path, "--robot", ARM, "-o", tmp_path / "new.h5")
+    assert done.code in (0, 2)
+    assert done.code == 0 or done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_file_is_told(robotid, sound, tmp_path, share) -> None:
+    path, content = tmp_path / "log.h5", sound.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    done = robotid("identify", ARM, path, "-o", tmp_path / "e.json")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_flipped_bytes_are_no_bug(robotid, sound, tmp_path, seed) -> None:
+    rng, content = np.random.default_rng(seed), bytearray(sound.read_bytes())
+    for at in rng.integers(0, 3000, 20):  # where its structure is
+        content[at] ^= int(rng.integers(1, 256))
+    (tmp_path / "log.h5").write_bytes(content)
+    done = robotid("diagnose", ARM, tmp_path / "log.h5")
+    assert done.code in (1, 2)
+    assert done.code == 1 or done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (1e3, "a sample every 4 s; if it is in ms, multiply it by 0.001; if it counts samples"),
+        (1e6, "if it is in us, multiply it by 1e-06"),
+        (1e9, "if it is in ns, multiply it by 1e-09"),
+        (250.0, "if it counts samples, divide it by their rate [Hz]"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".h5"])
+def test_times_in_other_units_are_told(robotid, sound, tmp_path, factor, words, suffix) -> None:
+    log = load_log(sound)
+    fields = ("q", "tau_meas", "joint_names", "joint_units")
+    path = tmp_path / f"log{suffix}"
+    save_log(Log(t=factor * log.t, **{key: getattr(log, key) for key in fields}), path)
+    done = robotid("identify", ARM, path, "-o", tmp_path / "e.json")
+    assert (done.code, done.out, words in done.err) == (2, "", True)

@@ -1,0 +1,50 @@
+"""Trajectories that a robot cannot run are refused before the engine sees them."""
+
+import json
+
+import pytest
+from robots import DATA
+
+ARM = DATA / "2r.urdf"
+CONFIG = "[design]\ncandidates = 5\nperiod = 4.0\nperiods = 2\nsolver = 'random'\n"
+
+
+@pytest.fixture(scope="module")
+def content(robotid, tmp_path_factory):
+    """Return the content of a trajectory file."""
+    folder = tmp_path_factory.mktemp("path")
+    (folder / "c.toml").write_text(CONFIG)
+    words = ("-o", folder / "t.json", "--config", folder / "c.toml")
+    assert robotid("design", ARM, *words).code == 0
+    return json.loads((folder / "t.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"q0": [90.0, 0.0]}, "of the position limit of joint 'shoulder'; design one for"),
+        ({"a": [[0.0] * 5, [30.0] + [0.0] * 4]}, "of the position limit of joint 'elbow'"),
+        ({"base_period": 0.4}, "of the acceleration limit of joint"),
+        ({"periods": 1000000}, "samples at 1000 Hz; give fewer periods or a lower rate"),
+    ],
+)
+def test_what_a_robot_cannot_run_is_refused(robotid, tmp_path, content, change, words) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({**content, **change}))
+    for command in (
+        ("simulate", ARM, "--trajectory", path, "-o", tmp_path / "l.h5"),
+        ("view", ARM, "--trajectory", path, "--record", tmp_path / "p.png"),
+    ):
+        done = robotid(*command)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert f"{path}" in done.err
+        assert words in done.err
+    assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_a_prior_is_no_longer_than_a_run(robotid, tmp_path, content) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({**content, "periods": 1000000}))
+    done = robotid("design", ARM, "--prior", path, "-o", tmp_path / "n.json")
+    assert done.code == 2
+    assert "give fewer periods or a lower rate" in done.err
