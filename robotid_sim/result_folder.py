@@ -112,7 +112,7 @@ def require_usable(path: str | Path, names: Iterable[str], run: Run, space: floa
     """Raise as `result_folder` would, and leave all as it is."""
     folder = existing_folder(path)
     if folder == Path(path):
-        with _locked(folder):
+        with locked(folder):
             _require_free(folder, names, run)
     require_space(folder, space)
 

@@ -198,7 +198,7 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     ends = (light(panel.colors[0]), "#ffffff", light(panel.colors[1]))
     colors = LinearSegmentedColormap.from_list("matrix", ends)
     n, low, high = len(panel.names), *panel.ends
-    options = {"cmap": colors, "vmin": low, "vmax": high, "rasterized": True}
+    options: dict[str, Any] = {"cmap": colors, "vmin": low, "vmax": high, "rasterized": True}
     mesh = axes.pcolormesh(panel.values, alpha=0.6 if panel.texts else None, **options)
     sheet = axes.figure
     assert isinstance(sheet, Figure)
