@@ -120,7 +120,9 @@ Quick = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Processes for independent work.  [default: all cores]"),
+    typer.Option(
+        metavar="N", min=1, max=1024, help="Processes for independent work.  [default: all cores]"
+    ),
 ]
 ReportFile = Annotated[
     Path | None,

@@ -119,12 +119,11 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     content = read_json(path, "estimate", VERSION)
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
+        _Context.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         key, reason = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Input ")
-        raise FileFormatError(
-            f"{path}: '{key}' of an estimate {reason}, got {first['input']!r}"
-        ) from error
+        raise FileFormatError(f"{path}: '{key}' {reason}, got {first['input']!r}") from error
     except (KeyError, TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(f"{path} is not a complete estimate file: {error}") from error
     return estimates, content
@@ -162,6 +161,18 @@ class _Scalars(BaseModel):
     criterion_over_optimum: float | None = None
     unbiased: bool = True
     options: dict[str, Any] = {}
+
+
+class _Context(BaseModel):
+    """What a file may say beside its estimates, as far as it is read."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+    chosen: str | None = None
+    doubt: str = ""
+    torque_delay: float | None = None
+    torque_gain_std: float | None = None
+    torque_measured: list[bool] | None = None
+    friction_velocity: list[float] | None = None
 
 
 def _from_content(values: dict[str, Any]) -> Estimate:

@@ -16,6 +16,9 @@ ORIGINS = ("machine", "virtual")
 UNIFORM = 1e-6
 """Largest deviation of a time step from the usual one, relative."""
 
+LARGEST_SAMPLE = 1e12
+"""Largest size of a sample, in any unit that a file may have."""
+
 SHORTEST_LOG = 10
 """Fewest samples of a log."""
 
@@ -133,6 +136,7 @@ class Log:
             freeze(self, (t.size,), "torque_times", optional=True)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
+        self._require_sensible("t", "q", "tau_meas", "dq", "tau_cmd", "current", "torque_times")
         if self.origin not in ORIGINS:
             raise LogError(f"log: origin '{self.origin}' is none of {', '.join(ORIGINS)}")
         if self.truth is not None and self.truth.q.shape != self.q.shape:
@@ -149,6 +153,17 @@ class Log:
                 f"log: time does not advance uniformly after t = {at:g} s; `robotid import` "
                 "resamples a log"
             )
+
+    def _require_sensible(self, *names: str) -> None:
+        """Raise `LogError` at samples so large that their squares would overflow in a fit."""
+        for name in names:
+            value = getattr(self, name)
+            worst = 0.0 if value is None else float(max(value.max(), -value.min()))
+            if worst > LARGEST_SAMPLE:
+                raise LogError(
+                    f"log: {name} has a sample of {worst:g}, which nothing measures; remove or "
+                    "repair it"
+                )
 
     @property
     def dt(self) -> float:

@@ -18,6 +18,9 @@ ACCELERATION_RATIO = 10.0
 MOST_RANGE = 50.0
 """Largest range between the limits of a joint in a file: eight turns, or 50 m [rad or m]."""
 
+LEAST_EFFORT = 1e-9
+"""Least torque limit [N m or N] that is taken for one."""
+
 MOST_VELOCITY = 100.0
 """Largest velocity limit of a joint in a file [rad/s or m/s]."""
 
@@ -239,6 +242,9 @@ def _limits(
     effort = given.get("effort", 0.0)
     if effort < 0.0:
         text = f"joint '{source.name}' has a negative effort limit ({effort:g})"
+        document.fail(source.line, f"{text}; 0 means none")
+    if 0.0 < effort < LEAST_EFFORT:
+        text = f"joint '{source.name}' has an effort limit of {effort:g}, which holds no link"
         document.fail(source.line, f"{text}; 0 means none")
     if effort == 0.0:
         notes.append("no torque limit")

@@ -123,7 +123,7 @@ class ConstraintsConfig(ConfigSection):
     """Whether links may pass through one another and through the floor."""
     clearance: float = Field(default=CLEARANCE, ge=0.0, le=1e3)
     """Smallest distance between links that are no neighbors, and to the floor [m]."""
-    floor: OpenEnd | None = None
+    floor: Annotated[OpenEnd, Field(le=1e3)] | None = None
     """Height of the floor in the root frame [m]; -inf for none; by default where the base stands.
     """
     start: tuple[Length, ...] | None = None

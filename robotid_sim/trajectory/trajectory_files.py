@@ -1,6 +1,6 @@
 """Trajectories as JSON files, of whatever family."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from robotid_sim.trajectory.rest_to_rest import BASES, RestToRest
 
 FAMILY_NAMES = ("fourier", "cartesian-fourier", "homed", *BASES)
 """What the key ``family`` of a file may say."""
+
+LARGEST_NUMBER = 1e9
+"""Largest number in a file."""
 
 POSE = 0.5
 """Position of every joint in which two robots are compared [rad or m]."""
@@ -50,6 +53,9 @@ def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
         joints are not those of the robot, by their names or, if the file says it, their places.
     """
     content = read_json(path, "trajectory", SCHEMA_VERSION)
+    worst = max(map(abs, _numbers(content)), default=0.0)
+    if worst > LARGEST_NUMBER:
+        raise FileFormatError(f"{path} holds {worst:g}, which is no number of a motion; correct it")
     made_for = content.pop("robot", None)
     try:
         trajectory = _of_robot(_of_content(content), robot)
@@ -60,6 +66,15 @@ def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
         raise FileFormatError(f"{path}: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, RobotIdError) as error:
         raise FileFormatError(f"{path} is not a usable trajectory: {error}") from error
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Yield the numbers of a JSON value."""
+    if isinstance(value, int | float):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(part)
 
 
 def _of_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:

@@ -20,7 +20,10 @@ def certify(
     seeds: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Studies, of the seeds from --seed on, judged together."
+            metavar="N",
+            min=1,
+            max=10_000,
+            help="Studies, of the seeds from --seed on, judged together.",
         ),
     ] = 1,
     json: options.Json = False,

@@ -36,7 +36,10 @@ Solver = Annotated[
 Count = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, help="Trajectories, each given those before; OUT-2.json and so on."
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Trajectories, each given those before; OUT-2.json and so on.",
     ),
 ]
 PriorFiles = Annotated[
@@ -72,7 +75,8 @@ Compare = Annotated[
     bool, typer.Option("--compare", help=f"Also design by {', '.join(COMPARED)}, side by side.")
 ]
 Processes = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Processes; the result does not depend on it.")
+    int,
+    typer.Option(metavar="N", min=1, max=1024, help="Processes; the result does not depend on it."),
 ]
 
 

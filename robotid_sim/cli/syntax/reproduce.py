@@ -26,7 +26,9 @@ def reproduce(
     ] = False,
     runs: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Runs a method.  [default: the paper's number]"),
+        typer.Option(
+            metavar="N", min=1, max=10_000, help="Runs a method.  [default: the paper's number]"
+        ),
     ] = None,
     engine: options.EngineName = None,
     plugin: options.Plugins = None,

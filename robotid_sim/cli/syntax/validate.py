@@ -43,7 +43,10 @@ ModelNames = Annotated[
     ),
 ]
 Repetitions = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Repetitions of what is drawn.  [default: 1]")
+    int | None,
+    typer.Option(
+        metavar="N", min=1, max=10_000, help="Repetitions of what is drawn.  [default: 1]"
+    ),
 ]
 
 
