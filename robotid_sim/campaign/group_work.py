@@ -13,7 +13,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import loop_metrics, metrics_of
-from robotid_sim.campaign.store import DONE, FAILED, LATE, Row
+from robotid_sim.campaign.store import DONE, FAILED, LATE, TrialRow
 from robotid_sim.campaign.time_limit import LateError, limited
 from robotid_sim.campaign.trial_list import Group, StudyTrial
 from robotid_sim.errors import RobotIdError
@@ -99,7 +99,7 @@ class DoGroup:
     arrays: tuple[str, ...]
     limit: float | None
 
-    def __call__(self, group: Group) -> list[Row]:
+    def __call__(self, group: Group) -> list[TrialRow]:
         """Return a row of every trial; what a trial raises is in its row."""
         began, rows = time.perf_counter(), []
         try:
@@ -132,7 +132,7 @@ class DoGroup:
 
     def _of_rows(
         self, trials: Sequence[StudyTrial], setup: Setup, log: Log, unseen: Log
-    ) -> list[Row]:
+    ) -> list[TrialRow]:
         """Return the rows of trials of one log, preprocessor and set of terms."""
         began = time.perf_counter()
         try:
@@ -149,7 +149,7 @@ class DoGroup:
 
     def _estimated(
         self, trials: Sequence[StudyTrial], setup: Setup, log: Log, unseen: Log
-    ) -> list[Row]:
+    ) -> list[TrialRow]:
         streams = Streams(trials[0].seed)
         plan = _fit_plan(trials)
         fit = identify(log, setup.nominal, setup.basis, plan, streams("identify"))
@@ -167,7 +167,7 @@ class DoGroup:
         estimate: Estimate,
         result: EstimateResult,
         loop: Mapping[str, float | None],
-    ) -> Row:
+    ) -> TrialRow:
         if not estimate.success:
             return _row(trial, FAILED, f"the fit failed: {estimate.message}", 0.0)
         vectors: dict[str, Callable[[], Float1D]] = {
@@ -222,8 +222,8 @@ class _OfItsOwn:
         return self._estimator.fit(problem, named_stream(self._seed, "estimator", self._name))
 
 
-def _row(trial: StudyTrial, status: str, error: str, seconds: float) -> Row:
-    return Row(trial.key, trial.factors, trial.seed, status, error, seconds)
+def _row(trial: StudyTrial, status: str, error: str, seconds: float) -> TrialRow:
+    return TrialRow(trial.key, trial.factors, trial.seed, status, error, seconds)
 
 
 def _said(error: Exception) -> str:

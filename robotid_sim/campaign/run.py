@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from robotid_sim.campaign.group_work import SHARED, DoGroup, MakeMotions
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.store import FAILED, LOST, Row, Store
+from robotid_sim.campaign.store import FAILED, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import Group, SharedWork, StudyTrial, groups_of, trials_of
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.files import make_folder
-from robotid_sim.parallel import each_task
+from robotid_sim.parallel import Item, Result, each_task
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
 from robotid_sim.study.study import versions
@@ -29,9 +29,6 @@ TRIES = 3
 
 GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
 """What of a plan may change while its trials stay."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @documented
@@ -93,10 +90,10 @@ def run_campaign(
         able = _with_motions(plan, folder, left, store, workers, counter)
         work = DoGroup(folder, plan.needs_loop, plan.arrays, plan.time_limit)
 
-        def keep(group: Group, rows: list[Row] | None) -> None:
+        def keep(group: Group, rows: list[TrialRow] | None) -> None:
             if rows is None:
                 error = f"its process died {TRIES} times"
-                rows = [Row(t.key, t.factors, t.seed, LOST, error) for t in group.trials]
+                rows = [TrialRow(t.key, t.factors, t.seed, LOST, error) for t in group.trials]
             store.add(rows)
             counter.add(rows)
 
@@ -123,7 +120,7 @@ def _with_motions(
             return
         status = LOST if why is None else FAILED
         said = why or f"its process died {TRIES} times"
-        rows = [Row(t.key, t.factors, t.seed, status, said) for t in by_base[first.base]]
+        rows = [TrialRow(t.key, t.factors, t.seed, status, said) for t in by_base[first.base]]
         store.add(rows)
         counter.add(rows)
         unable.add(first.base)
@@ -140,7 +137,7 @@ class _Counter:
         self._total, self._done, self._failed, self._progress = total, done, 0, progress
         self.add(())
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[TrialRow]) -> None:
         for row in rows:
             self._done += 1
             self._failed += row.status != "done"

@@ -12,7 +12,7 @@ from scipy.stats import bootstrap, rankdata, wilcoxon
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.plan import AnswerConfig
-from robotid_sim.campaign.store import DONE, Row
+from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.docstrings import documented
 
 RESAMPLES = 2000
@@ -54,9 +54,9 @@ class PairedTest:
     """Of Wilcoxon's signed-rank test, by Holm's correction for all pairs of the factor."""
 
 
-def spread_by(rows: Sequence[Row], factor: str, metric: str) -> list[Spread]:
+def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread]:
     """Return the spread of a metric at every level of a factor, in the order of the levels."""
-    by_level: dict[Label, list[Row]] = defaultdict(list)
+    by_level: dict[Label, list[TrialRow]] = defaultdict(list)
     for row in rows:
         by_level[row.factors[factor]].append(row)
     return [_spread(level, by_level[level], metric) for level in ordered(by_level)]
@@ -68,12 +68,12 @@ def ordered(levels: Iterable[Label]) -> list[Label]:
     return sorted(known) if all(isinstance(level, int | float) for level in known) else known
 
 
-def _spread(level: Label, rows: Sequence[Row], metric: str) -> Spread:
+def _spread(level: Label, rows: Sequence[TrialRow], metric: str) -> Spread:
     values = np.sort(values_of(rows, metric))
     return Spread(level, values, len(rows) - values.size, _interval_of_median(values))
 
 
-def values_of(rows: Iterable[Row], metric: str) -> Float1D:
+def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:
     """Return a metric of the trials that ended and have it."""
     found = (row.metrics.get(metric) for row in rows if row.status == DONE)
     return np.array([value for value in found if value is not None], dtype=float)
@@ -94,7 +94,7 @@ def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
     return float(ends[0]), float(ends[1])
 
 
-def paired_tests(rows: Sequence[Row], factor: str, metric: str) -> list[PairedTest]:
+def paired_tests(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
     """Return tests between all levels of a factor, of trials that differ in nothing else.
 
     Trials of the same other levels and seed are a pair. Pairs of levels with less than five of
@@ -145,7 +145,7 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
-def effects(rows: Sequence[Row], factors: Sequence[str], metric: str) -> dict[str, float]:
+def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> dict[str, float]:
     """Return the share of the variance of the ranks of a metric that every factor explains.
 
     For a factor of names it is that between its levels (eta squared), for one of numbers with many
@@ -162,7 +162,7 @@ def effects(rows: Sequence[Row], factors: Sequence[str], metric: str) -> dict[st
     return {factor: _explained(done, factor, ranks, total) for factor in factors}
 
 
-def _explained(rows: Sequence[Row], factor: str, ranks: Float1D, total: float) -> float:
+def _explained(rows: Sequence[TrialRow], factor: str, ranks: Float1D, total: float) -> float:
     labels = [row.factors[factor] for row in rows]
     if is_continuous(labels):
         correlation = np.corrcoef(rankdata(np.array(labels, dtype=float)), ranks)[0, 1]
@@ -180,12 +180,12 @@ def is_continuous(labels: Sequence[Label]) -> bool:
     return numbers and len(set(labels)) > max(10, len(labels) // 4)
 
 
-def failures(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
+def failures(rows: Iterable[TrialRow]) -> Counter[tuple[str, str]]:
     """Return how often trials did not end, by status and reason."""
     return Counter((row.status, row.error) for row in rows if row.status != DONE)
 
 
-def answer(config: AnswerConfig, rows: Sequence[Row]) -> list[str]:
+def answer(config: AnswerConfig, rows: Sequence[TrialRow]) -> list[str]:
     """Return what a campaign answers, one sentence for each level of the factor it is given by."""
     if config.by is None:
         return [_sentence(config, rows, "")]
@@ -196,7 +196,7 @@ def answer(config: AnswerConfig, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _sentence(config: AnswerConfig, rows: Sequence[Row], by: Label) -> str:
+def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
     shown = METRICS[config.metric].shown
     spreads = [s for s in spread_by(rows, config.factor, config.metric) if s.values.size]
     where = f" ({config.by} {text_of(by)})" if config.by else ""

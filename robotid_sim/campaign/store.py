@@ -32,7 +32,7 @@ _COLUMNS = ("key", "factors", "seed", "status", "error", "seconds")
 
 @documented
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrialRow:
     """What is known of a trial that was run."""
 
     key: str
@@ -115,7 +115,7 @@ class Store:
         with _named(self.folder / NAME):
             self._rows.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[TrialRow]) -> None:
         """Write rows and their arrays, all or none of them."""
         with _named(self.folder / NAME):
             names = [*_COLUMNS, *METRICS]
@@ -133,7 +133,7 @@ class Store:
                     self._rows.execute("ROLLBACK")
                 raise
 
-    def _keep_arrays(self, rows: Iterable[Row]) -> None:
+    def _keep_arrays(self, rows: Iterable[TrialRow]) -> None:
         """Write arrays before their row: those of a run that was killed in between are replaced."""
         kept = [row for row in rows if row.arrays]
         if not kept:
@@ -153,7 +153,7 @@ class Store:
         with _named(self.folder / NAME):
             return {key for (key,) in self._rows.execute(text, tuple(again))}
 
-    def rows(self, keys: set[str] | None = None) -> Iterator[Row]:
+    def rows(self, keys: set[str] | None = None) -> Iterator[TrialRow]:
         """Yield the rows, of some keys only, in the order of their keys."""
         names = [*_COLUMNS, *METRICS]
         text = f"SELECT {', '.join(names)} FROM trial ORDER BY key"
@@ -162,7 +162,7 @@ class Store:
                 if keys is None or key in keys:
                     numbers = dict(zip(METRICS, metrics, strict=True))
                     content = json.loads(factors)
-                    yield Row(key, content, seed, status, error, seconds, numbers)
+                    yield TrialRow(key, content, seed, status, error, seconds, numbers)
 
     def counts(self) -> dict[str, int]:
         """Return how many trials have every status."""
@@ -176,7 +176,7 @@ class Store:
             return tuple(self._rows.execute("PRAGMA integrity_check").fetchone()) == ("ok",)
 
 
-def _values(row: Row) -> list[Any]:
+def _values(row: TrialRow) -> list[Any]:
     metrics = [row.metrics.get(name) for name in METRICS]
     factors = json.dumps(dict(row.factors))
     return [row.key, factors, row.seed, row.status, row.error, row.seconds, *metrics]

@@ -15,7 +15,7 @@ from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.plan import CampaignPlan, load_plan, plan_of, shipped_plans
 from robotid_sim.campaign.run import Finished, run_campaign
 from robotid_sim.campaign.statistics import answer
-from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Row, Store
+from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork, StudyTrial, trials_of
 from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
@@ -175,7 +175,7 @@ def _plan_in(store: Store) -> CampaignPlan:
     return plan_of(json_format.loads(noted), str(store.folder))
 
 
-def _read(folder: Path) -> tuple[CampaignPlan, list[StudyTrial], list[Row]]:
+def _read(folder: Path) -> tuple[CampaignPlan, list[StudyTrial], list[TrialRow]]:
     with Store(folder, write=False) as store:
         plan = _plan_in(store)
         trials = trials_of(plan)
@@ -185,6 +185,9 @@ def _read(folder: Path) -> tuple[CampaignPlan, list[StudyTrial], list[Row]]:
 
 def _status(folder: Path, *, as_json: bool) -> int:
     plan, trials, rows = _read(folder)
+    with Store(folder, write=False) as store:
+        if not store.is_whole():
+            raise FileFormatError(f"{folder} holds a damaged store; restore it, or run it anew")
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.status] = counts.get(row.status, 0) + 1
@@ -237,7 +240,7 @@ def _export(folder: Path, out: Path | None, *, as_json: bool) -> int:
     return 0
 
 
-def _columns(plan: CampaignPlan, rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
+def _columns(plan: CampaignPlan, rows: Sequence[TrialRow]) -> Iterator[tuple[str, list[Any]]]:
     for factor in plan.factors:
         yield factor, [row.factors[factor] for row in rows]
     for name in ("seed", "status", "error", "seconds"):

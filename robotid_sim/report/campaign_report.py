@@ -15,7 +15,7 @@ from robotid_sim.campaign.statistics import (
     spread_by,
     text_of,
 )
-from robotid_sim.campaign.store import DONE, Row
+from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.report.figures.campaign import heat_map, spread_chart
 from robotid_sim.report.page import Page
@@ -30,7 +30,7 @@ REAL = 0.05
 
 
 def campaign_report(
-    plan: CampaignPlan, rows: Sequence[Row], work: SharedWork, command: str
+    plan: CampaignPlan, rows: Sequence[TrialRow], work: SharedWork, command: str
 ) -> Page:
     """Return the page of the trials of a plan that were run."""
     sentences = [text for config in plan.answers for text in answer(config, rows)]
@@ -54,12 +54,12 @@ def campaign_report(
     )
 
 
-def _plain_finding(plan: CampaignPlan, rows: Sequence[Row]) -> str:
+def _plain_finding(plan: CampaignPlan, rows: Sequence[TrialRow]) -> str:
     done = sum(row.status == DONE for row in rows)
     return f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
 
 
-def _facts(rows: Sequence[Row], work: SharedWork) -> tuple[tuple[str, str], ...]:
+def _facts(rows: Sequence[TrialRow], work: SharedWork) -> tuple[tuple[str, str], ...]:
     failed = sum(row.status != DONE for row in rows)
     return (
         ("trials", str(len(rows))),
@@ -76,7 +76,7 @@ def _answers(plan: CampaignPlan, sentences: Sequence[str]) -> tuple[Section, ...
     return (Section(title="Answer", text=plan.question, notes=tuple(sentences)),)
 
 
-def _metric_section(plan: CampaignPlan, rows: Sequence[Row], metric: str) -> Section:
+def _metric_section(plan: CampaignPlan, rows: Sequence[TrialRow], metric: str) -> Section:
     factors, shown = tuple(plan.factors), METRICS[metric]
     maps = [heat_map(rows, pair, metric) for pair in combinations(factors, 2)]
     tests = [table for factor in factors if (table := _test_table(rows, factor, metric))]
@@ -90,7 +90,7 @@ def _metric_section(plan: CampaignPlan, rows: Sequence[Row], metric: str) -> Sec
     )
 
 
-def _spread_table(rows: Sequence[Row], factor: str, metric: str) -> Table:
+def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
     if is_continuous([row.factors[factor] for row in rows]):
         return Table.of({factor: [], "trials": []}, f"{factor} is drawn: see the figure")
     shown, spreads = METRICS[metric].shown, spread_by(rows, factor, metric)
@@ -111,7 +111,7 @@ def _spread_table(rows: Sequence[Row], factor: str, metric: str) -> Table:
     )
 
 
-def _test_table(rows: Sequence[Row], factor: str, metric: str) -> Table | None:
+def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | None:
     """Return the paired tests of the levels of a factor; None if there are none."""
     labels = [row.factors[factor] for row in rows]
     if is_continuous(labels) or len(set(labels)) > MOST_TESTED:
@@ -139,7 +139,7 @@ def _difference(test: PairedTest) -> str:
     return f"{sign}{percent(test.difference, 2)}"
 
 
-def _effects(plan: CampaignPlan, rows: Sequence[Row]) -> tuple[Section, ...]:
+def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...]:
     factors = tuple(plan.factors)
     shares = {metric: effects(rows, factors, metric) for metric in plan.record}
     if not factors or not any(shares.values()):
@@ -154,7 +154,7 @@ def _effects(plan: CampaignPlan, rows: Sequence[Row]) -> tuple[Section, ...]:
     return (Section(title="What matters", text=text, tables=(Table.of(columns),)),)
 
 
-def _failures(rows: Sequence[Row]) -> tuple[Section, ...]:
+def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
     found = failures(rows).most_common(20)
     if not found:
         return ()

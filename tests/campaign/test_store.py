@@ -6,12 +6,12 @@ import h5py
 import numpy as np
 import pytest
 
-from robotid_sim.campaign.store import ARRAYS, DONE, FAILED, NAME, Row, Store
+from robotid_sim.campaign.store import ARRAYS, DONE, FAILED, NAME, Store, TrialRow
 from robotid_sim.errors import FileFormatError
 
 
-def row(key: str, status: str = DONE, **more) -> Row:
-    return Row(key, {"estimator": "ols"}, 3, status, metrics={"model_error": 0.1}, **more)
+def row(key: str, status: str = DONE, **more) -> TrialRow:
+    return TrialRow(key, {"estimator": "ols"}, 3, status, metrics={"model_error": 0.1}, **more)
 
 
 def test_rows_come_back_as_they_were(tmp_path) -> None:
@@ -37,7 +37,7 @@ def test_arrays_are_kept_beside_the_rows(tmp_path) -> None:
 
 def test_rows_of_a_group_are_written_together_or_not_at_all(tmp_path) -> None:
     with Store(tmp_path, write=True) as store:
-        unwritable = Row("b", {}, 0, DONE, error=object())  # type: ignore[arg-type]
+        unwritable = TrialRow("b", {}, 0, DONE, error=object())  # type: ignore[arg-type]
         with pytest.raises(FileFormatError, match="what is finished stays"):
             store.add([row("a"), unwritable])
         assert store.finished() == set()

@@ -39,7 +39,10 @@ BAD = {
     "urdf": [FOLDERLESS, A_FOLDER],
     "csv": [FOLDERLESS, A_FOLDER],
     "out": [FOLDERLESS, A_FOLDER],
-    **{(c, "out"): [("2r.urdf/out", "cannot write")] for c in ("run", "certify", "reproduce")},
+    **{
+        (c, "out"): [("2r.urdf/out", "cannot write")]
+        for c in ("run", "certify", "reproduce", "campaign")
+    },
     "estimator": [("wlss", "unknown estimator 'wlss' (did you mean 'wls'?)")],
     "log": [("none.h5", "none.h5"), ("t.json", "t.json")],
     "loaded": [("none.h5", "none.h5")],
@@ -109,6 +112,13 @@ BAD = {
     "total_mass": [("nan", "--total-mass"), ("-1", "positive"), ("inf", "--total-mass")],
     "kind": [("estimater", "unknown kind 'estimater' (did you mean 'estimators'?)")],
     "name": [("wlss", "(did you mean 'wls'?)")],
+    "action": [("rn", "rn"), ("", "an empty value")],
+    "where": [
+        ("encodr", "cannot read plan encodr: No such file or directory; known by name: cad, "),
+        ("bad.toml", "bad.toml: unknown key 'sead'; known: title, question, robot, "),
+        ("t.json", "cannot read plan t.json"),
+    ],
+    "cluster": [("nowhere", "--cluster nowhere")],
 }
 """By parameter, or command and parameter: values that are refused, and words of what is said."""
 
@@ -125,6 +135,7 @@ RIGHT = {
     "compare": "e.json e.json",
     "validate": "2r.urdf e.json",
     "payload": "2r.urdf l.h5 l.h5",
+    "campaign": "run encoder --out out",
     "reproduce": "twolink-elpidso --out out",
     "view": "2r.urdf --record new.png --log l.h5",
     "export": "2r.urdf -o new.urdf",
@@ -183,6 +194,14 @@ COMBINED = {
     "compare e.json": "a comparison needs at least 2 estimates, got 1",
     "compare e.json ./e.json": "e.json is given twice; give estimates of independent logs",
     "simulate 2r.urdf --trajectory t.json -o new.txt": "new.txt",
+    "campaign run encoder": "campaign run needs a folder for its trials; give --out FOLDER",
+    "campaign run": "campaign run needs a plan",
+    "campaign status": "campaign status needs the folder of a campaign",
+    "campaign status study": "study holds no campaign",
+    "campaign summary study --quick": "--quick acts only with run; leave it out",
+    "campaign status study --out out": "--out acts only with run or export; leave it out",
+    "campaign export study -o t.txt": "campaign export writes .csv or .parquet; give it with --out",
+    "campaign list encoder": "list takes no PLAN",
     "run 2r.urdf --out out --out": "--out",
     "certify 2r.urdf --out out --engine mujoco": "no such option --engine",
     "certify 2r.urdf": "Missing option '-o' / '--out'",

@@ -23,6 +23,7 @@ USED = {
     "compare": set(),
     "validate": ROBOT | DRAWN | {"--quick", "--plant-friction", "--plant-drive", "--engine"},
     "payload": ROBOT | DRAWN,
+    "campaign": {"--quick"},
     "reproduce": {"--seed", "--quick", "--plugin", "--engine"},
     "view": ROBOT | DRAWN | SENSORS,
     "export": ROBOT,

@@ -13,7 +13,7 @@ from robotid_sim.campaign.statistics import (
     text_of,
     values_of,
 )
-from robotid_sim.campaign.store import DONE, Row
+from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points
 
 PER_CENT = 100.0
@@ -22,7 +22,7 @@ MOST_LEVELS = 12
 """Levels of a factor that a heat map shows."""
 
 
-def spread_chart(rows: Sequence[Row], factors: Sequence[str], metric: str) -> Chart:
+def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> Chart:
     """Return box plots of a metric by the levels of every factor."""
     shown = METRICS[metric]
     unit = f" [{shown.unit}]" if shown.unit else ""
@@ -78,14 +78,14 @@ def _boxes(spreads: Sequence[Spread], factor: str, scale: float) -> Panel:
     return Panel(marks=tuple(marks), title=factor, y_ticks=ticks)
 
 
-def _cloud(rows: Sequence[Row], factor: str, metric: str, scale: float) -> Panel:
+def _cloud(rows: Sequence[TrialRow], factor: str, metric: str, scale: float) -> Panel:
     done = [r for r in rows if r.status == DONE and r.metrics.get(metric) is not None]
     x = np.array([float(row.factors[factor]) for row in done])
     points = Points(x, scale * values_of(done, metric), "", "identified", size=2.5)
     return Panel(marks=(points,), title=factor, x_label=factor)
 
 
-def heat_map(rows: Sequence[Row], factors: tuple[str, str], metric: str) -> Chart | None:
+def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) -> Chart | None:
     """Return the medians of a metric over two factors; None if one has too many levels."""
     shown = METRICS[metric]
     down, across = (ordered(row.factors[name] for row in rows) for name in factors)
