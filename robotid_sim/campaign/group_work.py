@@ -19,6 +19,7 @@ from robotid_sim.campaign.trial_list import Group, StudyTrial
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.files import atomic_path
 from robotid_sim.measurement.log import Log
 from robotid_sim.plugins import load_plugins
@@ -29,7 +30,13 @@ from robotid_sim.study.result import EstimateResult
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.study.stages import Identification, clean_run, identify, lift_estimate, measured
 from robotid_sim.study.study import scored
-from robotid_sim.validation.closed_loop import closed_loop
+from robotid_sim.validation.closed_loop import (
+    UNDISTURBED,
+    ClosedLoop,
+    closed_loop,
+    undisturbed_task,
+)
+from robotid_sim.validation.control_run import ControlRun, run_loop
 
 SHARED = "shared"
 """Folder of the motions that trials share; it can be removed when a campaign is finished."""
@@ -46,6 +53,8 @@ class Motions(NamedTuple):
     """Without noise, along the excitation."""
     unseen: Log
     """Without noise, along another motion."""
+    loop: ClosedLoop | None
+    """Undisturbed laps with the true and the nominal model; None without a closed loop."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,14 @@ def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
     setup = build_setup(trial.robot, study)
     designs = design(setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
     clean = clean_run(setup.cell, designs.trajectories[0])
-    return Motions(setup, clean, clean_run(setup.cell, setup.unseen))
+    unseen = clean_run(setup.cell, setup.unseen)
+    if setup.comparison is None:
+        return Motions(setup, clean, unseen, None)
+    tasks = setup.comparison.tasks
+    laps = {name: task for name, task in tasks.items() if not task.is_step} or tasks
+    comparison = replace(setup.comparison, tasks=laps, baselines={})
+    setup = replace(setup, comparison=comparison)
+    return Motions(setup, clean, unseen, undisturbed_loop(setup))
 
 
 @lru_cache(maxsize=KEPT)
@@ -121,43 +137,47 @@ class DoGroup:
         streams = Streams(group.first.seed)
         sensors = build_sensors(group.first.study)
         cell = replace(motions.setup.cell, sensors=sensors)
-        log = measured(cell, motions.clean, streams("measure"), seed=group.first.seed)
-        unseen = measured(cell, motions.unseen, streams("unseen measure"))
-        setup = replace(motions.setup, cell=cell)
+        seen = Motions(
+            replace(motions.setup, cell=cell),
+            measured(cell, motions.clean, streams("measure"), seed=group.first.seed),
+            measured(cell, motions.unseen, streams("unseen measure")),
+            motions.loop,
+        )
         by_rows: dict[str, list[StudyTrial]] = defaultdict(list)
         for trial in group.trials:
             by_rows[trial.rows].append(trial)
         for members in by_rows.values():
-            yield self._of_rows(members, setup, log, unseen)
+            yield self._of_rows(members, seen)
 
-    def _of_rows(
-        self, trials: Sequence[StudyTrial], setup: Setup, log: Log, unseen: Log
-    ) -> list[TrialRow]:
-        """Return the rows of trials of one log, preprocessor and set of terms."""
+    def _of_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
+        """Return the rows of trials of one measured log, preprocessor and set of terms."""
         began = time.perf_counter()
         try:
-            found = self._estimated(trials, setup, log, unseen)
+            found = self._estimated(trials, seen)
         except LateError:
             raise
         except Exception as error:  # an estimator's own, or a plugin's
             if len(trials) > 1:  # of one of them: the others are worth their rows
-                alone = (self._of_rows([trial], setup, log, unseen) for trial in trials)
+                alone = (self._of_rows([trial], seen) for trial in trials)
                 return [row for rows in alone for row in rows]
             return [_row(trials[0], FAILED, _said(error), time.perf_counter() - began)]
         spent = (time.perf_counter() - began) / len(trials)
         return [replace(row, seconds=spent) for row in found]
 
-    def _estimated(
-        self, trials: Sequence[StudyTrial], setup: Setup, log: Log, unseen: Log
-    ) -> list[TrialRow]:
-        streams = Streams(trials[0].seed)
+    def _estimated(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
+        streams, setup = Streams(trials[0].seed), seen.setup
         plan = _fit_plan(trials)
-        fit = identify(log, setup.nominal, setup.basis, plan, streams("identify"))
-        results = scored(setup.cell.plant, unseen, fit)
+        fit = identify(seen.clean, setup.nominal, setup.basis, plan, streams("identify"))
+        results = scored(setup.cell.plant, seen.unseen, fit)
         by_key = {e.estimator: (e, r) for e, r in zip(fit.estimates, results, strict=True)}
-        loops = self._loops(trials, setup, fit) if self.needs_loop else {}
+        loop = None if seen.loop is None else _with_models(seen.loop, setup, fit, streams)
+        units = setup.cell.plant.joint_units
         return [
-            self._scored_row(trial, *by_key[trial.key], loops.get(trial.key, {}))
+            self._scored_row(
+                trial,
+                *by_key[trial.key],
+                {} if loop is None else loop_metrics(loop, trial.key, units),
+            )
             for trial in trials
         ]
 
@@ -181,20 +201,35 @@ class DoGroup:
             arrays={name: vectors[name]() for name in self.arrays},
         )
 
-    def _loops(
-        self, trials: Sequence[StudyTrial], setup: Setup, fit: Identification
-    ) -> dict[str, Mapping[str, float | None]]:
-        """Return the metrics of the closed loop by trial, of all models beside each other."""
-        assert setup.comparison is not None
-        models = {}
-        for estimate in fit.estimates:
-            lifted = lift_estimate(estimate, fit.nominal, fit.basis)
-            if lifted is not None:
-                models[estimate.estimator] = lifted.robot
-        rng = Streams(trials[0].seed)("control")
-        loop = closed_loop(setup.cell, setup.nominal, models, rng, setup.comparison)
-        units = setup.cell.plant.joint_units
-        return {trial.key: loop_metrics(loop, trial.key, units) for trial in trials}
+
+def undisturbed_loop(setup: Setup) -> ClosedLoop:
+    """Return the runs that no noise changes: laps with the true and the nominal model."""
+    assert setup.comparison is not None
+    alone = replace(setup.comparison, scenarios={UNDISTURBED: (Undisturbed(),)})
+    return closed_loop(setup.cell, setup.nominal, {}, Streams(0)("control"), alone)
+
+
+def _with_models(
+    shared: ClosedLoop, setup: Setup, fit: Identification, streams: Streams
+) -> ClosedLoop:
+    """Return the closed loop with the models of all estimates beside the true and the nominal."""
+    comparison = setup.comparison
+    assert comparison is not None
+    models, rng = {}, streams("control")
+    for estimate in fit.estimates:
+        lifted = lift_estimate(estimate, fit.nominal, fit.basis)
+        if lifted is not None:
+            models[estimate.estimator] = lifted.robot
+    if set(comparison.scenarios) != {UNDISTURBED} or len(comparison.controllers) > 1:
+        return closed_loop(setup.cell, setup.nominal, models, rng, comparison)
+    first = [undisturbed_task(setup.cell, shared.gains, t, rng, comparison) for t in shared.tasks]
+    tasks = [
+        replace(task, model=model, model_name=name, traced=False)
+        for task in first
+        for name, model in models.items()
+    ]
+    runs = [run for task in tasks if isinstance(run := run_loop(task), ControlRun)]
+    return replace(shared, runs=(*shared.runs, *runs))
 
 
 def _fit_plan(trials: Sequence[StudyTrial]) -> FitPlan:

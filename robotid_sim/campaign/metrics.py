@@ -9,7 +9,7 @@ from robotid_sim.docstrings import documented
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.section import number, percent
 from robotid_sim.study.result import EstimateResult
-from robotid_sim.validation.closed_loop import NOMINAL, TRUE, UNDISTURBED, ClosedLoop
+from robotid_sim.validation.closed_loop import NOMINAL, UNDISTURBED, ClosedLoop
 from robotid_sim.validation.prediction import rms
 
 LEVEL = 1.96
@@ -73,10 +73,15 @@ def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | 
 
 
 def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[str, float | None]:
-    """Return the metrics of the closed loop with a model, on the first lap, undisturbed."""
+    """Return the metrics of the closed loop with a model.
+
+    The error is that on the first lap in the first scenario with a disturbance, undisturbed if
+    there is none; the gap is that of the undisturbed laps.
+    """
     lap = loop.laps[0] if loop.laps else loop.tasks[0].name
-    own, nominal, true = (loop.find(m, UNDISTURBED, lap) for m in (model, NOMINAL, TRUE))
-    if own is None or true is None:
+    scenario = next((name for name in loop.scenarios if name != UNDISTURBED), UNDISTURBED)
+    own, nominal = (loop.find(m, scenario, lap) for m in (model, NOMINAL))
+    if own is None:
         return {"tracking_error": None, "tracking_gap": None, "tracking_gain": None}
     error = float(rms(own.rms_error))
     return {
