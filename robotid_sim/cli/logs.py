@@ -1,17 +1,34 @@
 """Logs on the command line: ours, or any that can be imported."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from robotid_sim.cli import output
 from robotid_sim.importing.import_map import load_map
-from robotid_sim.importing.reading import ReadLog, read_log, read_logs
+from robotid_sim.importing.reading import ReadLog, long_log, read_log, read_logs
+from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.model.robot import Robot
 
 
 def read(paths: Sequence[Path], robot: Robot, mapping: Path | None) -> list[ReadLog]:
     """Return the logs of some files for a robot, each part of one with gaps by itself."""
     return read_logs(paths, robot, None if mapping is None else load_map(mapping))
+
+
+@contextmanager
+def opened(
+    paths: Sequence[Path], robot: Robot, mapping: Path | None, *, whole: bool
+) -> Iterator[tuple[list[ReadLog], LongLog | None]]:
+    """Give the logs of some files, and a log that is too long for memory, of which its head is.
+
+    With `whole`, or with a map, no log is too long.
+    """
+    with nullcontext() if whole or mapping else long_log(paths, robot) as long:
+        if long is None:
+            yield read(paths, robot, mapping), None
+        else:
+            yield [ReadLog(long.head, paths[0].name)], long
 
 
 def read_one(path: Path, robot: Robot, mapping: Path | None) -> ReadLog:
