@@ -133,12 +133,13 @@ def _rows_of_parts(
         motion = use(part, head.nominal)
         rows = build_problem(motion, head.nominal, basis)
         inside = slice(grid.margin, grid.margin + count)
-        W.append(rows.by_joint(rows.W)[inside])
-        y.append(rows.by_joint(rows.y)[inside])
+        W.append(rows.by_joint(rows.W)[inside].copy())  # a view would keep all of the part
+        y.append(rows.by_joint(rows.y)[inside].copy())
         samples = slice(
             grid.margin * grid.step, (grid.margin + count) * grid.step, grid.step // kept
         )
-        states.append([getattr(motion, name)[samples] for name in ("t", "q", "dq", "ddq", "tau")])
+        kinds = ("t", "q", "dq", "ddq", "tau")
+        states.append([getattr(motion, name)[samples].copy() for name in kinds])
         progress("identify", 0.2 + 0.4 * sum(map(len, y)) / grid.rows)
     t, q, dq, ddq, tau = (np.concatenate(parts) for parts in zip(*states, strict=True))
     rows = replace(rows, W=np.concatenate(W).reshape(-1, basis.rank), y=np.concatenate(y).ravel())
