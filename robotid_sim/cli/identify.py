@@ -13,6 +13,7 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.files import require_writable
 from robotid_sim.importing.reading import ReadLog
+from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
@@ -32,6 +33,7 @@ from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.draws import drawn, folder_of_draws, model_error, write_draws
 from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
+from robotid_sim.study.long_logs import can_stream, identify_long
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
 from robotid_sim.study.stages import Identification, with_doubt
@@ -60,29 +62,34 @@ def identify(
 ) -> int:
     """Do ``robotid identify``; its words are in `cli.syntax.identify`."""
     study = _with_choices(study, estimator, torque_gain_std, terms)
-    require_writable(out)  # before what stands beside it
     table = parameters or out.with_name(PARAMETERS)
-    for path in filter(None, (table, urdf, report)):
-        require_writable(path)
+    _require_writable(out, table, urdf, report)
     model = build_robot(robot, study.robot)
-    given = logs.read(log, model, mapping)
-    test = _test_logs(hold_out, model, mapping)
-    held = _held_out(hold_out, test)
-    plan, nominal = build_fit(study), build_nominal_of_log(model, given[0].log, study)
-    measured = np.any([read.log.torque_measured for read in given], axis=0)
-    basis = build_basis(nominal, study, measured)
-    against = logs.contradicted((*given, *test), nominal, basis, force=force)
-    files = [] if draws is None else folder_of_draws(draws[1], draws[0])
-    rng = Streams(study.seed)("identify")
-    with progress_line(enabled=not json) as progress:
-        data = [read.log for read in given]
-        fit, predicted = identify_and_predict(data, held, nominal, basis, plan, rng, progress)
-        fitted, fit = training_logs(data, held), with_doubt(fit, "; ".join(filter(None, against)))
-        robots = drawn(fit, len(files), Streams(study.seed)("draws"), progress) if files else []
+    plan = build_fit(study)
+    streamed = hold_out is None and can_stream(plan)
+    with logs.opened(log, model, mapping, whole=not streamed) as (given, long):
+        test = _test_logs(hold_out, model, mapping)
+        held = _held_out(hold_out, test)
+        nominal = build_nominal_of_log(model, given[0].log, study)
+        measured = np.any([read.log.torque_measured for read in given], axis=0)
+        basis = build_basis(nominal, study, measured)
+        looked_at = [*(given if long is None else logs.excerpts(long, given[0])), *test]
+        against = logs.contradicted(looked_at, nominal, basis, force=force)
+        files = [] if draws is None else folder_of_draws(draws[1], draws[0])
+        streams, names = Streams(study.seed), [read.name for read in given]
+        with progress_line(enabled=not json) as progress:
+            data, predicted = [read.log for read in given], None
+            known = nominal, basis, plan, streams("identify")
+            if long is None:
+                fit, predicted = identify_and_predict(data, held, *known, progress)
+            else:
+                fit = identify_long(long, *known, progress=progress)
+            fitted = training_logs(data, held)
+            fit = with_doubt(fit, "; ".join(filter(None, against)))
+            robots = drawn(fit, len(files), streams("draws"), progress) if files else []
     if urdf is not None and fit.lift is None:  # before anything is written
         raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
-    context = estimate_context(fit, [read.name for read in given])
-    context |= _told(given, hold_out, predicted)
+    context = estimate_context(fit, names) | _told(given, long, hold_out, predicted)
     if robots or predicted is not None:
         context["model_error"] = model_error(fit, fitted, plan, predicted).content()
     _write(fit, context, (out, table, urdf), meshes)
@@ -93,13 +100,17 @@ def identify(
         estimates = [estimate.content() for estimate in fit.estimates]
         output.print_json({"robot": model.name, **context, "estimates": estimates})
     else:
-        logs.print_notes(given)
+        _print_reading(given, long)
         _print(model.name, fit)
-        if predicted is not None:
-            _print_held_out(str(hold_out), predicted, fit)
+        _print_held_out(str(hold_out), predicted, fit)
         output.print_written([out, table, urdf, report])
         _print_draws(files)
     return 0 if fit.chosen.success and not fit.doubt else 1
+
+
+def _require_writable(*paths: Path | None) -> None:
+    for path in filter(None, paths):
+        require_writable(path)
 
 
 def _write(
@@ -146,15 +157,33 @@ def _held_out(text: str | None, test: Sequence[ReadLog]) -> HoldOut | None:
 
 
 def _told(
-    given: Sequence[ReadLog], hold_out: str | None, predicted: LogPrediction | None
+    given: Sequence[ReadLog],
+    long: LongLog | None,
+    hold_out: str | None,
+    predicted: LogPrediction | None,
 ) -> dict[str, Any]:
-    """Return what an estimate file says of imported logs and of data held out, if there are any."""
-    told: dict[str, Any] = {}
+    """Return what an estimate file says of long or imported logs, and of data held out."""
+    told: dict[str, Any] = {} if long is None else {"read_in_parts": long.samples}
     if notes := logs.notes_of(given):
         told["imported"] = notes
     if predicted is not None:
         told["held_out"] = {"what": hold_out, **predicted.content()}
     return told
+
+
+def _print_reading(given: Sequence[ReadLog], long: LongLog | None) -> None:
+    logs.print_notes(given)
+    if long is not None:
+        output.print_line(_of_parts(long))
+
+
+def _of_parts(log: LongLog) -> str:
+    """Return what a long log means for what is printed."""
+    return (
+        f"The log has {log.samples} samples and is read in parts. All of them are in the fit; the "
+        f"first {log.head.t.size} decide how they are smoothed and what pages show, and what the "
+        "model lacks is looked for in excerpts."
+    )
 
 
 def _print_draws(files: Sequence[Path]) -> None:
@@ -163,7 +192,9 @@ def _print_draws(files: Sequence[Path]) -> None:
         output.print_line(f"{len(files)} robots, {files[0].name} on, are written in {folder}")
 
 
-def _print_held_out(what: str, predicted: LogPrediction, fit: Identification) -> None:
+def _print_held_out(what: str, predicted: LogPrediction | None, fit: Identification) -> None:
+    if predicted is None:
+        return
     output.print_line()
     output.print_line(f"held out ({what}): {predicted.t.size} samples")
     output.print_table(log_prediction_table(predicted))

@@ -1,6 +1,7 @@
 """Logs on the command line: ours, or any that can be imported."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,8 @@ from robotid_sim.diagnostics.contradictions import contradictions
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
 from robotid_sim.importing.import_map import load_map
-from robotid_sim.importing.reading import ReadLog, read_log, read_logs
+from robotid_sim.importing.reading import ReadLog, long_log, read_log, read_logs
+from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.model.robot import Robot
 
 
@@ -18,9 +20,33 @@ def read(paths: Sequence[Path], robot: Robot, mapping: Path | None) -> list[Read
     return read_logs(paths, robot, None if mapping is None else load_map(mapping))
 
 
+@contextmanager
+def opened(
+    paths: Sequence[Path], robot: Robot, mapping: Path | None, *, whole: bool
+) -> Iterator[tuple[list[ReadLog], LongLog | None]]:
+    """Give the logs of some files, and a log that is too long for memory, of which its head is.
+
+    With `whole`, or with a map, no log is too long.
+    """
+    with nullcontext() if whole or mapping else long_log(paths, robot) as long:
+        if long is None:
+            yield read(paths, robot, mapping), None
+        else:
+            yield [ReadLog(long.head, paths[0].name)], long
+
+
+def excerpts(long: LongLog, head: ReadLog) -> list[ReadLog]:
+    """Return parts of a long log that show what is wrong with it; `head` is its beginning."""
+    return [ReadLog(part, head.name) for part in long.excerpts(EXCERPTS)]
+
+
 def read_one(path: Path, robot: Robot, mapping: Path | None) -> ReadLog:
     """Return the log of a file for a robot, the longest part of one with gaps."""
     return read_log(path, robot, None if mapping is None else load_map(mapping))
+
+
+EXCERPTS = 4
+"""Parts of a long log in which errors are looked for before the fit."""
 
 
 class Against(NamedTuple):

@@ -30,9 +30,21 @@ from scipy.special import fdtrc
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.estimation.correlation import SHORTEST_BLOCK, autocorrelation, effective_rows
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors, same_phase
-from robotid_sim.estimation.problem import LinearProblem, joint_columns, with_rows_changed
+from robotid_sim.estimation.problem import (
+    LinearProblem,
+    joint_columns,
+    joint_only,
+    rows_of,
+    with_rows_changed,
+)
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
-from robotid_sim.estimation.state_functions import QUANTITIES, REST, Lack, state_functions
+from robotid_sim.estimation.state_functions import (
+    QUANTITIES,
+    REST,
+    Lack,
+    joint_states,
+    state_functions,
+)
 from robotid_sim.estimation.variance_components import VarianceComponents, choose_components
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -129,6 +141,37 @@ def find_discrepancy(
         return nothing
     found = _with_functions(nothing, problem, motion, nominal, estimate.beta, significance)
     return replace(found, repeats=_repeats(problem, found, significance))
+
+
+def along(
+    found: Discrepancy,
+    problem: LinearProblem,
+    motion: Motion,
+    nominal: Robot,
+    *,
+    gain_std: float = 0.0,
+    significance: float = SIGNIFICANCE,
+) -> Discrepancy:
+    """Return what a part of a log has shown to be lacking, along all of the log.
+
+    Whether what is left repeats with the period is judged anew. Arguments as of `find_discrepancy`,
+    `found` is what that has returned for the part.
+    """
+    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    model = problem.by_joint(problem.W @ estimate.beta)
+    columns = [gain_std * joint_columns(model)] if gain_std else []
+    phi = problem.basis.completed(estimate.beta, nominal.parameters())
+    states = joint_states(motion, nominal.with_parameters(phi, formal=True))
+    for lack, function in zip(found.lacks, found.functions, strict=True):
+        j = problem.joint_names.index(lack.joint)
+        values = QUANTITIES[lack.quantity].functions(states[j], function.knots) - function.mean
+        own = joint_only(function.std * values, j, problem.dof)
+        columns.append(rows_of(motion, own).reshape(len(problem.y), -1))
+    none = np.zeros((len(problem.y), 0))
+    whole = replace(found, columns=np.hstack([none, *columns]), noise_std=estimate.noise_std)
+    if found.lacks:
+        whole = replace(whole, noise_std=found.noise_std)
+    return replace(whole, repeats=_repeats(problem, whole, significance))
 
 
 def _with_functions(

@@ -1,9 +1,11 @@
 """A log in our own form, or in any foreign one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import h5py
 
@@ -12,6 +14,7 @@ from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log, import_segments
 from robotid_sim.measurement.files import CSV_KEYS, load_log
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.long_log import LONG, LongLog, copy_of_csv, positions_of
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
@@ -39,6 +42,23 @@ def read_log(path: str | Path, robot: Robot, mapping: ImportMap | None = None) -
         return _sound(ReadLog(load_log(file), file.name), file, robot)
     imported = import_log([file], robot, mapping)
     return _sound(ReadLog(imported.log, file.name, imported.notes), file, robot)
+
+
+@contextmanager
+def long_log(paths: Sequence[str | Path], robot: Robot) -> Iterator[LongLog | None]:
+    """Give a log of ours that is too long for memory, to be read in parts; None if it is not.
+
+    A CSV is copied to HDF5 in a temporary folder, for as long as the log is used. Raises as
+    `read_log` does.
+    """
+    file = Path(paths[0])
+    if len(paths) > 1 or not file.is_file() or not is_own(file) or positions_of(file) <= LONG:
+        yield None
+    elif file.suffix.lower() != ".csv":
+        yield LongLog.open(file, str(file), robot)
+    else:
+        with TemporaryDirectory(prefix="robotid-") as folder:
+            yield LongLog.open(copy_of_csv(file, Path(folder)), str(file), robot)
 
 
 def read_logs(

@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ TRUTH = {
     "link_ddq": "acceleration",
 }
 _OPTIONAL_TRUTH = ("friction", "link_q", "link_dq", "link_ddq")
+SAMPLED = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
+"""What a log may have for every sample beside its time."""
 UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},
@@ -125,29 +128,43 @@ def _write_channels(
 
 
 def _read_hdf5(path: Path) -> Log:
+    return read_rows(path, slice(None))
+
+
+def read_rows(path: Path, rows: slice) -> Log:
+    """Return the samples of a slice of a log in HDF5; only these are read.
+
+    The period stays where they begin with the log. Raises as `load_log` does.
+    """
     if not h5py.is_hdf5(path):
         raise FileFormatError(
             f"{path} is no HDF5 file, or a truncated one; a CSV log has a name that ends in .csv"
         )
     with reading_hdf5(path) as file:
-        version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
-        channels = {name: file[name][()] for name in CHANNELS if name in file}
-        truth = None
-        if "truth" in file:
-            stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
-            truth = Truth(**{name: file["truth"][name][()] for name in stored})
-        header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
-        return Log(
-            t=file["t"][()],
-            torque_times=file["torque_times"][()] if "torque_times" in file else None,
-            joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
-            joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
-            origin=_origin(version, file.attrs),
-            truth=truth,
-            provenance=json.loads(file.attrs.get("provenance", "{}")),
-            **channels,
-            **header,
-        )
+        return _hdf5_log(file, rows, path)
+
+
+def _hdf5_log(file: h5py.File, rows: slice, path: Path) -> Log:
+    version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
+    channels = {name: file[name][rows] for name in SAMPLED if name in file}
+    truth = None
+    if "truth" in file:
+        stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
+        truth = Truth(**{name: file["truth"][name][rows] for name in stored})
+    header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
+    if rows.start:
+        header.pop("period", None)
+    return Log(
+        t=file["t"][rows],
+        torque_constant=file["torque_constant"][()] if "torque_constant" in file else None,
+        joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
+        joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
+        origin=_origin(version, file.attrs),
+        truth=truth,
+        provenance=json.loads(file.attrs.get("provenance", "{}")),
+        **channels,
+        **header,
+    )
 
 
 def _origin(version: int, header: Mapping[str, Any]) -> Any:
@@ -182,7 +199,12 @@ def _write_csv(log: Log, path: Path) -> None:
 
 def _read_csv(path: Path) -> Log:
     header, rows = _csv_parts(path)
-    names, values = [name.strip() for name in rows[0]], _numbers(rows[1:], path, rows[0])
+    return log_of_columns(header, rows[0], numbers_of(rows[1:], path, rows[0]), path)
+
+
+def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D, path: Path) -> Log:
+    """Return the log that comment lines, names of columns, and numbers of a CSV are."""
+    names = [name.strip() for name in names]
     joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))
     if "t" not in names or not joints:
         raise LogError(f"the header line needs 't' and 'q.<joint>' columns; it has {names}")
@@ -223,20 +245,27 @@ def _csv_parts(path: Path) -> tuple[dict[str, str], list[list[str]]]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise FileFormatError(f"cannot read log {path}: {error}") from error
-    header: dict[str, str] = {}
-    while lines and lines[0].startswith("#"):
-        key, _, value = lines.pop(0).removeprefix("#").partition(":")
-        header[key.strip()] = value.strip()
-    if "schema" in header:
-        version = check_schema(header["schema"], "log", VERSION, path)
-        header["origin"] = _origin(version, header)
+    comments = list(takewhile(lambda line: line.startswith("#"), lines))
+    header = csv_header(comments, path)
     try:
-        rows = list(csv.reader(lines))
+        rows = list(csv.reader(lines[len(comments) :]))
     except csv.Error as error:
         raise FileFormatError(f"{path}: a line cannot be cut into cells: {error}") from error
     if len(rows) < 2:
         raise FileFormatError(f"{path} holds no samples below its header line")
     return header, rows
+
+
+def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:
+    """Return what the comment lines of a CSV say, by key."""
+    header: dict[str, str] = {}
+    for line in comments:
+        key, _, value = line.removeprefix("#").partition(":")
+        header[key.strip()] = value.strip()
+    if "schema" in header:
+        version = check_schema(header["schema"], "log", VERSION, path)
+        header["origin"] = _origin(version, header)
+    return header
 
 
 def _header_numbers(header: Mapping[str, str], key: str, count: int) -> Float1D | None:
@@ -259,8 +288,9 @@ def _header_number(header: Mapping[str, str], key: str) -> float | None:
         raise LogError(f"'# {key}: {header[key]}' is not a number") from error
 
 
-def _numbers(rows: list[list[str]], path: Path, names: list[str]) -> Float2D:
-    for k, row in enumerate(rows, start=1):
+def numbers_of(rows: list[list[str]], path: Path, names: list[str], first: int = 1) -> Float2D:
+    """Return the numbers in the cells of a CSV, whose rows are counted from `first`."""
+    for k, row in enumerate(rows, start=first):
         if len(row) != len(names):
             raise FileFormatError(
                 f"{path}: sample {k} has {len(row)} values instead of {len(names)}; is the file"
@@ -269,13 +299,15 @@ def _numbers(rows: list[list[str]], path: Path, names: list[str]) -> Float2D:
     try:
         return np.array(rows, dtype=float)
     except ValueError:
-        k, name, cell = next(_no_numbers(rows, names))
+        k, name, cell = next(_no_numbers(rows, names, first))
         raise LogError(f"row {k}, column '{name}': {cell!r} is no number; correct it") from None
 
 
-def _no_numbers(rows: list[list[str]], names: list[str]) -> Iterator[tuple[int, str, str]]:
-    """Give row, column and text of the cells that are no numbers; the first sample is row 1."""
-    for k, row in enumerate(rows, start=1):
+def _no_numbers(
+    rows: list[list[str]], names: list[str], first: int
+) -> Iterator[tuple[int, str, str]]:
+    """Give row, column and text of the cells that are no numbers."""
+    for k, row in enumerate(rows, start=first):
         for name, cell in zip(names, row, strict=True):
             try:
                 float(cell)

@@ -239,11 +239,7 @@ class Log:
                 "counts samples, divide it by their rate [Hz]"
             )
         length = float(self.t[-1] - self.t[0]) + self.dt
-        if self.period is not None and not 2.0 * self.dt <= self.period <= length + 0.5 * self.dt:
-            raise LogError(
-                f"'period' is {self.period:g} s in a log of {length:g} s, a sample every "
-                f"{self.dt:g} s; give the time after which the motion repeats, or leave it out"
-            )
+        check_period(self.period, length, self.dt)
         offset, most = self.torque_time_offset, min(LONGEST_OFFSET, length)
         if not abs(offset) < most:
             raise LogError(
@@ -253,6 +249,15 @@ class Log:
         if self.torque_times is not None and not (abs(self.torque_times - self.t) < most).all():
             raise LogError(f"'torque_times' are not all within {most:g} s of 't'; give both in s")
         return self
+
+
+def check_period(period: float | None, length: float, dt: float) -> None:
+    """Raise `LogError` unless a period can be that of a log of some length and sample time [s]."""
+    if period is not None and not 2.0 * dt <= period <= length + 0.5 * dt:
+        raise LogError(
+            f"'period' is {period:g} s in a log of {length:g} s, a sample every "
+            f"{dt:g} s; give the time after which the motion repeats, or leave it out"
+        )
 
 
 def _cut(source: object, names: Sequence[str], rows: slice | Bool1D) -> dict[str, Any]:

@@ -117,8 +117,8 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     try:
         root = etree.fromstring(VERSION.sub(rb'\g<1>"1.0"', xml, count=1), parser)
     except etree.XMLSyntaxError as error:
-        line = error.lineno or 1
-        raise UrdfError(f"{path}:{line}: not well-formed XML: {error.msg}") from error
+        line, reason = error.lineno or 1, " ".join(str(error.msg).split())
+        raise UrdfError(f"{path}:{line}: not well-formed XML: {reason}") from error
     if root.getroottree().docinfo.doctype:
         raise UrdfError(
             f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"

@@ -1,5 +1,6 @@
 """Charts in space as plotly figures, which a reader turns with the mouse."""
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def _traces(panel: Space, named: set[str]) -> list[dict[str, Any]]:
                 "type": "scatter3d",
                 "mode": "lines",
                 **{"x": x, "y": y, "z": z},
-                "name": label,
+                "name": escape(label, quote=False),
                 "legendgroup": label,
                 "showlegend": label not in named,
                 "line": {"color": f"role:{role}", "width": width},
@@ -77,4 +78,9 @@ def _axis(name: str) -> dict[str, Any]:
 
 def _title(text: str, x: float, y: float) -> dict[str, Any]:
     place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False}
-    return {**place, "xanchor": "left", "yanchor": "top", "text": f"<b>{text}</b>"}
+    return {
+        **place,
+        "xanchor": "left",
+        "yanchor": "top",
+        "text": f"<b>{escape(text, quote=False)}</b>",
+    }

@@ -6,6 +6,7 @@ colors as roles that the page resolves to those of its light or dark theme.
 
 import base64
 import gzip
+from html import escape
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
@@ -46,6 +47,11 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
+def shown(text: str) -> str:
+    """Return a text as plotly shows it letter by letter: it takes tags in labels for markup."""
+    return escape(text, quote=False)
+
+
 def plotly_figure(chart: Chart) -> dict[str, Any]:
     """Return a chart as ``data``, ``layout`` and ``narrow``.
 
@@ -80,7 +86,7 @@ def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
         shared = {
             "type": "scatter",
             "x": _numbers(_placed(panel, mark.x)),
-            "name": mark.label,
+            "name": shown(mark.label),
             "legendgroup": mark.label,
             "showlegend": bool(mark.label) and mark.label not in named,
         }
@@ -108,7 +114,7 @@ def _look(mark: Mark, panel: Panel) -> dict[str, Any]:
     look["hovertemplate"] = "%{x:.5g}, %{y:.5g}"
     if panel.y_ticks:
         rows = zip(mark.x.tolist(), mark.y.tolist(), strict=True)
-        texts = [f"{panel.y_ticks[round(y)]}: {x:.4g}" for x, y in rows]
+        texts = [shown(f"{panel.y_ticks[round(y)]}: {x:.4g}") for x, y in rows]
         look |= {"text": texts, "hovertemplate": "%{text}"}
     if mark.x_error is not None:
         ends = [_placed(panel, mark.x + sign * mark.x_error) for sign in (1.0, -1.0)]
@@ -144,8 +150,8 @@ def _heatmap(panel: Matrix) -> list[dict[str, Any]]:
         {
             "type": "heatmap",
             "z": [[round(float(v), 4) for v in row] for row in panel.values],
-            "x": list(panel.columns),
-            "y": list(panel.names),
+            "x": list(map(shown, panel.columns)),
+            "y": list(map(shown, panel.names)),
             "zmin": panel.ends[0],
             "zmax": panel.ends[1],
             "colorscale": scale,
@@ -174,7 +180,7 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     above = k - chart.columns
     if chart.share_x and above >= 0:
         x["matches"] = "x" if above == 0 else f"x{above + 1}"
-    y["title"] = {"text": panel.y_label}
+    y["title"] = {"text": shown(panel.y_label)}
     for axis, scale in ((x, panel.x_scale), (y, panel.y_scale)):
         if scale == "log":
             axis["type"] = "log"
@@ -186,7 +192,10 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     if panel.y_range is not None:
         y["range"] = list(panel.y_range)
     if panel.y_ticks:
-        y |= {"tickvals": list(range(len(panel.y_ticks))), "ticktext": list(panel.y_ticks)}
+        y |= {
+            "tickvals": list(range(len(panel.y_ticks))),
+            "ticktext": list(map(shown, panel.y_ticks)),
+        }
         y |= {"range": [len(panel.y_ticks) - 0.4, -0.6], "tickfont": {"size": 10}}
     return x, y
 
@@ -209,12 +218,12 @@ def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
         x = [float(lefts[column]), float(lefts[column] + widths[column])]
         title = getattr(panel, "x_label", "") if chart.is_lowest(k, columns) else ""
         domain = [round(v, 5) for v in x]
-        axes[f"xaxis{number}"] = {"domain": domain, "title": {"text": title}}
+        axes[f"xaxis{number}"] = {"domain": domain, "title": {"text": shown(title)}}
         axes[f"yaxis{number}"] = {"domain": [round(max(0.0, top - tall / inner), 5), round(top, 5)]}
         if not isinstance(panel, Space) and panel.title:
             place = {"x": x[0], "y": top, "xref": "paper", "yref": "paper", "showarrow": False}
             anchors = {"xanchor": "left", "yanchor": "bottom"}
-            annotations.append({**place, **anchors, "text": f"<b>{panel.title}</b>"})
+            annotations.append({**place, **anchors, "text": f"<b>{shown(panel.title)}</b>"})
     height = round(PIXELS * (inner + TOP + BOTTOM))
     return {"axes": axes, "annotations": annotations, "height": height}
 

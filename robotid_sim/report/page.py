@@ -1,6 +1,7 @@
 """A page: verdict and finding, sections with figures and tables, and how to reproduce it."""
 
 import base64
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,11 +95,25 @@ def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | 
     return template.render(
         page=page,
         drawn=drawn,
+        policy=_policy(_asset("page.js"), script),
         style=Markup(_asset("page.css").replace("/*light*/", light).replace("/*dark*/", dark)),
         code=Markup(_asset("page.js")),
         plotly="" if script is None else packed(script),
         encoded=lambda data: base64.b64encode(data).decode(),
         figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",
+    )
+
+
+def _policy(*scripts: str | None) -> str:
+    """Return what a page may do: run these scripts, and show what it holds; nothing from outside.
+
+    Styles are inline: figures set theirs.
+    """
+    hashes = (hashlib.sha256(script.encode()).digest() for script in scripts if script is not None)
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -46,7 +46,8 @@ def chosen_name(
 
     Where it cannot simulate, as with terms of joints, output error is least squares.
     """
-    if found is not None and estimates[OUTPUT_ERROR].success and can_simulate(problem):
+    simulated = estimates.get(OUTPUT_ERROR)  # long logs have none
+    if found is not None and simulated and simulated.success and can_simulate(problem):
         return OUTPUT_ERROR
     return plan.chosen
 

@@ -45,7 +45,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import named_stream
 from robotid_sim.study.choosing import chosen_name, heeding_loop_noise
-from robotid_sim.study.fitted_motion import fitted_motion
+from robotid_sim.study.fitted_motion import FittedMotion, fitted_motion
 from robotid_sim.study.setup import FitPlan
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
@@ -180,10 +180,25 @@ def identify(
     progress("identify", 0.0)
     plan, heard = heeding_loop_noise(plan, each)
     seen = fitted_motion(each, nominal, basis, plan, progress)
-    nominal, structure, rows = seen.nominal, seen.structure, seen.rows
-    plain = structure.beside(rows)
+    plain = seen.structure.beside(seen.rows)
     progress("identify", 0.6)
-    discrepancy = find_discrepancy(plain, seen.motion, nominal, gain_std=plan.torque_gain_std)
+    gain_std = plan.torque_gain_std
+    discrepancy = find_discrepancy(plain, seen.motion, seen.nominal, gain_std=gain_std)
+    return estimated(seen, plain, discrepancy, plan, rng, heard=heard, progress=progress)
+
+
+def estimated(
+    seen: FittedMotion,
+    plain: LinearProblem,
+    discrepancy: Discrepancy,
+    plan: FitPlan,
+    rng: np.random.Generator,
+    *,
+    heard: LoopNoise | None,
+    progress: Progress,
+) -> Identification:
+    """Return the identification from the rows of a motion, and from what their model lacks."""
+    nominal, structure, rows = seen.nominal, seen.structure, seen.rows
     problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
@@ -194,7 +209,7 @@ def identify(
     if chosen.success:
         discrepancy = with_values(discrepancy, plain, chosen.beta)
         structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
-    lifted = lift_estimate(chosen, nominal, basis)
+    lifted = lift_estimate(chosen, nominal, rows.basis)
     if lifted is not None and structure.terms:
         terms = (*nominal.terms, *structure.lasting_terms())
         lifted = replace(lifted, robot=replace(lifted.robot, terms=terms))

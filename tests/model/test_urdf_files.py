@@ -103,6 +103,20 @@ def test_external_entity_is_not_read(tmp_path: Path) -> None:
     assert "secret" not in str(caught.value).replace(str(tmp_path), "")
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b'<robot name="toy">' + 300 * b"<link>" + 300 * b"</link>" + b"</robot>", "depth"),
+        (b'<robot name="' + 11_000_000 * b"a" + b'"/>', "(?i)limit exceeded|too long"),
+    ],
+    ids=["depth", "size"],
+)
+def test_limits_of_depth_and_size_hold(text: bytes, reason: str) -> None:
+    with pytest.raises(UrdfError, match=reason) as caught:
+        parse_xml(text, Path("toy.urdf"))
+    assert "\n" not in str(caught.value)
+
+
 def test_every_refusal_is_an_error_of_the_package_and_a_value_error() -> None:
     assert issubclass(UrdfError, RobotIdError)
     assert issubclass(UrdfError, ValueError)

@@ -2,12 +2,16 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 
 import pytest
+from robots import DATA
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -23,6 +27,18 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--disable-dev-shm-usage",
 )
+SHORT = """
+[design]
+candidates = 20
+starts = 1
+iterations = 10
+periods = 2
+[experiment]
+rate = 250.0
+[control]
+slow_lap = 3.1
+"""
+"""A study that is soon over."""
 WAIT = 30.0
 """Longest wait for the page [s]."""
 
@@ -50,14 +66,14 @@ def browser(report, tmp_path_factory) -> Iterator[Callable[..., object]]:
     driver.downloads = downloads
 
     @contextmanager
-    def open_page(width: int = 1100, scheme: str = "light"):
+    def open_page(width: int = 1100, scheme: str = "light", page: Path = report):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         _set_scheme(driver, scheme)
         driver.get("about:blank")  # leave the browser's own start page behind
         for log in ("browser", "performance"):
             driver.get_log(log)
-        driver.get(report.as_uri())
+        driver.get(page.as_uri())
         WebDriverWait(driver, WAIT).until(
             lambda d: d.execute_script("return document.documentElement.dataset.ready") == "yes"
         )
@@ -106,6 +122,40 @@ def test_page_is_quiet_and_offline(browser) -> None:
         ]
         assert urls
         assert all(url.startswith(("file:", "data:", "blob:")) for url in urls), urls
+
+
+def test_names_of_joints_are_letters(browser, tmp_path) -> None:
+    names = {"shoulder": "</script><img src=x onerror=alert(1)>", "elbow": "<b>x"}
+    urdf = (DATA / "2r.urdf").read_text()
+    for name, nasty in names.items():
+        urdf = urdf.replace(f'"{name}"', f'"{escape(nasty)}"')
+    (tmp_path / "arm.urdf").write_text(urdf)
+    (tmp_path / "short.toml").write_text(SHORT)
+    words = ("run", "arm.urdf", "--config", "short.toml", "--out", "out")
+    command = [sys.executable, "-m", "robotid_sim", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    with browser(page=tmp_path / "out" / "report.html") as driver:
+        scroll_through(driver)
+        assert driver.find_elements(By.CSS_SELECTOR, "img[src=x]") == []
+        assert driver.find_elements(By.CSS_SELECTOR, ".live b") == []
+        legend = [node.text for node in driver.find_elements(By.CSS_SELECTOR, ".legendtext")]
+        assert set(names.values()) <= set(legend)
+        assert complaints(driver) == []
+
+
+def test_page_refuses_scripts_of_others(browser) -> None:
+    with browser() as driver:
+        driver.execute_script(
+            "const box = document.createElement('div');"
+            "box.innerHTML = '<img src=x onerror=\"window.ran = 1\">';"
+            "document.body.append(box);"
+            "const script = document.createElement('script');"
+            "script.textContent = 'window.ran = 2'; document.body.append(script);"
+        )
+        time.sleep(0.5)
+        assert driver.execute_script("return window.ran") is None
+        assert complaints(driver)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

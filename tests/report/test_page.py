@@ -2,15 +2,18 @@
 
 import base64
 import gzip
+import hashlib
+import json
 import re
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from lxml import html
 from test_draw import band, lines, space
 
-from robotid_sim.chart import csv_text
+from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.errors import FileFormatError
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.reproduction_report import badge_of
@@ -95,6 +98,55 @@ def test_names_cannot_break_the_page(tmp_path) -> None:
     text = written(page, tmp_path)
     assert "<script>alert" not in text
     assert html.fromstring(text).cssselect("td")[0].text == nasty
+
+
+NASTY = "</script><img src=x onerror=alert(1)>"
+
+
+def texts_of(part) -> list[str]:
+    """Return all texts of a figure that plotly would show."""
+    if isinstance(part, str):
+        return [part]
+    if isinstance(part, dict):
+        return [t for key, v in part.items() if key != "legendgroup" for t in texts_of(v)]
+    return [t for v in part for t in texts_of(v)] if isinstance(part, list) else []
+
+
+def test_names_in_figures_are_letters_and_no_markup(tmp_path) -> None:
+    at = np.arange(2.0)
+    names = (NASTY, "<b>x")
+    curves = tuple(Curve(at, at, name, "true") for name in names)
+    points = Points(at, at, NASTY, "identified")
+    panels = (
+        Panel(marks=curves, title=NASTY, x_label=NASTY, y_label=NASTY),
+        Panel(marks=(points,), y_ticks=names),
+        Matrix(values=np.eye(2), names=names),
+    )
+    chart = Chart(name="nasty", title=NASTY, caption=NASTY, panels=panels)
+    around = Space(curves=((NASTY, "true", np.eye(3)),), title=NASTY)
+    round_chart = Chart(name="round", title=NASTY, caption="", panels=(around,))
+    section = Section(title="S", charts=(chart, round_chart))
+    text = written(small_page(sections=(section,)), tmp_path)
+    assert "<img src=x" not in text
+    tree = html.fromstring(text)
+    figures = json.loads(gzip.decompress(base64.b64decode(tree.get_element_by_id("figures").text)))
+    shown = texts_of(figures)
+    assert sum("&lt;img src=x onerror=alert(1)&gt;" in text for text in shown) >= 8
+    left = [re.sub("^<b>(.*)</b>$|<extra></extra>", r"\1", text) for text in shown]
+    assert not [text for text in left if "<" in text]
+
+
+def test_page_may_run_its_own_scripts_only(tmp_path) -> None:
+    tree = html.fromstring(written(small_page(), tmp_path))
+    policy = tree.cssselect("meta[http-equiv=Content-Security-Policy]")[0].get("content")
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in rules["script-src"]
+    own = tree.cssselect("script:not([type])")
+    plotly = gzip.decompress(base64.b64decode(tree.get_element_by_id("plotly").text))
+    sources = [*(script.text.encode() for script in own), plotly]
+    hashes = [base64.b64encode(hashlib.sha256(source).digest()).decode() for source in sources]
+    assert rules["script-src"].split() == [f"'sha256-{digest}'" for digest in hashes]
 
 
 def test_page_without_the_web_extra_is_static(tmp_path, monkeypatch) -> None:

@@ -1,0 +1,211 @@
+"""Logs that do not fit into memory: read in parts from HDF5, a CSV from a copy of it in HDF5."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Self
+
+import h5py
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import FileFormatError, LogError
+from robotid_sim.files import require_space
+from robotid_sim.measurement.files import (
+    SAMPLED,
+    csv_header,
+    log_of_columns,
+    numbers_of,
+    read_rows,
+    save_log,
+)
+from robotid_sim.measurement.log import SHORTEST_LOG, Log, check_period
+from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
+
+LONG = 1_000_000
+"""Positions, samples times joints, above which a log is read in parts; in memory they take .5 kB
+each on the way to an estimate."""
+
+PART = 250_000
+"""Positions of a part."""
+
+LINES = 50_000
+"""Lines of a CSV that are read at a time."""
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class LongLog:
+    """A log in an HDF5 file, of which no more than a part is in memory."""
+
+    path: Path
+    """The file that holds it."""
+    name: str
+    """What messages call it."""
+    samples: int
+    dt: float
+    """Sample time of the whole log [s]."""
+    head: Log
+    """Its first samples, two parts, for what is decided by a part."""
+
+    @classmethod
+    def open(cls, path: Path, name: str, robot: Robot) -> Self:
+        """Return the log of an HDF5 file, all of whose samples are looked at once.
+
+        Raises as `load_log` does, and `LogError` if the log is of another robot or has no torque.
+        """
+        with h5py.File(path, "r") as file:
+            t = file["t"]
+            samples, dt = int(t.size), float((t[-1] - t[0]) / (t.size - 1))
+        head = _part(path, name, 0, min(2 * part_samples(robot.dof), samples))
+        whole = cls(path, name, samples, dt, head)
+        try:
+            head.require_robot(robot)
+            replace(head, period=None).require_plausible_times()
+            check_period(head.period, samples * dt, dt)
+            whole._extremes().require_torques()  # of this class
+        except LogError as error:
+            raise LogError(f"{name}: {error}") from error
+        return whole
+
+    @property
+    def part_samples(self) -> int:
+        """Samples of a part."""
+        return part_samples(self.head.dof)
+
+    def part(self, first: int, stop: int) -> Log:
+        """Return the samples from `first` to `stop`, without truth."""
+        return _part(self.path, self.name, first, stop)
+
+    def excerpts(self, count: int) -> Iterator[Log]:
+        """Yield parts that are spread evenly over the log."""
+        for first in np.linspace(0, self.samples - self.part_samples, count).astype(int):
+            yield self.part(first, first + self.part_samples)
+
+    def _extremes(self) -> Log:
+        """Return a short log with the extreme values of all parts, which are uniform in time."""
+        count = max(1, self.samples // self.part_samples)
+        ends = np.linspace(0, self.samples, count + 1).astype(int)
+        q, tau = list[Float1D](), list[Float1D]()
+        for first, stop in pairwise(ends):
+            part = self.part(first, stop)
+            if abs(part.t[0] - self.head.t[0] - first * self.dt) > 0.5 * self.dt:
+                raise LogError(
+                    f"log: time does not advance uniformly before t = {part.t[0]:g} s; "
+                    "`robotid import` resamples a log"
+                )
+            q += [part.q.min(axis=0), part.q.max(axis=0)]
+            tau += [part.tau_meas.min(axis=0), part.tau_meas.max(axis=0)]
+        count = max(len(q), SHORTEST_LOG)
+        return Log(
+            t=self.dt * np.arange(count),
+            q=np.resize(q, (count, self.head.dof)),
+            tau_meas=np.resize(tau, (count, self.head.dof)),
+            joint_names=self.head.joint_names,
+            joint_units=self.head.joint_units,
+        )
+
+
+def part_samples(dof: int) -> int:
+    """Return how many samples of so many joints are a part."""
+    return max(PART // dof, SHORTEST_LOG)
+
+
+def _part(path: Path, name: str, first: int, stop: int) -> Log:
+    try:
+        return replace(read_rows(path, slice(first, stop)), truth=None)
+    except LogError as error:
+        raise LogError(f"{name}, samples {first + 1} to {stop}: {error}") from error
+
+
+def positions_of(path: Path) -> int:
+    """Return how many positions, samples times joints, a log of ours has; 0 where none can be seen.
+
+    What is wrong with such a file `load_log` says.
+    """
+    try:
+        if path.suffix.lower() != ".csv":
+            with h5py.File(path, "r") as file:
+                return int(file["q"].size)
+        with path.open("rb") as stream:
+            names = next(line for line in stream if not line.startswith(b"#")).split(b",")
+            joints = sum(name.strip().startswith(b"q.") for name in names)
+            blocks = iter(lambda: stream.read(1 << 20), b"")
+            return joints * sum(block.count(b"\n") for block in blocks)
+    except (OSError, KeyError, ValueError, TypeError, AttributeError, StopIteration):
+        return 0
+
+
+def copy_of_csv(path: Path, folder: Path) -> Path:
+    """Write a log from CSV to HDF5 in a folder, some lines at a time, and return that file.
+
+    Raises as `load_log` does.
+    """
+    require_space(folder, path.stat().st_size)
+    target = folder / "log.h5"
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            comments = []
+            while (line := stream.readline()).startswith("#"):
+                comments.append(line.rstrip("\r\n"))
+            header, names = csv_header(comments, path), next(csv.reader([line]))
+            for first, lines in _blocks(stream):
+                values = _values(lines, path, names, first)
+                log = log_of_columns(header, names, values, path)
+                if first == 1:
+                    save_log(log, target)
+                    _make_growing(target)
+                else:
+                    _append(log, target)
+    except LogError as error:
+        raise LogError(f"{path}: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"cannot read log {path}: {error}") from error
+    return target
+
+
+def _blocks(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield lines in blocks, each with the number of its first one; none is shorter than a log."""
+    first, lines = 1, list(islice(stream, LINES))
+    while lines:
+        following = list(islice(stream, LINES))
+        if len(following) < SHORTEST_LOG:
+            lines, following = lines + following, []
+        yield first, lines
+        first, lines = first + len(lines), following
+
+
+def _values(lines: Sequence[str], path: Path, names: list[str], first: int) -> Float2D:
+    """Return the numbers in lines of a CSV; what is wrong is said by the careful way."""
+    try:
+        values = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
+        if values.shape == (len(lines), len(names)):
+            return values
+    except ValueError:
+        pass
+    return numbers_of(list(csv.reader(lines)), path, names, first)
+
+
+def _make_growing(path: Path) -> None:
+    """Give the samples of a log in HDF5 room for more."""
+    with h5py.File(path, "r+") as file:
+        for name in ("t", *SAMPLED):
+            if name in file:
+                attributes, data = dict(file[name].attrs), file[name][()]
+                del file[name]
+                shape = data.shape[1:]
+                options = {"maxshape": (None, *shape), "chunks": (LINES, *shape)}
+                file.create_dataset(name, data=data, **options).attrs.update(attributes)
+
+
+def _append(log: Log, path: Path) -> None:
+    """Add the samples of a log to those of another one in HDF5 that can grow."""
+    with h5py.File(path, "r+") as file:
+        for name in ("t", *SAMPLED):
+            if name in file:
+                more = getattr(log, name)
+                file[name].resize(len(file[name]) + len(more), axis=0)
+                file[name][-len(more) :] = more

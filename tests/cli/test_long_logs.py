@@ -1,0 +1,229 @@
+"""``robotid identify`` of a log that is read in parts."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+
+import h5py
+import numpy as np
+import pytest
+
+from robotid_sim import FourierOptions, random_design
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import FileFormatError, LogError
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
+from robotid_sim.importing.reading import long_log
+from robotid_sim.measurement import long_log as module
+from robotid_sim.measurement.files import load_log, save_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.long_log import LongLog, copy_of_csv
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.study import long_logs
+from robotid_sim.study.build import build_basis, build_fit
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.long_logs import can_stream, identify_long
+from robotid_sim.study.stages import identify
+
+DT = 4e-3
+MOST = 700e6
+"""Largest memory of an identification from 1e6 rows [bytes]; in memory it takes 1.3 GB."""
+
+
+@cache
+def arm():
+    return load_robot("twolink")
+
+
+@cache
+def period():
+    """Position and torque of 10 s."""
+    rng = np.random.default_rng(0)
+    options = FourierOptions(period=10.0, periods=1)
+    design = random_design(arm(), base_parameters(arm()), rng, options=options, candidates=20)
+    motion = design(DT * np.arange(round(10.0 / DT)))
+    return motion.q, joint_torque(arm(), motion.q, motion.dq, motion.ddq)
+
+
+def made(rows, lacking=0.0):
+    """Return a log of some rows with noise, and with a torque that the model lacks."""
+    rng, (q, tau) = np.random.default_rng(1), period()
+    times = -(-rows // len(q))
+    q, tau = (np.tile(x, (times, 1))[:rows] for x in (q, tau))
+    lack = lacking * np.sin(4.0 * q)
+    return Log(
+        t=DT * np.arange(rows),
+        q=q + 1e-4 * rng.standard_normal(q.shape),
+        tau_meas=tau + lack + 0.02 * rng.standard_normal(q.shape),
+        joint_names=arm().joint_names,
+        joint_units=arm().joint_units,
+        period=10.0,
+    )
+
+
+@pytest.fixture
+def short_parts(monkeypatch):
+    """Parts of 10,000 samples."""
+    monkeypatch.setattr(module, "PART", 20_000)
+    monkeypatch.setattr(module, "LONG", 50_000)
+
+
+@pytest.fixture
+def both(tmp_path, short_parts):
+    """Return a function that identifies a log in memory and in parts."""
+
+    def run(log):
+        path = tmp_path / "log.h5"
+        save_log(log, path)
+        study = StudyConfig()
+        basis, plan = build_basis(arm(), study), build_fit(study)
+        rngs = (np.random.default_rng(0) for _ in range(2))
+        whole = identify(load_log(path), arm(), basis, plan, next(rngs))
+        long = LongLog.open(path, "log.h5", arm())
+        return whole, identify_long(long, arm(), basis, plan, next(rngs)), long, basis
+
+    return run
+
+
+def test_parts_have_the_rows_of_the_whole_log(both):
+    log = made(60_000)
+    _, fit, long, basis = both(log)
+    use = fit.preprocessor
+    rows = build_problem(use(log, fit.nominal), fit.nominal, basis)
+    grid = long_logs._Grid.of(long, use)
+    # The first row of the whole log is `edge`, a step, behind the first sample in use.
+    assert round(use.rows.edge / log.dt) == grid.step
+    inside = slice(grid.margin - 1, grid.margin - 1 + grid.rows)
+    W, y = (rows.by_joint(x)[inside] for x in (rows.W, rows.y))
+    size = np.sqrt((W**2).mean(axis=(0, 1)))
+    assert grid.rows > 0.95 * rows.samples
+    np.testing.assert_allclose(fit.plain.by_joint(fit.plain.W) / size, W / size, atol=1e-5)
+    np.testing.assert_allclose(fit.plain.by_joint(fit.plain.y), y, atol=1e-5 * np.abs(y).max())
+    own = WeightedLeastSquares().fit(
+        replace(fit.plain, W=W.reshape(-1, basis.rank), y=y.ravel()), np.random.default_rng(0)
+    )
+    parts = WeightedLeastSquares().fit(fit.plain, np.random.default_rng(0))
+    assert (np.abs(own.beta - parts.beta) < 1e-3 * own.std).all()
+
+
+def test_estimate_in_parts_is_that_in_memory(both):
+    whole, parts, _, _ = both(made(60_000))
+    assert (np.abs(whole.chosen.beta - parts.chosen.beta) < 0.3 * whole.chosen.std).all()
+    np.testing.assert_allclose(parts.chosen.std, whole.chosen.std, rtol=0.15)
+    assert not parts.discrepancy.lacks
+    assert not parts.doubt
+
+
+def test_excerpts_show_what_the_model_lacks(both, monkeypatch):
+    monkeypatch.setattr(long_logs, "SEARCHED", 1000)
+    whole, parts, _, _ = both(made(60_000, lacking=0.05))
+    found = {(lack.joint, lack.quantity) for lack in parts.discrepancy.lacks}
+    expected = {(lack.joint, lack.quantity) for lack in whole.discrepancy.lacks}
+    assert expected & found >= {("joint_1", "position"), ("joint_2", "position")}
+    assert len(parts.discrepancy.columns) == len(parts.plain.y)
+    truth = parts.basis.of(arm().parameters())
+    assert (np.abs(parts.chosen.beta - truth) < 3.0 * parts.chosen.std).all()
+
+
+def test_copy_of_a_csv_has_the_bits_of_the_csv(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LINES", 999)
+    log = made(3000)
+    save_log(log, tmp_path / "log.csv")
+    copy = load_log(copy_of_csv(tmp_path / "log.csv", tmp_path))
+    read = load_log(tmp_path / "log.csv")
+    for name in ("t", "q", "tau_meas"):
+        np.testing.assert_array_equal(getattr(copy, name), getattr(read, name))
+    assert (copy.period, copy.joint_names) == (read.period, read.joint_names)
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "message"),
+    [
+        (2500, "x", "row 2500, column 'q.joint_1': 'x' is no number"),
+        (2500, "nan", "q is not finite"),
+        (2500, "1,2", "sample 2500 has 6 values instead of 5"),
+    ],
+)
+def test_faults_of_a_long_csv_are_named(tmp_path, monkeypatch, row, text, message):
+    monkeypatch.setattr(module, "LINES", 1000)
+    path = tmp_path / "log.csv"
+    save_log(made(3000), path)
+    lines = path.read_text().splitlines()
+    above = len(lines) - 3000
+    cells = lines[above + row - 1].split(",")
+    lines[above + row - 1] = ",".join([cells[0], text, *cells[2:]])
+    path.write_text("\n".join(lines))
+    with pytest.raises((LogError, FileFormatError), match=message):
+        copy_of_csv(path, tmp_path)
+
+
+def test_faults_of_a_long_hdf5_are_named(tmp_path, short_parts):
+    path = tmp_path / "log.h5"
+    for name, value, message in (
+        ("q", np.nan, "samples 40001 to 50000: .*not finite"),
+        ("t", 1e3, "time does not advance uniformly"),
+    ):
+        save_log(made(60_000), path)
+        with h5py.File(path, "r+") as file:
+            file[name][45_000] = value
+        with pytest.raises(LogError, match=message):
+            LongLog.open(path, "log", arm())
+    save_log(replace(made(60_000), period=None), path)
+    with h5py.File(path, "r+") as file:
+        file["tau_meas"][:, 0] = 1.0
+    with pytest.raises(LogError, match="torque of joint_1 is the same in all samples"):
+        LongLog.open(path, "log", arm())
+
+
+def test_only_long_logs_are_read_in_parts(tmp_path, short_parts, monkeypatch):
+    save_log(made(2000), tmp_path / "short.csv")
+    save_log(made(60_000), tmp_path / "long.h5")
+    (tmp_path / "broken.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    for name in ("short.csv", "broken.h5", "absent.csv"):
+        with long_log([tmp_path / name], arm()) as log:
+            assert log is None
+    monkeypatch.setattr("robotid_sim.importing.reading.LONG", 50_000)
+    with long_log([tmp_path / "long.h5"], arm()) as log:
+        assert log.samples == 60_000
+
+
+def test_what_needs_all_samples_is_not_read_in_parts():
+    study = StudyConfig()
+
+    def plan(**options):
+        changed = study.estimation.model_copy(update=options)
+        return build_fit(study.model_copy(update={"estimation": changed}))
+
+    assert can_stream(plan())
+    assert not can_stream(plan(estimators=("output-error",), chosen="output-error"))
+    assert not can_stream(plan(joint_terms=("stribeck",)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["h5", "csv"])
+def test_a_million_rows_take_little_memory(tmp_path, form):
+    log = made(1_000_000)
+    path = tmp_path / f"log.{form}"
+    save_log(log, path)
+    words = ["identify", "twolink", str(path), "-o", str(tmp_path / "e.json")]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "robotid_sim", *words], stdout=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    content = json.loads((tmp_path / "e.json").read_text())
+    found = next(e for e in content["estimates"] if e["estimator"] == content["chosen"])
+    study = StudyConfig()
+    study = study.model_copy(
+        update={"estimation": study.estimation.model_copy(update={"eps": "estimate"})}
+    )
+    basis, plan = build_basis(arm(), study), build_fit(study)
+    whole = identify(log, arm(), basis, plan, np.random.default_rng(0)).chosen
+    assert content["read_in_parts"] == len(log.t)
+    assert (np.abs(whole.beta - np.array(found["beta"])) < 0.3 * whole.std).all()
+    assert usage.ru_maxrss * 1024 < MOST
