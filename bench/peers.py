@@ -1,0 +1,185 @@
+"""FIGAROH and Pinocchio beside us: regressor, base parameters, design, and a whole identification.
+
+The peers are installed by pip into an environment of their own, in a temporary folder, unless
+``--python`` names the interpreter of one. All read one log: the default experiment of a robot in
+the engine with the default sensors. What is predicted is another trajectory, without noise, where
+joints move: the peers' friction has a sign where ours, and the plant's, is smooth.
+
+- Pinocchio has the regressor of rigid bodies. Columns of friction, offset and rotors, base columns
+  by pivoted QR, and weighted least squares are a page of NumPy and SciPy in bench/peers_inside.py.
+- FIGAROH has that page: regressor with these columns, elimination and QR, and more that is not
+  timed here (physical projection, verdicts, calibration of geometry). A robot is a subclass and a
+  YAML file of its user; here its functions are called as its base class does. For
+  both, positions pass a Butterworth filter of 25 Hz, forward and backward, and are differenced;
+  regressor and torque are decimated alike to 10 Hz (Gautier's recipe, which FIGAROH's examples
+  follow); both are given the time at which the torque acts, which we know. FIGAROH's
+  trajectory design needs cyipopt, of which there are no wheels, and a problem written by its user:
+  it is not tried.
+- Times are CPU seconds on one thread, ours with compiled kernels warm. Parameter errors are the
+  median over base parameters that matter, each tool's own set.
+
+Run as ``python bench/peers.py [ROBOT] [--python PATH]``; prints a table in Markdown. Needs PyBullet
+or MuJoCo for the log.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from peers_inside import parameter_error, torque_error
+from threadpoolctl import threadpool_limits
+
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.export import write_urdf
+from robotid_sim.model.perturb import perturb
+from robotid_sim.model.robot import Robot
+from robotid_sim.study.build import build_basis, build_fit
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.stages import identify
+
+STATES = 2000
+SLOWEST = 0.3
+"""Least speed of random states [rad/s]: there the smooth sign of friction is one."""
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+
+
+def environment(folder: Path) -> Path:
+    """Make an environment with the peers, and return its interpreter."""
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    words = [str(python), "-m", "pip", "install", "-q", "--prefer-binary", "figaroh", "pin"]
+    subprocess.run(words, check=True)
+    return python
+
+
+def cli(*words: str | Path) -> float:
+    """Run a command of ours and return its CPU seconds."""
+    before = os.times()
+    command = [sys.executable, "-m", "robotid_sim", *map(str, words)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | ONE_THREAD)
+    after = os.times()
+    used = after.children_user + after.children_system
+    return used - before.children_user - before.children_system
+
+
+def random_states(robot: Robot) -> list[np.ndarray]:
+    """Return positions, velocities and accelerations without slow joints."""
+    rng = np.random.default_rng(0)
+    shape = (STATES, robot.dof)
+    dq = rng.uniform(SLOWEST, 3.0, shape) * rng.choice([-1.0, 1.0], shape)
+    return [rng.uniform(-2.0, 2.0, shape), dq, rng.uniform(-10.0, 10.0, shape)]
+
+
+def save_for_peers(robot: Robot, log: Log, unseen: Log, folder: Path) -> list[np.ndarray]:
+    """Write what the peers read; return the random states."""
+    write_urdf(robot, folder / "robot.urdf")
+    np.savez(folder / "log.npz", t=log.t, q=log.q, tau=log.tau_meas, offset=log.torque_time_offset)
+    states = random_states(robot)
+    names = ("q", "dq", "ddq", "tau")
+    exact = zip(names, (*states, joint_torque(robot, *states)), strict=True)
+    np.savez(folder / "states.npz", **dict(exact))
+    assert unseen.truth is not None
+    np.savez(folder / "unseen.npz", **{name: getattr(unseen.truth, name) for name in names})
+    return states
+
+
+def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[str, Any]:
+    """Return times and errors of this package, as `peers_inside.figures` does."""
+    nominal = perturb(robot, np.random.default_rng(1))
+    study = StudyConfig()
+    plan, basis = build_fit(study), build_basis(nominal, study)
+    identify(log, nominal, basis, plan, np.random.default_rng(0))  # compiles
+    torque_regressor(nominal, *states, basis.columns)
+    began = time.process_time()
+    W = torque_regressor(nominal, *states, basis.columns)
+    regressor = time.process_time() - began
+    began = time.process_time()
+    base_parameters(nominal, study.estimation.joint_parameters)
+    base = time.process_time() - began
+    began = time.process_time()
+    fit = identify(log, nominal, basis, plan, np.random.default_rng(0))
+    whole = time.process_time() - began
+    beta, exact = fit.chosen.beta, basis.of(robot.parameters())
+    truth = unseen.truth
+    assert truth is not None
+    along = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
+    return {
+        "regressor": 1e6 * regressor / STATES,
+        "base": base,
+        "whole": whole,
+        "parameters": basis.rank,
+        "torque_error": torque_error(along @ beta, truth.tau, truth.dq),
+        "parameter_error": parameter_error(W.reshape(-1, basis.rank), beta, exact),
+    }
+
+
+ROWS = {
+    "regressor of a sample, all columns [µs]": ("regressor", "{:.1f}"),
+    "base parameters [s]": ("base", "{:.3f}"),
+    "their number": ("parameters", "{:.0f}"),
+    "log to estimate [s]": ("whole", "{:.2f}"),
+    "torque error on another motion, worst joint": ("torque_error", "{:.2%}"),
+    "error of the base parameters, median": ("parameter_error", "{:.2%}"),
+}
+
+
+def table(robot: Robot, design: float, mine: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return times and errors side by side in Markdown."""
+    peers = {name: found[name] for name in ("figaroh", "pinocchio")}
+    labels = {"figaroh": "FIGAROH", "pinocchio": "Pinocchio + NumPy"}
+    heads = [f"{labels[name]} {peer.get('version', '')}".strip() for name, peer in peers.items()]
+    lines = [f"| {robot.name} | robotid_sim | {' | '.join(heads)} |", "|---" * 4 + "|"]
+    for label, (key, form) in ROWS.items():
+        cells = [form.format(tool[key]) if key in tool else "-" for tool in (mine, *peers.values())]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    reason = "needs cyipopt: no wheel" if "design" in found else "not timed"
+    lines.append(f"| excitation design [s] | {design:.1f} | {reason} | has none |")
+    extra = ("intervals, physically consistent robot", "yes, both", "projection; relative std", "-")
+    lines.append(f"| {' | '.join(extra)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Make one log, let all tools identify from it, print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("robot", nargs="?", default="irb140")
+    parser.add_argument("--python", type=Path)
+    given = parser.parse_args()
+    robot = load_robot(given.robot)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        python = given.python or environment(folder / "environment")
+        cli("design", robot.name, "-o", folder / "path.json", "--quick")  # compiles
+        design = cli("design", robot.name, "-o", folder / "path.json")
+        cli("design", robot.name, "-o", folder / "other.json", "--quick", "--seed", "1")
+        for path in ("path", "other"):
+            words = ("--trajectory", folder / f"{path}.json", "-o", folder / f"{path}.h5")
+            cli("simulate", robot.name, *words)
+        log, unseen = (load_log(folder / f"{path}.h5") for path in ("path", "other"))
+        states = save_for_peers(robot, log, unseen, folder)
+        script = Path(__file__).with_name("peers_inside.py")
+        words = [str(python), str(script), str(folder)]
+        done = subprocess.run(
+            words, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | ONE_THREAD
+        )
+        found = json.loads(done.stdout.splitlines()[-1])
+        if "failed" in found["figaroh"]:
+            print(f"FIGAROH: {found['figaroh']['failed']}", file=sys.stderr)
+        with threadpool_limits(1):
+            print(table(robot, design, ours(robot, log, unseen, states), found))
+
+
+if __name__ == "__main__":
+    main()
