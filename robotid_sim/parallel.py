@@ -124,6 +124,7 @@ def each_task(
     take: Take[Result],
     *,
     going: Callable[[], bool] = lambda: True,
+    apart: bool = False,
 ) -> None:
     """Run ``function(task)`` of every task and give each result away when it is there.
 
@@ -142,11 +143,14 @@ def each_task(
         its result, or None and the exception that it raised. What it raises ends all.
     going : callable
         Asked before every further task whether there shall be one.
+    apart : bool
+        Whether with several workers a single task goes to one, too, so that this process outlives
+        one that dies.
     """
     if workers < 1:
         raise OptionError(f"the number of workers must be at least 1, got {workers}")
-    count = 1 if _inside_a_worker() else min(workers, len(tasks))
-    if count <= 1:
+    count = min(workers, len(tasks) + apart)
+    if count <= 1 or _inside_a_worker():
         for number, task in enumerate(tasks):
             if not going():
                 break
@@ -180,7 +184,7 @@ def _in_processes(
     if not isinstance(get_active_backend()[0], LokyBackend):  # chosen around the call
         _collect(function, tasks, workers, take, going)
         return
-    options = {"inner_max_num_threads": 1, "initializer": _begin_worker}
+    options = {"inner_max_num_threads": 1, "initializer": begin_worker}
     options["initargs"] = (os.getpid(),)
     try:
         with parallel_config(backend="loky", **options):
@@ -234,7 +238,7 @@ def _alone(function: Callable[[Item], Result], task: Item) -> Result:
         return function(task)
 
 
-def _begin_worker(parent: int) -> None:
+def begin_worker(parent: int) -> None:
     """Leave to the parent what a terminal sends to all processes, and end with it."""
     for number in set(ENDING) - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -150,10 +151,14 @@ def _each(
     workers: int,
     keep: Callable[[Item, Result | None], None],
 ) -> None:
-    """Give every item's result to `keep`, None where its process died again and again."""
+    """Give every item's result to `keep`, None where its process died again and again.
+
+    When a process dies all that were at work are suspected; the last try of each is alone.
+    """
     waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
     while waiting:
-        numbers = list(waiting)
+        suspect = next((k for k in waiting if begun[k] == TRIES - 1), None)
+        numbers = list(waiting) if suspect is None else [suspect]
 
         def take(
             place: int, result: Result | None, error: Exception | None, numbers: Any = numbers
@@ -163,10 +168,11 @@ def _each(
             keep(waiting.pop(numbers[place]), result)
 
         try:
-            each_task(function, [waiting[k] for k in numbers], workers, take)
+            each_task(function, [waiting[k] for k in numbers], workers, take, apart=True)
         except lost_worker() as error:
             _log.warning("a process of the campaign died (%s); its work is begun again", error)
-            for number in list(waiting)[: max(workers, 1)]:  # those at work are among the first
+            left = [k for k in numbers if k in waiting]
+            for number in left[:workers]:  # those at work are among the first
                 begun[number] += 1
                 if begun[number] >= TRIES:
                     keep(waiting.pop(number), None)
@@ -174,12 +180,9 @@ def _each(
 
 def lost_worker() -> tuple[type[Exception], ...]:
     """Return the errors that say that a process died."""
-    errors: list[type[Exception]] = [TerminatedWorkerError, BrokenProcessPool]
-    try:
-        from distributed.scheduler import KilledWorker
-    except ImportError:
-        return tuple(errors)
-    return (*errors, KilledWorker)
+    dask = sys.modules.get("distributed.scheduler")  # of this run, if it has a cluster
+    own = () if dask is None else (dask.KilledWorker,)
+    return (TerminatedWorkerError, BrokenProcessPool, *own)
 
 
 def _require_same_plan(store: Store, plan: CampaignPlan) -> None:

@@ -3,13 +3,12 @@
 import csv
 import json as json_format
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from joblib import parallel_config
-
+from robotid_sim.campaign.backend import working_in
 from robotid_sim.campaign.effort import Effort
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.plan import CampaignPlan, load_plan, plan_of, shipped_plans
@@ -23,7 +22,6 @@ from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.syntax.campaign import CampaignAction
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import FILE_SPACE, atomic_path, require_space, require_writable
-from robotid_sim.parallel import kept_workers
 from robotid_sim.report.campaign_report import campaign_report
 from robotid_sim.report.page import write_page
 from robotid_sim.table import Table
@@ -94,40 +92,17 @@ def _run(
     if out.is_dir():
         require_space(out, FILE_SPACE)
     statuses = (FAILED, LATE, LOST) if again else ()
-    with progress_line(enabled=not as_json) as progress, _backend(cluster, workers) as count:
-        done = run_campaign(plan, out, workers=count, again=statuses, progress=progress)
+    try:
+        with progress_line(enabled=not as_json) as progress, working_in(cluster, workers) as count:
+            done = run_campaign(plan, out, workers=count, again=statuses, progress=progress)
+    except KeyboardInterrupt:
+        print(f"finished trials are kept; to go on: {command_line()}", file=sys.stderr)
+        raise
     if as_json:
         output.print_json({"new": done.new, "before": done.before, "trials": dict(done.counts)})
     else:
         _print_finished(done, out)
     return 0 if set(done.counts) <= {DONE} else 1
-
-
-@contextmanager
-def _backend(cluster: str | None, workers: int | None) -> Iterator[int]:
-    """Give the number of processes, and send the work to a cluster if one is asked for."""
-    count = workers or os.cpu_count() or 1
-    if cluster is None:
-        with kept_workers():
-            yield count
-        return
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise OptionError(
-            "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
-        ) from error
-    if cluster == "local":
-        options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
-        with LocalCluster(**options) as local, Client(local), parallel_config(backend="dask"):
-            yield count
-        return
-    try:
-        client = Client(cluster, timeout=10)
-    except (OSError, ValueError) as error:
-        raise OptionError(f"no Dask scheduler answers at --cluster {cluster}: {error}") from error
-    with client, parallel_config(backend="dask"):
-        yield max(1, sum(client.nthreads().values()))
 
 
 def _print_finished(done: Finished, out: Path) -> None:
