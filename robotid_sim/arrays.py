@@ -47,8 +47,6 @@ def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Flo
     ShapeError
         If the shape differs or an entry is not a finite number.
     """
-    if np.iscomplexobj(value):
-        raise ShapeError(f"{name} holds complex numbers; give real ones")
     if value is None or isinstance(value, str):
         raise ShapeError(f"{name} is not an array of numbers: {value!r}")
     array = _as_float(value, name).copy()
@@ -104,7 +102,7 @@ def states(*values: ArrayLike, dof: int, names: Sequence[str]) -> tuple[list[Flo
 def _as_float(value: Any, name: str) -> Float:
     try:
         if np.iscomplexobj(array := np.asarray(value)):
-            raise TypeError("complex numbers")
+            raise TypeError("it holds complex numbers; give real ones")
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ShapeError(f"{name} is not an array of numbers: {error}") from error

@@ -78,17 +78,15 @@ def identify(
         files = [] if draws is None else folder_of_draws(draws[1], draws[0])
         streams, names = Streams(study.seed), [read.name for read in given]
         with progress_line(enabled=not json) as progress:
-            data, predicted = [read.log for read in given], None
-            known = nominal, basis, plan, streams("identify")
+            data, known = [read.log for read in given], (nominal, basis, plan, streams("identify"))
             if long is None:
                 fit, predicted = identify_and_predict(data, held, *known, progress)
             else:
-                fit = identify_long(long, *known, progress=progress)
+                fit, predicted = identify_long(long, *known, progress=progress), None
             fitted = training_logs(data, held)
             fit = with_doubt(fit, "; ".join(filter(None, against)))
             robots = drawn(fit, len(files), streams("draws"), progress) if files else []
-    if urdf is not None and fit.lift is None:  # before anything is written
-        raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
+    _require_lift(fit, urdf)  # before anything is written
     context = estimate_context(fit, names) | _told(given, long, hold_out, predicted)
     if robots or predicted is not None:
         context["model_error"] = model_error(fit, fitted, plan, predicted).content()
@@ -101,11 +99,14 @@ def identify(
         output.print_json({"robot": model.name, **context, "estimates": estimates})
     else:
         _print_reading(given, long)
-        _print(model.name, fit)
-        _print_held_out(str(hold_out), predicted, fit)
-        output.print_written([out, table, urdf, report])
-        _print_draws(files)
+        _print_fit(model.name, fit, predicted, str(hold_out))
+        _print_files([out, table, urdf, report], files)
     return 0 if fit.chosen.success and not fit.doubt else 1
+
+
+def _require_lift(fit: Identification, urdf: Path | None) -> None:
+    if urdf is not None and fit.lift is None:
+        raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
 
 
 def _require_writable(*paths: Path | None) -> None:
@@ -201,6 +202,18 @@ def _print_held_out(what: str, predicted: LogPrediction | None, fit: Identificat
     poor = poorly_predicted(predicted, fit.discrepancy.lacks)
     for sentence in (columns_of(predicted), *added_functions(predicted), *poor):
         output.print_line(sentence)
+
+
+def _print_files(written: Sequence[Path | None], draws: Sequence[Path]) -> None:
+    output.print_written(written)
+    _print_draws(draws)
+
+
+def _print_fit(
+    name: str, fit: Identification, predicted: LogPrediction | None, hold_out: str
+) -> None:
+    _print(name, fit)
+    _print_held_out(hold_out, predicted, fit)
 
 
 def _print(name: str, fit: Identification) -> None:
