@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -18,7 +18,7 @@ from robotid_sim.campaign.trial_list import Group, SharedWork, StudyTrial, group
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.files import make_folder
-from robotid_sim.parallel import each_task
+from robotid_sim.parallel import Item, Result, each_task
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
 from robotid_sim.study.study import versions
@@ -30,9 +30,6 @@ TRIES = 3
 
 GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
 """What of a plan may change while its trials stay."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @documented
