@@ -47,6 +47,8 @@ def working_in(cluster: str | None, workers: int | None) -> Iterator[int]:
             "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
         ) from error
     if cluster == LOCAL:
+        # What it says of processes that come and go is said by the campaign where it matters.
+        logging.getLogger("distributed").propagate = False
         options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [PRELOAD]}
         with LocalCluster(n_workers=count, silence_logs=logging.ERROR, **options) as local:
             with Client(local), parallel_config(backend="dask"):

@@ -168,7 +168,8 @@ def _each(
             keep(waiting.pop(numbers[place]), result)
 
         try:
-            each_task(function, [waiting[k] for k in numbers], workers, take, apart=True)
+            tasks = [waiting[k] for k in numbers]
+            each_task(function, tasks, workers, take, apart=True, batch_size="auto")
         except lost_worker() as error:
             _log.warning("a process of the campaign died (%s); its work is begun again", error)
             left = [k for k in numbers if k in waiting]

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from joblib import parallel_config
@@ -13,6 +14,7 @@ from robotid_sim.campaign.run import run_campaign
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store
 from robotid_sim.campaign.time_limit import LateError, limited
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.result_folder import locked
 
 
 def rows_in(folder):
@@ -129,7 +131,8 @@ def forever() -> None:
 def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypatch) -> None:
     begun = []
 
-    def dying(_function, tasks, _workers, _take):
+    def dying(_function, tasks, _workers, _take, *, apart, batch_size):
+        assert (apart, batch_size) == (True, "auto")
         begun.append(len(tasks))
         raise campaign_run.lost_worker()[0]("a worker was killed")
 
@@ -139,7 +142,8 @@ def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypat
     plan = short_plan()
     monkeypatch.setattr(campaign_run, "_with_motions", lambda _p, _f, trials, *_: trials)
     run_campaign(plan, tmp_path)
-    assert begun == [2] * campaign_run.TRIES + [1] * campaign_run.TRIES
+    last_alone = [*[2] * (campaign_run.TRIES - 1), 1]
+    assert begun == [*last_alone, *[1] * campaign_run.TRIES]
     with Store(tmp_path, write=False) as store:
         assert store.counts() == {DONE: 4, LOST: 4}
 
@@ -155,6 +159,17 @@ def test_a_folder_that_cannot_be_is_one_line(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileFormatError, match="choose another --out"):
         run_campaign(short_plan(), tmp_path / "file")
+
+
+@pytest.mark.parametrize("folder", ["/proc/campaign", "/sys/campaign"])
+def test_a_folder_that_cannot_be_written_is_one_line(folder) -> None:
+    with pytest.raises(FileFormatError, match=f"folder {folder}: .*; choose another --out$"):
+        run_campaign(short_plan(), Path(folder))
+
+
+def test_a_second_run_into_a_folder_is_refused(finished) -> None:
+    with locked(finished), pytest.raises(OptionError, match="another run writes into"):
+        run_campaign(short_plan(seeds=3), finished)
 
 
 def test_a_row_is_of_its_trial_alone(finished, tmp_path) -> None:
