@@ -21,6 +21,7 @@ from robotid_sim.measurement.files import (
     read_rows,
     save_log,
 )
+from robotid_sim.measurement.hdf5_files import reading_hdf5
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, check_period
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -57,7 +58,7 @@ class LongLog:
 
         Raises as `load_log` does, and `LogError` if the log is of another robot or has no torque.
         """
-        with h5py.File(path, "r") as file:
+        with reading_hdf5(path) as file:
             t = file["t"]
             samples, dt = int(t.size), float((t[-1] - t[0]) / (t.size - 1))
         head = _part(path, name, 0, min(2 * part_samples(robot.dof), samples))
@@ -128,14 +129,14 @@ def positions_of(path: Path) -> int:
     """
     try:
         if path.suffix.lower() != ".csv":
-            with h5py.File(path, "r") as file:
+            with reading_hdf5(path) as file:
                 return int(file["q"].size)
         with path.open("rb") as stream:
             names = next(line for line in stream if not line.startswith(b"#")).split(b",")
             joints = sum(name.strip().startswith(b"q.") for name in names)
             blocks = iter(lambda: stream.read(1 << 20), b"")
             return joints * sum(block.count(b"\n") for block in blocks)
-    except (OSError, KeyError, ValueError, TypeError, AttributeError, StopIteration):
+    except (FileFormatError, OSError, KeyError, TypeError, AttributeError, StopIteration):
         return 0
 
 
