@@ -24,7 +24,7 @@ from robotid_sim.campaign import run
 from robotid_sim.campaign.backend import working_in
 from robotid_sim.campaign.group_work import DoGroup, MakeMotions
 from robotid_sim.campaign.plan import CampaignPlan, plan_of
-from robotid_sim.campaign.store import DONE, Row
+from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.campaign.trial_list import Group
 from robotid_sim.cli.output import print_table
 from robotid_sim.section import number
@@ -47,9 +47,9 @@ TRIVIAL: dict[str, Any] = {"robot": "twolink", "factors": {"estimator": ["wls"]}
 class NoWork(DoGroup):
     """Trials that have their rows at once."""
 
-    def __call__(self, group: Group) -> list[Row]:
+    def __call__(self, group: Group) -> list[TrialRow]:
         """Return rows of which nothing is known."""
-        return [Row(trial.key, trial.factors, trial.seed, DONE) for trial in group.trials]
+        return [TrialRow(trial.key, trial.factors, trial.seed, DONE) for trial in group.trials]
 
 
 @dataclass(frozen=True)
