@@ -6,11 +6,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from robotid_sim.campaign.factors import Factor, Level, factor_of
 from robotid_sim.campaign.metrics import METRICS
-from robotid_sim.docstrings import documented
+from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.study.config_errors import first_error
 
@@ -25,16 +25,7 @@ QUICK_LEVELS = 3
 """What is left of a plan in its quick form."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Let ``help`` show the keys of every section."""
-        documented(cls)
-
-
-class AnswerConfig(_Section):
+class AnswerConfig(ConfigSection):
     """What the page answers in a sentence, and by which metric."""
 
     metric: str
@@ -49,7 +40,7 @@ class AnswerConfig(_Section):
     """With ``{level}``, ``{value}``, ``{limit}`` and ``{by}`` where they go."""
 
 
-class CampaignPlan(_Section):
+class CampaignPlan(ConfigSection):
     """A campaign: what every trial has in common, what changes, and how often."""
 
     title: str = "Campaign"

@@ -32,10 +32,12 @@ def limited(seconds: float | None) -> Iterator[None]:
     timer.start()
     try:
         yield
-    except Exception as error:
-        if over.is_set():  # compiled code turns the exception into one of its own
+    except Exception as error:  # compiled code turns the exception into one of its own
+        if over.is_set():
             raise LateError from error
         raise
     finally:
         timer.cancel()
         timer.join()
+        # What came too late for the block must not come after it.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)

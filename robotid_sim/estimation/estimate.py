@@ -1,11 +1,11 @@
 """What an estimator returns, and its file form."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
@@ -20,6 +20,8 @@ SIGNED = ("Fv", "Fc", "Ia")
 AT_BOUND = 0.01
 """Standard deviations from zero within which a parameter is at its bound."""
 
+_TEXTS = ("names", "units", "joint_names")
+_REQUIRED = ("estimator", *_TEXTS)
 _ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights", "dof")
 
 
@@ -142,31 +144,23 @@ def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, A
     return estimates, chosen, context
 
 
-class _Scalars(BaseModel):
-    """What is no array in the JSON form of an estimate."""
+_STRICT = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
-    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
-    estimator: str
-    names: list[str]
-    units: list[str]
-    joint_names: list[str]
-    block: float | None = None
-    cond: float | None = None
-    rows: int = 0
-    nfev: int = 0
-    seconds: float = 0.0
-    success: bool = True
-    message: str = ""
-    criterion: str = "squares"
-    criterion_over_optimum: float | None = None
-    unbiased: bool = True
-    options: dict[str, Any] = {}
+_KINDS = get_type_hints(Estimate) | dict.fromkeys(_TEXTS, list[str]) | {"cond": float | None}
+
+_FIELDS: dict[str, Any] = {
+    slot.name: (_KINDS[slot.name], ... if slot.name in _REQUIRED else None)
+    for slot in fields(Estimate)
+    if slot.name not in (*_ARRAYS, "pseudo")
+}
+_Scalars = create_model("_Scalars", __config__=_STRICT, **_FIELDS)
+"""What is no array in the JSON form of an estimate; what is left out has the default of there."""
 
 
 class _Context(BaseModel):
     """What a file may say beside its estimates, as far as it is read."""
 
-    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+    model_config = _STRICT
     chosen: str | None = None
     doubt: str = ""
     torque_delay: float | None = None
@@ -183,7 +177,7 @@ def _from_content(values: dict[str, Any]) -> Estimate:
     for name in _ARRAYS:
         if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)
-    for name in ("names", "units", "joint_names"):
+    for name in _TEXTS:
         values[name] = tuple(values[name])
     values["cond"] = np.inf if values["cond"] is None else values["cond"]
     return Estimate(**values)

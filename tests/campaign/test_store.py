@@ -1,6 +1,7 @@
 """The store of a campaign: rows that are there whole or not at all."""
 
 import sqlite3
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -37,7 +38,7 @@ def test_arrays_are_kept_beside_the_rows(tmp_path) -> None:
 
 def test_rows_of_a_group_are_written_together_or_not_at_all(tmp_path) -> None:
     with Store(tmp_path, write=True) as store:
-        unwritable = TrialRow("b", {}, 0, DONE, error=object())  # type: ignore[arg-type]
+        unwritable = replace(row("b"), error=object())  # nothing that SQLite can hold
         with pytest.raises(FileFormatError, match="what is finished stays"):
             store.add([row("a"), unwritable])
         assert store.finished() == set()

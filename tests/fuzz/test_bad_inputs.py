@@ -63,7 +63,7 @@ def run(words: tuple[str, ...]) -> tuple[int | str, str]:
             return main(list(words)), err.getvalue()
     except Hang:
         return "hangs", err.getvalue()
-    except Exception as error:
+    except Exception as error:  # whatever gets out of the program is what is looked for
         return f"{type(error).__name__}: {error}", err.getvalue()
 
 

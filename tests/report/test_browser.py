@@ -15,6 +15,7 @@ from robots import DATA
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+from short_study import SHORT
 
 from robotid_sim.report.page import write_page
 from robotid_sim.report.study_report import study_report
@@ -27,18 +28,6 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--disable-dev-shm-usage",
 )
-SHORT = """
-[design]
-candidates = 20
-starts = 1
-iterations = 10
-periods = 2
-[experiment]
-rate = 250.0
-[control]
-slow_lap = 3.1
-"""
-"""A study that is soon over."""
 WAIT = 30.0
 """Longest wait for the page [s]."""
 

@@ -77,7 +77,7 @@ def test_a_number_has_a_range_and_is_one(section, name) -> None:
         assert name in refusal(section, name, value)
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf, 0.5])
+@pytest.mark.parametrize("value", [-math.inf, 0.5])
 def test_a_side_may_be_open(value) -> None:
     assert config.ConstraintsConfig(floor=value).floor == value
     assert OpenEnd.__origin__ is float
@@ -88,6 +88,7 @@ def test_a_side_may_be_open(value) -> None:
     [
         (config.NominalConfig, {"mismatch": (0.3, 0.05)}, "0 <= lower < upper <= 10"),
         (config.NominalConfig, {"mismatch": (-0.3, 0.05)}, "0 <= lower < upper <= 10"),
+        (config.ConstraintsConfig, {"floor": math.inf}, "less than or equal to 1000"),
         (config.ExperimentConfig, {"kp": 1e12}, "within 1e+09"),
         (config.ExperimentConfig, {"kp": 9e8}, "less than or equal to 100000000"),
         (config.EstimationConfig, {"estimators": ("wls", "wls")}, "names 'wls' twice"),
