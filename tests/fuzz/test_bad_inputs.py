@@ -10,7 +10,8 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from bad_inputs import BadInput, Study, corpus
+from bad_input import BadInput, Study
+from bad_inputs import corpus
 from robots import DATA
 
 from robotid_sim.cli.app import main
