@@ -11,8 +11,8 @@ seeds, median and worst parameter of all robots; coverage is the share of 95 % i
 the true value, where an estimator states any; seconds are those of preprocessing, finding what
 lacks, and the fit. A preprocessor that refuses a log, or an estimator that fails, is counted.
 
-Run as ``python bench/league.py [--seeds 3] [--workers N] [--keep FILE]``; with a file it goes on
-where it was ended. Writes ``identification-league.html`` and prints its tables.
+Run as ``python bench/league.py [--seeds 3] [--workers N] [--keep FOLDER]``; with a folder it
+goes on where it was ended. Writes ``identification-league.html`` and prints its tables.
 """
 
 import argparse
@@ -20,17 +20,19 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from interval_coverage import DEFAULT, NOISE, engine_run, robot_of
-from kept import map_kept
+from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation import ESTIMATORS
@@ -152,10 +154,9 @@ def entries(setup: Setup, log: Log, std: Float1D, where: tuple[str, str, str]) -
     return result
 
 
-def of_plant(task: tuple[str, str, int]) -> list[Entry]:
-    """Return all entries of a robot under a friction law."""
-    robot, law, seeds = task
-    result = []
+def of_plant(robot: str, law: str, seeds: int) -> dict[str, list[dict[str, Any]]]:
+    """Return all entries of a robot under a friction law, as JSON holds them."""
+    result: list[Entry] = []
     with threadpool_limits(1):
         changes = {"control": {"enabled": False}, "experiment": {"friction": dict(LAWS[law])}}
         plant = robot_of(robot)
@@ -168,7 +169,24 @@ def of_plant(task: tuple[str, str, int]) -> list[Entry]:
             for seed in range(seeds):
                 log = measure(clean, sensors, np.random.default_rng(1000 + seed))
                 result += entries(here, log, std, (robot, law, preset))
-    return result
+    return {"entries": [asdict(entry) for entry in result]}
+
+
+def all_entries(seeds: int, folder: Path, workers: int) -> list[Entry]:
+    """Return the entries of all robots and laws; what the folder holds is read."""
+    function = f"league:{of_plant.__name__}"
+    trials = [
+        Trial(f"{robot}-{k}", function, {"robot": robot, "law": law, "seeds": seeds})
+        for robot, (k, law) in product(ROBOTS, enumerate(LAWS))
+    ]
+    read = TypeAdapter(list[Entry]).validate_python
+    parts = run_trials(trials, folder, workers=workers, progress=tell)
+    return [entry for part in parts for entry in read(part["entries"])]
+
+
+def tell(share: float) -> None:
+    """Print the share that is done."""
+    print(f"{share:.0%}", end=" ", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,14 +223,14 @@ class Row:
         return (*numbers, coverage, number(self.seconds, 2), str(self.failed))
 
 
-def rows_of(all_entries: Sequence[Entry]) -> dict[tuple[str, str, str, str], Row]:
+def rows_of(found: Sequence[Entry]) -> dict[tuple[str, str, str, str], Row]:
     """Return the rows by law, preset, preprocessor and estimator."""
     groups: dict[tuple[str, str, str, str], list[Entry]] = {
         (*world, way, method): []
         for *world, way in product(LAWS, PRESETS, WAYS)
         for method in estimators_of(way)
     }
-    for e in all_entries:
+    for e in found:
         groups[e.law, e.preset, e.preprocessor, e.estimator].append(e)
     return {key: Row.of(group) for key, group in groups.items()}
 
@@ -292,11 +310,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="file of the entries, read and added to")
+    parser.add_argument("--keep", type=Path, help="folder of the entries, read and added to")
     options = parser.parse_args()
-    tasks = [(robot, law, options.seeds) for robot in ROBOTS for law in LAWS]
-    parts = map_kept(of_plant, tasks, options.keep, list[Entry], options.workers)
-    rows = rows_of([entry for part in parts for entry in part])
+    with TemporaryDirectory() as nowhere:
+        folder = options.keep or Path(nowhere)
+        rows = rows_of(all_entries(options.seeds, folder, options.workers))
     print(finding(rows), "\n")
     print(markdown(overview(rows, BY_WAY)), "\n")
     print(markdown(overview(rows, BY_ESTIMATOR)))

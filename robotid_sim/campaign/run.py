@@ -1,32 +1,22 @@
 """Running a campaign: what is missing in its store, on the processes of this machine or others."""
 
 import json
-import logging
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from joblib.externals.loky.process_executor import TerminatedWorkerError
-
 from robotid_sim.campaign.group_work import SHARED, DoGroup, MakeMotions
 from robotid_sim.campaign.plan import CampaignPlan
+from robotid_sim.campaign.retried import TRIES, each_retried
 from robotid_sim.campaign.store import FAILED, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import Group, SharedWork, StudyTrial, groups_of, trials_of
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.files import make_folder
-from robotid_sim.parallel import Item, Result, each_task
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
 from robotid_sim.study.study import versions
-
-_log = logging.getLogger(__name__)
-
-TRIES = 3
-"""Times that work is begun whose process dies."""
 
 GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
 """What of a plan may change while its trials stay."""
@@ -98,7 +88,7 @@ def run_campaign(
             store.add(rows)
             counter.add(rows)
 
-        _each(work, groups_of(able), workers, keep)
+        each_retried(work, groups_of(able), workers, keep)
         return Finished(len(left), len(trials) - len(left), store.counts(), SharedWork.of(left))
 
 
@@ -127,7 +117,7 @@ def _with_motions(
         unable.add(first.base)
 
     make = MakeMotions(folder, plan.needs_loop, plan.time_limit)
-    _each(make, [members[0] for members in by_base.values()], workers, note)
+    each_retried(make, [members[0] for members in by_base.values()], workers, note)
     return [trial for trial in trials if trial.base not in unable]
 
 
@@ -143,47 +133,6 @@ class _Counter:
             self._done += 1
             self._failed += row.status != "done"
         self._progress("campaign", Portion(self._done, self._total, failed=self._failed))
-
-
-def _each(
-    function: Callable[[Item], Result],
-    items: Sequence[Item],
-    workers: int,
-    keep: Callable[[Item, Result | None], None],
-) -> None:
-    """Give every item's result to `keep`, None where its process died again and again.
-
-    When a process dies all that were at work are suspected; the last try of each is alone.
-    """
-    waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
-    while waiting:
-        suspect = next((k for k in waiting if begun[k] == TRIES - 1), None)
-        numbers = list(waiting) if suspect is None else [suspect]
-
-        def take(
-            place: int, result: Result | None, error: Exception | None, numbers: Any = numbers
-        ) -> None:
-            if error is not None:
-                raise error
-            keep(waiting.pop(numbers[place]), result)
-
-        try:
-            tasks = [waiting[k] for k in numbers]
-            each_task(function, tasks, workers, take, apart=True, batch_size="auto")
-        except lost_worker() as error:
-            _log.warning("a process of the campaign died (%s); its work is begun again", error)
-            left = [k for k in numbers if k in waiting]
-            for number in left[:workers]:  # those at work are among the first
-                begun[number] += 1
-                if begun[number] >= TRIES:
-                    keep(waiting.pop(number), None)
-
-
-def lost_worker() -> tuple[type[Exception], ...]:
-    """Return the errors that say that a process died."""
-    dask = sys.modules.get("distributed.scheduler")  # of this run, if it has a cluster
-    own = () if dask is None else (dask.KilledWorker,)
-    return (TerminatedWorkerError, BrokenProcessPool, *own)
 
 
 def _require_same_plan(store: Store, plan: CampaignPlan) -> None:

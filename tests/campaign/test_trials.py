@@ -1,5 +1,6 @@
 """Trials: run once, cached one by one, read back the same; and the code that decides a result."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -8,11 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kept_trials import kept_names
 
+from robotid_sim.campaign import code_fingerprint as sources
 from robotid_sim.campaign import trials as campaign
-from robotid_sim.campaign.trials import Trial, code_fingerprint, imported_sources, run_trials
+from robotid_sim.campaign.code_fingerprint import code_fingerprint, imported_sources
+from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.engine.engines import default_engine
-from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
+from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
 from robotid_sim.optim.minimize import minimize
 
 
@@ -22,6 +26,10 @@ def count(folder: str, number: int, seconds: float = 0.0) -> dict[str, object]:
     with (Path(folder) / f"calls-{number}").open("a") as file:
         file.write("x")
     return {"number": number, "pair": (1.5, 2.5)}
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def not_json() -> dict[str, object]:
@@ -42,10 +50,6 @@ def calls(folder: Path) -> int:
     return sum(len(path.read_text()) for path in folder.glob("calls-*"))
 
 
-def cached_results(folder: Path) -> list[Path]:
-    return list(folder.rglob("output.pkl"))
-
-
 def test_finished_trials_are_read_and_not_run(tmp_path) -> None:
     store = tmp_path / "store"
     first = run_trials(trials(tmp_path, range(3)), store)
@@ -63,7 +67,7 @@ def test_trials_run_in_their_engine_and_results_are_kept_apart(tmp_path) -> None
         for engine in (None, "mujoco", "pybullet"):
             (result,) = run_trials([Trial("t", where, engine=engine)], tmp_path / "store")
             assert result == {"engine": engine or "pybullet"}
-    assert len(cached_results(tmp_path / "store")) == 2
+    assert len(kept_names(tmp_path / "store")) == 2
     with pytest.raises(UnknownNameError, match="unknown engine 'bullet'"):
         run_trials([Trial("t", where, engine="bullet")], tmp_path / "store")
 
@@ -98,16 +102,19 @@ def test_other_parameters_are_run_and_both_results_stay(tmp_path) -> None:
     assert calls(tmp_path) == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"broken"])
-def test_a_broken_file_is_run_again(tmp_path, content) -> None:
+def test_a_broken_store_is_named_and_left_as_it_is(tmp_path) -> None:
     store = tmp_path / "store"
-    first = run_trials(trials(tmp_path, [1]), store)
-    (file,) = cached_results(store)
-    file.write_bytes(content)
-    assert run_trials(trials(tmp_path, [1]), store) == first
-    assert calls(tmp_path) == 2
     run_trials(trials(tmp_path, [1]), store)
-    assert calls(tmp_path) == 2
+    (store / campaign.NAME).write_bytes(b"broken" * 1000)
+    with pytest.raises(FileFormatError, match=r"trials\.sqlite: file is not a database"):
+        run_trials(trials(tmp_path, [1]), store)
+    assert (store / campaign.NAME).read_bytes() == b"broken" * 1000
+
+
+def test_a_trial_whose_process_dies_is_named(tmp_path) -> None:
+    with pytest.raises(RobotIdError, match="trial 'd': its process died 3 times"):
+        run_trials([Trial("d", f"{__name__}:die")], tmp_path, workers=2)
+    assert kept_names(tmp_path) == []
 
 
 def test_a_result_counts_only_with_the_code_that_computed_it(tmp_path, monkeypatch) -> None:
@@ -143,7 +150,7 @@ def package(tmp_path, monkeypatch):
     }.items():
         (folder / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(campaign, "PACKAGE", "robotid_sim_x")
+    monkeypatch.setattr(sources, "PACKAGE", "robotid_sim_x")
 
     def fingerprint_after(name: str, text: str) -> str:
         (folder / name).write_text(text)
@@ -183,7 +190,7 @@ def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
 
 def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) -> None:
     fingerprints = []
-    monkeypatch.setattr(campaign, "catalog_folder", lambda: tmp_path)
+    monkeypatch.setattr(sources, "catalog_folder", lambda: tmp_path)
     for text in ("<robot/>", "<robot />"):
         (tmp_path / "arm.urdf").write_text(text)
         for module in ("robotid_sim.papers.twolink.motion", "robotid_sim.parallel"):
@@ -217,7 +224,7 @@ def test_an_interrupted_search_is_no_result(tmp_path, number) -> None:
         assert signal.getsignal(number) is signal.default_int_handler
     finally:
         signal.signal(number, before)
-    assert cached_results(tmp_path) == []
+    assert kept_names(tmp_path) == []
 
 
 def test_bad_trials_are_named(tmp_path) -> None:
@@ -233,18 +240,18 @@ def test_bad_trials_are_named(tmp_path) -> None:
 
 def test_a_killed_run_keeps_what_was_finished(tmp_path) -> None:
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"import sys; sys.path[:0] = {[str(p) for p in Path(__file__).parents[:2]]!r}\n"
         "from pathlib import Path\n"
         "from test_trials import trials\n"
         "from robotid_sim.campaign.trials import run_trials\n"
         f"run_trials(trials(Path({str(tmp_path)!r}), range(50), 0.2), Path({str(tmp_path)!r}))\n"
     )
     program = subprocess.Popen([sys.executable, "-c", code])
-    while len(cached_results(tmp_path)) < 2 and program.poll() is None:
+    while len(kept_names(tmp_path)) < 2 and program.poll() is None:
         time.sleep(0.02)
     program.send_signal(signal.SIGKILL)
     program.wait(30.0)
-    finished = len(cached_results(tmp_path))
+    finished = len(kept_names(tmp_path))
     assert 2 <= finished < 50
     before = calls(tmp_path)
     run_trials(trials(tmp_path, range(finished), 0.2), tmp_path)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kept_trials import kept_names
 
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.grid import RunGrid
@@ -162,7 +163,7 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path
     assert tables["engine"].rows[0][0] == "MuPSO"
     assert len(tables["engine-parameters"].rows) == 15
     # 42 trials, of which the first of MuPSO and that of the first reading are the same work.
-    assert len(list(tmp_path.rglob("output.pkl"))) == 41
+    assert len(kept_names(tmp_path)) == 41
 
 
 def test_a_motion_that_the_arm_cannot_follow_is_not_driven():

@@ -1,0 +1,111 @@
+"""Rows in an SQLite file: one process writes, others may read at any time (write-ahead log)."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from robotid_sim.errors import FileFormatError
+
+TABLE = "trial"
+
+
+class Rows:
+    """The table ``trial`` of an SQLite file, and what is noted beside it; a context manager.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    columns : mapping of str to str
+        Type of every column by its name; the first is the key.
+    schema : int
+        Version of the columns.
+    write : bool
+        Whether to create what is missing; otherwise the file must be there and is only read.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be opened, or is of another schema.
+    """
+
+    def __init__(self, file: Path, columns: Mapping[str, str], schema: int, *, write: bool) -> None:
+        self.file, self._names = file, tuple(columns)
+        with named(file):
+            uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
+            self._rows = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
+            if write:
+                self._create(columns, schema)
+            self._require_schema(schema)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rows.close()
+
+    def _create(self, columns: Mapping[str, str], schema: int) -> None:
+        self._rows.execute("PRAGMA journal_mode = WAL")
+        self._rows.execute("PRAGMA synchronous = NORMAL")
+        key, *others = (f"{name} {kind}" for name, kind in columns.items())
+        content = ", ".join([f"{key} PRIMARY KEY", *others])
+        self._rows.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT)")
+        self._rows.execute(f"CREATE TABLE IF NOT EXISTS {TABLE} ({content})")
+        self._rows.execute("INSERT OR IGNORE INTO about VALUES ('schema', ?)", (str(schema),))
+
+    def _require_schema(self, schema: int) -> None:
+        found = self.about("schema")
+        if found != str(schema):
+            raise FileFormatError(
+                f"{self.file} is of schema {found}, and this robotid_sim has {schema}; export its "
+                "rows with the version that wrote it, or choose another folder"
+            )
+
+    def about(self, name: str) -> str | None:
+        """Return what is noted under a name."""
+        with named(self.file):
+            row = self._rows.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def note(self, name: str, value: str) -> None:
+        """Keep something under a name."""
+        with named(self.file):
+            self._rows.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+
+    def insert(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Write rows, values in the order of the columns: all or none of them."""
+        marks = ", ".join("?" for _ in self._names)
+        text = f"INSERT OR REPLACE INTO {TABLE} ({', '.join(self._names)}) VALUES ({marks})"
+        with named(self.file):
+            self._rows.execute("BEGIN IMMEDIATE")
+            try:
+                self._rows.executemany(text, rows)
+                self._rows.execute("COMMIT")
+            except BaseException:
+                if self._rows.in_transaction:  # SQLite ends it itself where the disk is full
+                    self._rows.execute("ROLLBACK")
+                raise
+
+    def select(self, what: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Yield what a query of the table gives: expressions, and what follows its name."""
+        with named(self.file):
+            yield from self._rows.execute(f"SELECT {what} FROM {TABLE} {rest}", tuple(values))
+
+    def is_whole(self) -> bool:
+        """Return whether SQLite finds its file in order."""
+        with named(self.file):
+            return tuple(self._rows.execute("PRAGMA integrity_check").fetchone()) == ("ok",)
+
+
+@contextmanager
+def named(file: Path) -> Iterator[None]:
+    """Turn errors of SQLite and HDF5 into one that names the file and the remedy."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise FileFormatError(
+            f"{file}: {error}; see that its folder can be written and has room, then run it again: "
+            "what is finished stays"
+        ) from error
