@@ -7,11 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
+import llvmlite.binding
 import numba
+from numba.core.typing.templates import signature
 
 F = TypeVar("F", bound=Callable[..., object])
+
+types: Any = numba.types
+"""Types of compiled code."""
 
 STAMP = "_source_stamp"
 """Where numba keeps the stamp of a cache."""
@@ -33,13 +38,15 @@ def jit(function: F) -> F:
         return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
 
 
-def jit_calling(*modules: ModuleType) -> Callable[[F], F]:
+def jit_calling(*modules: ModuleType | Path) -> Callable[[F], F]:
     """Return `jit` for kernels that call those of other modules, whose edits make the cache stale.
 
     Numba stamps a cache with the source of the kernel alone; here with those of the modules, too.
-    Where a version of numba keeps its stamp elsewhere, nothing is cached.
+    One that need not be loaded is given by its file. Where a version of numba keeps its stamp
+    elsewhere, nothing is cached.
     """
-    sources = tuple(Path(str(module.__file__)).read_bytes() for module in modules)
+    files = [getattr(module, "__file__", module) for module in modules]
+    sources = [Path(str(file)).read_bytes() for file in files]
     digest = hashlib.sha256(b"".join(sources)).hexdigest()
 
     def compiled(function: F) -> F:
@@ -52,6 +59,17 @@ def jit_calling(*modules: ModuleType) -> Callable[[F], F]:
         return kernel
 
     return compiled
+
+
+def c_functions(library: Path) -> Callable[..., Any]:
+    """Load a library of C and return what makes its functions callable from compiled code.
+
+    That takes the name of a function, the type of its result, and those of its arguments. Code
+    finds functions by their names, so that it can be cached.
+    """
+    llvmlite.binding.load_library_permanently(str(library))
+    signed: Callable[..., Any] = signature
+    return lambda name, *kinds: types.ExternalFunction(name, signed(*kinds))
 
 
 def in_threads(kernel: Callable[[slice], None], samples: int) -> None:

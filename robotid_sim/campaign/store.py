@@ -15,7 +15,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import METRICS
-from robotid_sim.campaign.rows import Rows, named
+from robotid_sim.campaign.row_store import RowStore, named
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import FileFormatError
 
@@ -57,7 +57,7 @@ class TrialRow:
     """Kept beside the rows; empty in a row that was read."""
 
 
-class Store(Rows):
+class Store(RowStore):
     """The rows of a campaign in a folder; a context manager.
 
     Parameters

@@ -16,7 +16,7 @@ from typing import Any
 
 from robotid_sim.campaign.code_fingerprint import code_fingerprint
 from robotid_sim.campaign.retried import TRIES, each_retried
-from robotid_sim.campaign.rows import Rows
+from robotid_sim.campaign.row_store import RowStore
 from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
 from robotid_sim.files import make_folder
@@ -137,7 +137,7 @@ def run_trials(
         raise OptionError(f"two trials are named '{twice}'")
     make_folder(folder)
     keys = [trial.key for trial in trials]
-    with Rows(folder / NAME, _COLUMNS, SCHEMA, write=True) as rows:
+    with RowStore(folder / NAME, _COLUMNS, SCHEMA, write=True) as rows:
         wanted = set(keys)
         texts = {key: text for key, text in rows.select("key, result") if key in wanted}
         # The same work under two names is done once.

@@ -7,7 +7,7 @@ with the rotors, and the engine gets the torque that makes its step that of the 
 """
 
 import logging
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics import friction_kernels, kernels
 from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
 from robotid_sim.dynamics.running_terms import rotor_coupling
+from robotid_sim.engine import compiled_loop
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, coefficients_of, column
 from robotid_sim.model.friction_laws import SmoothCoulomb, describe_law
@@ -42,7 +43,7 @@ class DriveStep(NamedTuple):
 
 
 class Drive(Protocol):
-    """The drives of a robot."""
+    """The drives of a robot; those that are smooth can take all sub-steps in one call."""
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Return what happens under drive torques `tau` over a sub-step from a state."""
@@ -81,11 +82,29 @@ class SmoothDrive:
             *self._model, q, dq, tau, self._dt, self._coupling
         )
         if not ok:
-            if self._noted:
-                effective_inertia(self._robot, q)  # raises if that is the reason
-                raise RobotIdError(no_solution(self._robot, q))
-            raise RankDeficientError(not_positive_definite(self._robot))
+            raise self._no_step(q)
         return DriveStep(held, ddq, v, friction if self._noted else None)
+
+    def steps(
+        self, bodies: tuple[Any, ...], q: Float1D, dq: Float1D, tau: Float1D, count: int
+    ) -> tuple[Float1D, Float1D, DriveStep]:
+        """Return the state after `count` sub-steps of an engine, and the first one.
+
+        `bodies` is what compiled loops know the engine's bodies by.
+        """
+        q_end, dq_end, held, ddq, v, friction, ok = compiled_loop.smooth_steps(
+            bodies, *self._model, q, dq, tau, self._dt, self._coupling, count
+        )
+        if not ok:
+            raise self._no_step(q_end)
+        return q_end, dq_end, DriveStep(held, ddq, v, friction if self._noted else None)
+
+    def _no_step(self, q: Float1D) -> RobotIdError:
+        """Return the error for a sub-step without a solution."""
+        if self._noted:
+            effective_inertia(self._robot, q)  # raises if that is the reason
+            return RobotIdError(no_solution(self._robot, q))
+        return RankDeficientError(not_positive_definite(self._robot))
 
 
 class StickSlipDrive:

@@ -1,9 +1,15 @@
 """The bodies of a robot in MuJoCo, built from the robot itself."""
 
+from pathlib import Path
+from typing import Any
+
 import mujoco
 import numpy as np
+from numba.extending import overload
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.compiled import c_functions, types
+from robotid_sim.engine.compiled_loop import advance, read
 from robotid_sim.engine.rigid_bodies import RigidBodies, engine_inertia
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
@@ -16,6 +22,14 @@ UNUSED = (
 )
 """What is switched off: all but rigid bodies and gravity."""
 
+LIBRARIES = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll")
+"""Names of MuJoCo's library beside its package, by platform."""
+
+_library = next(
+    path for names in LIBRARIES for path in sorted(Path(mujoco.__file__).parent.glob(names))
+)
+_step = c_functions(_library)("mj_step", types.void, types.intp, types.intp)
+
 
 class MujocoBodies(RigidBodies):
     """The bodies of a robot in a MuJoCo model of their own."""
@@ -27,7 +41,9 @@ class MujocoBodies(RigidBodies):
             self._model = _specification(robot, dt).compile()
         except ValueError as error:
             raise RobotIdError(f"MuJoCo refused the bodies of '{robot.name}': {error}") from error
-        self._data = mujoco.MjData(self._model)
+        self._data = data = mujoco.MjData(self._model)
+        addresses = self._model._address, data._address  # noqa: SLF001 - MuJoCo's, for such use
+        super().__init__(robot.dof, (*addresses, data.qfrc_applied, data.qpos, data.qvel))
         self._verify(robot)
 
     def close(self) -> None:
@@ -38,15 +54,6 @@ class MujocoBodies(RigidBodies):
         mujoco.mj_resetData(self._model, self._data)
         self._data.qpos[:], self._data.qvel[:] = q, dq
 
-    def state(self) -> tuple[Float1D, Float1D]:
-        """Return positions and velocities; see `RigidBodies`."""
-        return self._data.qpos.copy(), self._data.qvel.copy()
-
-    def advance(self, tau: Float1D) -> None:
-        """Take one step; see `RigidBodies`."""
-        self._data.qfrc_applied[:] = tau
-        mujoco.mj_step(self._model, self._data)
-
     def _verify(self, robot: Robot) -> None:
         """Raise if a body is not in the engine as it was given."""
         for k, link in enumerate(robot.links, start=1):
@@ -55,6 +62,31 @@ class MujocoBodies(RigidBodies):
             expected = np.array([mass, *moments])
             if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
                 raise RobotIdError(f"MuJoCo changed the inertia of link '{link.name}'")
+
+
+def _is_mujoco(bodies: Any) -> bool:
+    array = types.Array(types.float64, 1, "C")
+    return bool(bodies == types.Tuple((types.int64, types.int64, array, array, array)))
+
+
+@overload(advance)
+def _advance(bodies: Any, tau: Any) -> Any:  # noqa: ARG001 - numba compares the names
+    def step(bodies: Any, tau: Any) -> None:
+        model, data, applied, _, _ = bodies
+        applied[:] = tau
+        _step(model, data)
+
+    return step if _is_mujoco(bodies) else None
+
+
+@overload(read)
+def _read(bodies: Any, q: Any, dq: Any) -> Any:  # noqa: ARG001 - numba compares the names
+    def copy(bodies: Any, q: Any, dq: Any) -> None:
+        _, _, _, qpos, qvel = bodies
+        q[:] = qpos
+        dq[:] = qvel
+
+    return copy if _is_mujoco(bodies) else None
 
 
 def _specification(robot: Robot, dt: float) -> "mujoco.MjSpec":

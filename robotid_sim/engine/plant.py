@@ -8,8 +8,9 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
+from robotid_sim.engine import compiled_loop
 from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.drives import drive_of, terms_of
+from robotid_sim.engine.drives import DriveStep, SmoothDrive, drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.engines import bodies_of, engine_named
 from robotid_sim.engine.rigid_bodies import require_possible
@@ -181,25 +182,14 @@ class Plant(Closing):
                 acting = tau + outside
             else:
                 self._elastic.outside = outside
-        first, further, free, at = None, self._none, acting, self.t
-        for k in range(self.substeps):
-            if self._has_terms:  # at the velocity within the sub-step, as it was foreseen
-                ahead, now = self.dq + self._ahead * self._ddq, at + k * self.dt / self.substeps
-                further = self._terms(self.q, ahead, self._ddq, now, inertia=False)
-                free = acting - further
-            held, ddq, v, friction = self._drive(self.q, self.dq, free)
-            self._ddq = ddq
-            if first is None:
-                first = Step(self.q, v, ddq, tau)
-                if friction is not None:
-                    shared = 0.0 if self._coupling is None else self._coupling @ ddq
-                    self._acted.append(friction + further + shared)
-                if self._elastic is not None:
-                    self._linked.append(self._elastic.link)
-            self._bodies.advance(held)
-            self.q, self.dq = self._state()
-        sound = (np.abs(self.dq) < self._fastest).all() and np.isfinite(self.q @ self.q)
-        if not sound:
+        if isinstance(self._drive, SmoothDrive) and not self._has_terms:
+            state, handle = (self.q, self.dq), self._bodies.handle
+            self.q, self.dq, drive = self._drive.steps(handle, *state, acting, self.substeps)
+            self._ddq = drive.ddq
+            first = self._noted(state[0], drive, self._none, tau)
+        else:
+            first = self._stepwise(tau, acting)
+        if not compiled_loop.is_sound(self.q, self.dq, self._fastest):
             bad = ~(np.abs(self.dq) < self._fastest) | ~np.isfinite(self.q)
             joint = self.robot.joint_names[int(bad.argmax())]
             raise SimulationDiverged(
@@ -209,8 +199,33 @@ class Plant(Closing):
                 joint,
             )
         self.t += self.dt
+        return first
+
+    def _stepwise(self, tau: Float1D, acting: Float1D) -> Step:
+        """Take the sub-steps of drives that are not compiled together with the engine."""
+        first, further, free, at = None, self._none, acting, self.t
+        for k in range(self.substeps):
+            if self._has_terms:  # at the velocity within the sub-step, as it was foreseen
+                ahead, now = self.dq + self._ahead * self._ddq, at + k * self.dt / self.substeps
+                further = self._terms(self.q, ahead, self._ddq, now, inertia=False)
+                free = acting - further
+            drive = self._drive(self.q, self.dq, free)
+            self._ddq = drive.ddq
+            if first is None:
+                first = self._noted(self.q, drive, further, tau)
+                if self._elastic is not None:
+                    self._linked.append(self._elastic.link)
+            self._bodies.advance(drive.held)
+            self.q, self.dq = self._state()
         assert first is not None
         return first
+
+    def _noted(self, q: Float1D, drive: DriveStep, further: Float1D, tau: Float1D) -> Step:
+        """Return a first sub-step, after its friction has been noted."""
+        if drive.friction is not None:
+            shared = 0.0 if self._coupling is None else self._coupling @ drive.ddq
+            self._acted.append(drive.friction + further + shared)
+        return Step(q, drive.v, drive.ddq, tau)
 
     def note(self, log: Log) -> Log:
         """Return the log of a run since the last reset with the plant's own friction noted.

@@ -1,10 +1,12 @@
 """What a plant asks of an engine: rigid bodies without friction and rotors, step by step."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.engine import compiled_loop
 from robotid_sim.engine.closing import Closing
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.model import inertia
@@ -20,19 +22,31 @@ class RigidBodies(Closing):
     A step of `dt` is semi-implicit, :math:`\dot q^+ = \dot q + \Delta t\, \ddot q(q, \dot q)` and
     :math:`q^+ = q + \Delta t\, \dot q^+`, with nothing but rigid bodies, gravity and the torques
     that are applied: friction and rotors are the plant's.
+
+    Parameters
+    ----------
+    dof : int
+        Number of joints.
+    handle : tuple
+        What compiled loops know the bodies by; see `robotid_sim.engine.compiled_loop`.
     """
+
+    def __init__(self, dof: int, handle: tuple[Any, ...]) -> None:
+        self._dof, self.handle = dof, handle
 
     @abstractmethod
     def put(self, q: Float1D, dq: Float1D) -> None:
         """Put the joints into a state, both of shape (n,)."""
 
-    @abstractmethod
     def state(self) -> tuple[Float1D, Float1D]:
         """Return positions and velocities, both of shape (n,)."""
+        q, dq = np.empty(self._dof), np.empty(self._dof)
+        compiled_loop.state_of(self.handle, q, dq)
+        return q, dq
 
-    @abstractmethod
     def advance(self, tau: Float1D) -> None:
         """Take one step under joint torques [N m], shape (n,)."""
+        compiled_loop.step_of(self.handle, tau)
 
 
 def require_possible(robot: Robot) -> None:

@@ -27,9 +27,11 @@ MASSLESS = (
 )
 
 
-def clients(pybullet) -> list[int]:
-    """Return the engine clients that are connected now."""
-    return [c for c in range(20) if pybullet.getConnectionInfo(c)["isConnected"]]
+def clients() -> list[int]:
+    """Return PyBullet's clients that are connected now."""
+    from robotid_sim.engine.bullet import open_clients
+
+    return sorted(open_clients)
 
 
 def test_torque_is_clipped_at_the_effort_limit(irb140: Robot) -> None:
@@ -87,10 +89,10 @@ def test_joint_that_moves_no_inertia_stops_with_the_remedy(tmp_path, pybullet) -
     path = tmp_path / "toy.urdf"
     path.write_text(MASSLESS)
     massless = Robot.from_urdf(path)
-    before = clients(pybullet)
+    before = clients()
     with pytest.raises(RankDeficientError, match="joint 'hinge' moves no inertia; give link 'arm'"):
         Plant(massless)
-    assert clients(pybullet) == before
+    assert clients() == before
 
 
 def test_joint_whose_only_inertia_is_its_rotor_is_not_simulated_as_stuck(tmp_path) -> None:
@@ -113,10 +115,10 @@ def move(robot: Robot) -> None:
 def test_impossible_steps_are_refused_before_a_client_exists(
     irb140: Robot, options, pybullet
 ) -> None:
-    before = clients(pybullet)
+    before = clients()
     with pytest.raises(OptionError, match="control step"):
         Plant(irb140, **options)
-    assert clients(pybullet) == before
+    assert clients() == before
 
 
 def test_impossible_inertia_is_refused_before_a_client_exists(
@@ -125,11 +127,12 @@ def test_impossible_inertia_is_refused_before_a_client_exists(
     phi = irb140.parameters()
     phi[14] = -1.0
     broken = irb140.with_parameters(phi, formal=True)
+    from robotid_sim.engine import bullet
 
     def connect(*args, **options):
         pytest.fail("a client was opened for an impossible robot")
 
-    monkeypatch.setattr(pybullet, "connect", connect)
+    monkeypatch.setattr(bullet, "_connect", connect)
     with pytest.raises(InconsistentInertiaError, match=r"link 'link_2': .*negative"):
         Plant(broken)
 

@@ -198,7 +198,7 @@ def spinner(folder) -> Robot:
         '<robot name="spinner"><link name="base"/><link name="wheel"><inertial><mass value="1"/>'
         '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.15"/></inertial></link>'
         '<joint name="axle" type="continuous"><parent link="base"/><child link="wheel"/>'
-        '<axis xyz="0 0 1"/><limit velocity="200" effort="5"/></joint></robot>'
+        '<axis xyz="0 0 1"/><limit velocity="90" effort="5"/></joint></robot>'
     )
     return Robot.from_urdf(path)
 

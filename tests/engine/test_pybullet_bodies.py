@@ -3,10 +3,10 @@
 import subprocess
 
 import numpy as np
-import pybullet
 import pytest
 
 from robotid_sim.engine import pybullet_bodies
+from robotid_sim.engine.bullet import open_clients
 from robotid_sim.engine.plant import Plant
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import RobotIdError, ShapeError
@@ -15,7 +15,7 @@ from robotid_sim.model.robot import Robot
 
 def clients() -> list[int]:
     """Return the engine clients that are connected now."""
-    return [c for c in range(20) if pybullet.getConnectionInfo(c)["isConnected"]]
+    return sorted(open_clients)
 
 
 def test_client_is_closed_after_with_and_after_an_error(irb140: Robot) -> None:

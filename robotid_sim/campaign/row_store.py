@@ -1,4 +1,4 @@
-"""Rows in an SQLite file: one process writes, others may read at any time (write-ahead log)."""
+"""RowStore in an SQLite file: one process writes, others may read at any time (write-ahead log)."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from robotid_sim.errors import FileFormatError
 TABLE = "trial"
 
 
-class Rows:
+class RowStore:
     """The table ``trial`` of an SQLite file, and what is noted beside it; a context manager.
 
     Parameters

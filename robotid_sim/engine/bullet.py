@@ -1,0 +1,227 @@
+"""Bullet's physics server through PyBullet's C interface, which compiled loops can call.
+
+PyBullet's functions of Python do nothing but call the same, so that the bits are the same.
+"""
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba.extending import intrinsic, overload
+from numba.np.numpy_support import carray
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.compiled import c_functions, types
+from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.compiled_loop import advance, read
+from robotid_sim.engine.quiet import captured_output
+from robotid_sim.errors import RobotIdError
+
+with captured_output():  # prints its build time
+    import pybullet
+
+FIRST_Q, FIRST_DQ = 7, 6
+"""Where joints begin in Bullet's state: behind pose and twist of the base, fixed or not."""
+
+VELOCITY, TORQUE = 0, 1
+"""Modes of control."""
+
+INERTIA_FROM_FILE = 2
+"""Flag of loading a URDF."""
+
+RECORD = 256
+"""Numbers that hold what Bullet tells of a body's dynamics, of which the first are used."""
+
+_LIBRARY = Path(pybullet.__file__)
+_C = ctypes.CDLL(str(_LIBRARY))
+
+open_clients: set[int] = set()
+"""Addresses of the clients that are connected."""
+
+
+def _c(name: str, result: Any, *arguments: Any) -> Any:
+    """Return a function of the C interface."""
+    try:
+        function = getattr(_C, f"b3{name}")
+    except AttributeError as error:
+        raise RobotIdError(
+            f"this build of PyBullet hides its C interface (b3{name}); install the wheel of PyPI, "
+            "or use --engine mujoco"
+        ) from error
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+_ptr, _int, _double, _text = ctypes.c_void_p, ctypes.c_int, ctypes.c_double, ctypes.c_char_p
+_connect = _c("ConnectPhysicsDirect", _ptr)
+_disconnect = _c("DisconnectSharedMemory", None, _ptr)
+_submit = _c("SubmitClientCommandAndWaitStatus", _ptr, _ptr, _ptr)
+_physics = _c("InitPhysicsParamCommand", _ptr, _ptr)
+_time_step = _c("PhysicsParamSetTimeStep", _int, _ptr, _double)
+_gravity = _c("PhysicsParamSetGravity", _int, _ptr, _double, _double, _double)
+_caching = _c("PhysicsParamSetEnableFileCaching", _int, _ptr, _int)
+_urdf = _c("LoadUrdfCommandInit", _ptr, _ptr, _text)
+_fixed_base = _c("LoadUrdfCommandSetUseFixedBase", _int, _ptr, _int)
+_flags = _c("LoadUrdfCommandSetFlags", _int, _ptr, _int)
+_body_of = _c("GetStatusBodyIndex", _int, _ptr)
+_joints_of = _c("GetNumJoints", _int, _ptr, _int)
+_change = _c("InitChangeDynamicsInfo", _ptr, _ptr)
+_linear_damping = _c("ChangeDynamicsInfoSetLinearDamping", _int, _ptr, _int, _double)
+_angular_damping = _c("ChangeDynamicsInfoSetAngularDamping", _int, _ptr, _int, _double)
+_joint_damping = _c("ChangeDynamicsInfoSetJointDamping", _int, _ptr, _int, _int, _double)
+_fastest = _c("ChangeDynamicsInfoSetMaxJointVelocity", _int, _ptr, _int, _double)
+_control = _c("JointControlCommandInit2", _ptr, _ptr, _int, _int)
+_velocity = _c("JointControlSetDesiredVelocity", _int, _ptr, _int, _double)
+_motor_force = _c("JointControlSetMaximumForce", _int, _ptr, _int, _double)
+_pose = _c("CreatePoseCommandInit", _ptr, _ptr, _int)
+_pose_q = _c("CreatePoseCommandSetJointPosition", _int, _ptr, _ptr, _int, _double)
+_pose_dq = _c("CreatePoseCommandSetJointVelocity", _int, _ptr, _ptr, _int, _double)
+_ask_record = _c("GetDynamicsInfoCommandInit", _ptr, _ptr, _int, _int)
+_record = _c("GetDynamicsInfo", _int, _ptr, _ptr)
+
+# The same for compiled code.
+_of_c = c_functions(_LIBRARY)
+_send = _of_c("b3SubmitClientCommandAndWaitStatus", *[types.intp] * 3)
+_begin = _of_c("b3JointControlCommandInit2", types.intp, types.intp, types.intc, types.intc)
+_torque = _of_c(
+    "b3JointControlSetDesiredForceTorque", types.intc, types.intp, types.intc, types.float64
+)
+_step = _of_c("b3InitStepSimulationCommand", types.intp, types.intp)
+_ask_state = _of_c("b3RequestActualStateCommandInit", types.intp, types.intp, types.intc)
+_state = _of_c("b3GetStatusActualState", types.intc, *[types.intp] * 8)
+
+
+class BulletBody(Closing):
+    """A fixed-base chain of one-degree joints in a client of its own, from a URDF.
+
+    Parameters
+    ----------
+    urdf : Path
+        The file; every link but the root hangs on a joint that moves.
+    dt : float
+        Step [s].
+    gravity : ndarray, shape (3,)
+        In the root frame [m/s^2].
+    dof : int
+        Joints that it must have.
+
+    Raises
+    ------
+    RobotIdError
+        If Bullet refuses the file.
+    """
+
+    def __init__(self, urdf: Path, dt: float, gravity: Float1D, dof: int) -> None:
+        self._client = int(_connect() or 0)
+        if not self._client:
+            raise RobotIdError("PyBullet gave no client; is there memory for one more?")
+        open_clients.add(self._client)
+        self._addresses = np.zeros(2, dtype=np.int64)
+        try:
+            command = _physics(self._client)
+            _caching(command, 0)
+            _time_step(command, dt)
+            _gravity(command, *gravity.tolist())
+            self._submit(command)
+            command = _urdf(self._client, str(urdf).encode())
+            _fixed_base(command, 1)
+            _flags(command, INERTIA_FROM_FILE)
+            self._body = int(_body_of(self._submit(command)))
+            if self._body < 0 or _joints_of(self._client, self._body) != dof:
+                raise RobotIdError("PyBullet refused the private copy of the robot")
+            self._free(dof)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def handle(self) -> tuple[int, int, Any]:
+        """What compiled loops know it by; the array takes addresses."""
+        return self._client, self._body, self._addresses
+
+    def close(self) -> None:
+        """Disconnect from the engine; a client that stays open costs 28 MB."""
+        if self._client in open_clients:
+            open_clients.remove(self._client)
+            _disconnect(self._client)
+
+    def put(self, q: Float1D, dq: Float1D) -> None:
+        """Put the joints into a state, both of shape (n,)."""
+        command = _pose(self._client, self._body)
+        for j, (position, velocity) in enumerate(zip(q.tolist(), dq.tolist(), strict=True)):
+            _pose_q(self._client, command, j, position)
+            _pose_dq(self._client, command, j, velocity)
+        self._submit(command)
+
+    def mass_and_moments(self, link: int) -> Float1D:
+        """Return mass [kg] and principal moments [kg m^2] of a link, shape (4,)."""
+        record = np.zeros(RECORD)
+        status = self._submit(_ask_record(self._client, self._body, link))
+        _record(status, record.ctypes.data)
+        return record[:4]
+
+    def _submit(self, command: Any) -> Any:
+        return _submit(self._client, command)
+
+    def _free(self, dof: int) -> None:
+        """Switch off everything that the engine adds to rigid-body dynamics."""
+        for change, value in ((_linear_damping, 0.0), (_angular_damping, 0.0), (_fastest, 1e6)):
+            command = _change(self._client)
+            change(command, self._body, value)  # the default clamps silently at 100 rad/s
+            self._submit(command)
+        for joint in range(dof):
+            # A command of its own: in one with the fastest velocity the damping would stay.
+            command = _change(self._client)
+            _joint_damping(command, self._body, joint, 0.0)
+            self._submit(command)
+        command = _control(self._client, self._body, VELOCITY)
+        for joint in range(dof):
+            _velocity(command, FIRST_DQ + joint, 0.0)
+            _motor_force(command, FIRST_DQ + joint, 0.0)
+        self._submit(command)
+
+
+def _pointer(_context: Any, _address: Any) -> Any:
+    """Return how compiled code makes a pointer of an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.float64)(types.intp), generate
+
+
+_doubles: Any = intrinsic(_pointer)
+
+
+def _is_bullet(bodies: Any) -> bool:
+    return bool(bodies == types.Tuple((types.int64, types.int64, types.Array(types.int64, 1, "C"))))
+
+
+@overload(advance)
+def _advance(bodies: Any, tau: Any) -> Any:  # noqa: ARG001 - numba compares the names
+    def step(bodies: Any, tau: Any) -> None:
+        client, body, _ = bodies
+        command = _begin(client, body, TORQUE)
+        for j in range(tau.shape[0]):
+            _torque(command, FIRST_DQ + j, tau[j])
+        _send(client, command)
+        _send(client, _step(client))
+
+    return step if _is_bullet(bodies) else None
+
+
+@overload(read)
+def _read(bodies: Any, q: Any, dq: Any) -> Any:  # noqa: ARG001 - numba compares the names
+    def copy(bodies: Any, q: Any, dq: Any) -> None:
+        client, body, addresses = bodies
+        status, place, n = (
+            _send(client, _ask_state(client, body)),
+            addresses.ctypes.data,
+            q.shape[0],
+        )
+        _state(status, 0, 0, 0, 0, place, place + 8, 0)
+        q[:] = carray(_doubles(addresses[0]), (FIRST_Q + n,))[FIRST_Q:]
+        dq[:] = carray(_doubles(addresses[1]), (FIRST_DQ + n,))[FIRST_DQ:]
+
+    return copy if _is_bullet(bodies) else None

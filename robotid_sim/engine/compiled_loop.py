@@ -1,0 +1,88 @@
+"""A control step in one compiled call: drives and engine, sub-step by sub-step.
+
+From Python a sub-step costs several times what drives and engine take. The engines are libraries of
+C, whose functions compiled code can call.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.compiled import jit_calling
+from robotid_sim.dynamics import kernels
+
+_VERSIONS = [Path(__file__).with_name(f"{name}.py") for name in ("bullet", "mujoco_bodies")]
+"""Files with what engines do in compiled code."""
+
+_jit = jit_calling(kernels, *_VERSIONS)
+
+
+def advance(bodies: Any, tau: Float1D) -> None:
+    """Take one engine step under joint torques.
+
+    For compiled code; an engine gives this and `read` a version for the type of its `bodies`.
+    """
+    raise NotImplementedError
+
+
+def read(bodies: Any, q: Float1D, dq: Float1D) -> None:
+    """Put the engine's state into `q` and `dq`; see `advance`."""
+    raise NotImplementedError
+
+
+@_jit
+def step_of(bodies: Any, tau: Float1D) -> None:
+    """Take one engine step from Python."""
+    advance(bodies, tau)
+
+
+@_jit
+def state_of(bodies: Any, q: Float1D, dq: Float1D) -> None:
+    """Read the engine's state from Python."""
+    read(bodies, q, dq)
+
+
+@_jit
+def smooth_steps(
+    bodies: Any,
+    geometry: Float2D,
+    gravity: Float1D,
+    phi: Float1D,
+    rows: Float2D,
+    q: Float1D,
+    dq: Float1D,
+    tau: Float1D,
+    dt: float,
+    coupling: Float2D | None,
+    count: int,
+) -> tuple[Float1D, Float1D, Float1D, Float1D, Float1D, Float1D, bool]:
+    """Take `count` engine steps under constant drive torques; see `kernels.plant_step`.
+
+    Returned are position and velocity at the end, then of the first step the torque for the engine,
+    acceleration, velocity at which forces act and friction torque, each of shape (n,), and False if
+    a step has no solution: the state is that before it then.
+    """
+    q, dq = q.copy(), dq.copy()
+    first = np.zeros((4, q.shape[0]))
+    for k in range(count):
+        held, ddq, v, friction, ok = kernels.plant_step(
+            geometry, gravity, phi, rows, q, dq, tau, dt, coupling
+        )
+        if not ok:
+            return q, dq, first[0], first[1], first[2], first[3], False
+        if k == 0:
+            first[0], first[1], first[2], first[3] = held, ddq, v, friction
+        advance(bodies, held)
+        read(bodies, q, dq)
+    return q, dq, first[0], first[1], first[2], first[3], True
+
+
+@_jit
+def is_sound(q: Float1D, dq: Float1D, fastest: Float1D) -> bool:
+    """Return whether positions are finite and no joint is faster than its bound."""
+    for j in range(q.shape[0]):
+        if not (np.isfinite(q[j]) and abs(dq[j]) < fastest[j]):
+            return False
+    return True
