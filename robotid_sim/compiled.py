@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -11,9 +12,15 @@ from typing import Any, TypeVar, cast
 
 import llvmlite.binding
 import numba
+from numba.core import serialize
 from numba.core.typing.templates import signature
 
 F = TypeVar("F", bound=Callable[..., object])
+
+# To return an array Numba calls this function of Python, where a signal would be handled whose
+# exception Numba drops. A cache in C answers without a step of Python.
+if not hasattr(serialize._numba_unpickle, "cache_info"):  # noqa: SLF001 - Numba has no other place
+    serialize._numba_unpickle = lru_cache(maxsize=None)(serialize._numba_unpickle)  # noqa: SLF001
 
 types: Any = numba.types
 """Types of compiled code."""

@@ -11,6 +11,9 @@ from typing import NoReturn
 
 from robotid_sim.signals import ENDING
 
+AGAIN = 1e-3
+"""Time after which a signal that came within a compiled function is sent again [s]."""
+
 GRACE = 1.8
 """Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
 
@@ -61,7 +64,7 @@ def let_signals_raise() -> None:
     ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
     if ends:
         _end_after_grace(next(iter(ends.values())))
-        interrupt = _Interrupt()
+        interrupt = Interrupt()
         for number in ends:
             signal.signal(number, interrupt)
 
@@ -70,7 +73,7 @@ def ending_signal() -> int | None:
     """Return the signal that has come to end this command."""
     for number in ENDING:
         handler = signal.getsignal(number)
-        if isinstance(handler, _Interrupt):
+        if isinstance(handler, Interrupt):
             return handler.number
     return None
 
@@ -78,32 +81,6 @@ def ending_signal() -> int | None:
 def interrupted_code() -> int:
     """Return the exit code of a command that was interrupted: 128 and the signal."""
     return 128 + (ending_signal() or signal.SIGINT)
-
-
-def raise_outside_of_compiled_code(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; from within a compiled function, where it has been called.
-
-    To return arrays Numba calls a function in Python, which is where a signal of the time before is
-    handled, and takes no notice of exceptions there: the caller would get a SystemError.
-    """
-    within = frame
-    while within is not None and within.f_code.co_name != "_numba_unpickle":
-        within = within.f_back
-    caller = within and within.f_back
-    if caller is None:
-        signal.default_int_handler(number, frame)
-    else:
-        caller.f_trace = _raise_here
-        sys.settrace(_trace_nothing)  # events of `caller`, which has its own function, come with it
-
-
-def _raise_here(_frame: FrameType, _event: str, _arg: object) -> NoReturn:
-    sys.settrace(None)
-    raise KeyboardInterrupt
-
-
-def _trace_nothing(_frame: FrameType, _event: str, _arg: object) -> None:
-    return None
 
 
 class _End:
@@ -116,21 +93,46 @@ class _End:
         self.end(number, "before any work")
 
     def end(self, number: int, when: str) -> NoReturn:
+        """Say so and end the process."""
         try:
             os.write(self.stderr, f"robotid: interrupted {when}\n".encode())
         finally:  # nobody reads where a terminal was closed
             os._exit(128 + number)
 
 
-class _Interrupt:
-    """A handler that raises once; those who clean up are not interrupted again."""
+class Interrupt:
+    """A handler that raises once; those who clean up are not interrupted again.
+
+    From within a compiled function it is called a moment later, when that has ended: to return its
+    first array Numba calls a function in Python, which is where a signal of the time before is
+    handled, and takes no notice of exceptions there: the caller would get a SystemError.
+    """
 
     number: int | None = None
+    """The signal that has come."""
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self.number is None:
+        """Take a signal."""
+        if self.number is not None:
+            return
+        if _within_compiled_code(frame):
+            _send_again(number)
+        else:
             self.number = number
-            raise_outside_of_compiled_code(number, frame)
+            raise KeyboardInterrupt
+
+
+def _within_compiled_code(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name != "_numba_unpickle":
+        frame = frame.f_back
+    return frame is not None
+
+
+def _send_again(number: int) -> None:
+    """Send this process a signal a moment later, from where its main thread will be by then."""
+    timer = threading.Timer(AGAIN, signal.raise_signal, [number])
+    timer.daemon = True
+    timer.start()
 
 
 def _end_after_grace(end: _End) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robotid_sim.cli.entry import raise_outside_of_compiled_code
+from robotid_sim.cli.entry import Interrupt
 from robotid_sim.engine.drives import SmoothDrive
 from robotid_sim.model.catalog import load_robot
 
@@ -83,9 +83,10 @@ with captured_output():
 def test_an_interrupt_of_a_compiled_function_is_no_error_of_it() -> None:
     drive, q = SmoothDrive(load_robot("irb140"), 1e-3), np.zeros(6)
     drive(q, q, q)
-    before = signal.signal(signal.SIGINT, raise_outside_of_compiled_code)
+    before = signal.getsignal(signal.SIGINT)
     try:
         for k in range(50):
+            signal.signal(signal.SIGINT, Interrupt())
             timer = threading.Timer(1e-3 + 1e-5 * k, signal.raise_signal, [signal.SIGINT])
 
             def stepped(timer: threading.Timer = timer) -> None:
