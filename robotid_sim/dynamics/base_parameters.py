@@ -6,8 +6,8 @@ The columns of the regressor are linearly dependent. With the columns split into
 .. math:: \tau = Y \phi = Y_b (\phi_b + K \phi_d) = Y_b\, \beta .
 
 Which columns are independent decides the condition number of :math:`Y_b` but not what can be
-identified; here they come from QR with column pivoting over the inertial columns, then over the
-columns of friction and rotors. `BaseParameters.regrouped` writes the same base with other leading
+identified; here they come from QR with column pivoting [1]_ over the inertial columns, then over
+the columns of friction and rotors. `BaseParameters.regrouped` writes the same base with other leading
 columns; `textbook_base` chooses those of the literature.
 
 References

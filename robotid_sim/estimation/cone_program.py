@@ -3,7 +3,7 @@ r"""Full parameters of a physically consistent robot, as a cone program.
 In scaled variables x with :math:`\phi = \phi_0 + D x` around the nominal robot, every body has the
 linear matrix inequality :math:`J_k(\phi) \succeq \epsilon 1` on its pseudo-inertia [1]_, and
 friction and rotor parameters are not negative. Two questions are asked of it: the consistent robot
-nearest to the nominal with given base parameters, and the one that fits data best.
+nearest to the nominal with given base parameters, and the one that fits data best [2]_.
 
 References
 ----------
@@ -97,8 +97,8 @@ class ConsistentProgram:
         .. math:: \min_\phi |R (B\phi - \beta)|^2 + \lambda |D^{-1}(\phi - \phi_0)|^2
             + 2 \gamma \sum_k d(J_k(\phi), J_k(\phi_0)),
 
-        with the log-det divergence :math:`d(J, J_0) = \mathrm{tr}(J_0^{-1} J) - \log\det J`
-        [2]_. With R the triangular factor of a regressor and `beta` its least-squares
+        with the log-det divergence :math:`d(J, J_0) = \mathrm{tr}(J_0^{-1} J) - \log\det J`.
+        With R the triangular factor of a regressor and `beta` its least-squares
         solution this is the constrained least-squares fit; the squares are taken on slack
         variables, because forming B^T R^T R B loses half of the digits. Lambda is the
         `pull`, in units of the nominal's parameters, and gamma the weight of the

@@ -247,7 +247,7 @@ def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D)
     r"""Return a discrepancy whose lacks hold the values of their functions, given parameters.
 
     With the columns :math:`C = \Phi D^{1/2} / \sigma` of a joint and its residuals :math:`r` over
-    the noise, :math:`\hat u = D^{1/2} (1 + C^T C)^{-1} C^T r` [1]_, of the functions that another
+    the noise, :math:`\hat u = D^{1/2} (1 + C^T C)^{-1} C^T r`, of the functions that another
     motion has too: two that cancel along this one would not along another. Functions of a joint
     that do not foretell parts of the log from the others have no values, nor have those that are
     weaker than what passes with time: drift looks like many things. The `problem` is the plain one.
