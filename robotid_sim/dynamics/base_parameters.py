@@ -7,8 +7,8 @@ The columns of the regressor are linearly dependent. With the columns split into
 
 Which columns are independent decides the condition number of :math:`Y_b` but not what can be
 identified; here they come from QR with column pivoting [1]_ over the inertial columns, then over
-the columns of friction and rotors. `BaseParameters.regrouped` writes the same base with other leading
-columns; `textbook_base` chooses those of the literature.
+the columns of friction and rotors. `BaseParameters.regrouped` writes the same base with other
+leading columns; `textbook_base` chooses those of the literature.
 
 References
 ----------
