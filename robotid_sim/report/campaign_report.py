@@ -28,6 +28,9 @@ MOST_TESTED = 8
 REAL = 0.05
 """Probability below which a difference is called real."""
 
+TIMES = 2.0
+"""Relative difference from which on it is said how many times as large."""
+
 
 def campaign_report(
     plan: CampaignPlan, rows: Sequence[TrialRow], work: SharedWork, command: str
@@ -107,7 +110,7 @@ def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
             "upper quartile": [shown(s.quantile(0.75)) for s in spreads],
             "95 % quantile": [shown(s.quantile(0.95)) for s in spreads],
         },
-        f"{metric} by {factor}; the interval is a bootstrap's",
+        f"By {factor}; the interval is a bootstrap's",
     )
 
 
@@ -128,13 +131,15 @@ def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | N
             "p": [number(t.p, 2) for t in tests],
             "real": ["yes" if t.p < REAL else "no" for t in tests],
         },
-        f"{metric}: {factor} in trials that differ in nothing else (Wilcoxon's signed-rank test, "
-        "Holm's correction)",
+        f"{factor} in trials that differ in nothing else (Wilcoxon's signed-rank test, Holm's "
+        "correction)",
         text_columns=2,
     )
 
 
 def _difference(test: PairedTest) -> str:
+    if test.difference > TIMES:
+        return f"{number(1.0 + test.difference, 2)} x"
     sign = "+" if test.difference > 0.0 else ""
     return f"{sign}{percent(test.difference, 2)}"
 
