@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plans import told
+from repetitions import repetitions
 
 from robotid_sim.campaign.plan import load_plan
 from robotid_sim.campaign.run import run_campaign
@@ -32,7 +33,7 @@ preprocess = {{name = "rts"}}
 SEEDS = 20
 MANY = 2000
 
-KILLS = 20
+KILLS = repetitions(20)
 
 LONGEST = 120.0
 """Time that anything waits for processes [s]."""
@@ -138,7 +139,7 @@ def require_same(folder: Path, undisturbed) -> None:
         ("coordinator", (), KILLS),
         ("worker", (), KILLS),
         ("worker", ("--cluster", "local"), KILLS),
-        ("coordinator", ("--cluster", "local"), 5),
+        ("coordinator", ("--cluster", "local"), repetitions(5)),
     ],
 )
 def test_a_kill_at_any_moment_loses_no_trial(tmp_path, undisturbed, victim, more, kills) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from repetitions import repetitions
 from short_study import SHORT
 
 from robotid_sim.errors import FileFormatError
@@ -23,7 +24,7 @@ COMMANDS = {
     "identify": "identify twolink log.h5 -o identify.json",
 }
 
-KILLS = 16
+KILLS = repetitions(16)
 """Signals for a command, every second one SIGKILL."""
 
 TIMES = re.compile(r'"(seconds|began|pid|command)": .*|"(timings|files)": \{[^}]*\}')
