@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from contextlib import suppress
@@ -83,20 +82,19 @@ with captured_output():
 def test_an_interrupt_of_a_compiled_function_is_no_error_of_it() -> None:
     drive, q = SmoothDrive(load_robot("irb140"), 1e-3), np.zeros(6)
     drive(q, q, q)
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(signal.SIGALRM)  # of a timer without a thread
+
+    def stepped(delay: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        deque((drive(q, q, q) for _ in range(10**6)), maxlen=0)
+
     try:
         for k in range(50):
-            signal.signal(signal.SIGINT, Interrupt())
-            timer = threading.Timer(1e-3 + 1e-5 * k, signal.raise_signal, [signal.SIGINT])
-
-            def stepped(timer: threading.Timer = timer) -> None:
-                timer.start()  # on a busy machine 1 ms is over at once
-                deque((drive(q, q, q) for _ in range(10**6)), maxlen=0)
-
+            signal.signal(signal.SIGALRM, Interrupt())
             with pytest.raises(KeyboardInterrupt):
-                stepped()
+                stepped(1e-3 + 1e-5 * k)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize(
