@@ -57,7 +57,8 @@ class Estimate:
     success: bool = True
     message: str = ""
     criterion: str = "squares"
-    """What was minimized: ``squares``, ``absolute``, ``huber`` or ``student`` residuals."""
+    """What was minimized: ``squares``, ``absolute``, ``huber`` or ``student`` residuals, or
+    ``restricted`` squares, of some rows or beside what was known before."""
     criterion_over_optimum: float | None = None
     """Its value over its minimum, for estimators that search; None for those that solve."""
     weights: Float1D | None = None
