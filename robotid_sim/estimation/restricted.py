@@ -22,6 +22,7 @@ from robotid_sim.estimation.restrictions import Restrictions, known_before
 
 NAME = "restricted-least-squares"
 
+
 @documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestrictedLeastSquares(Estimator):
@@ -149,6 +150,7 @@ class RestrictedLeastSquares(Estimator):
             factors=factors,
             free=np.array([name not in self.fixed for name in names]),
             values=np.array([self.fixed.get(name, 0.0) for name in names], dtype=float),
+            sizes=np.linalg.norm(problem.W, axis=0),
             before=known_before(problem),
             ridge=self.ridge,
             prior=self.prior,

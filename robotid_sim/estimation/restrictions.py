@@ -53,6 +53,8 @@ class Restrictions:
     """Which parameters are not fixed, shape (b,)."""
     values: Float1D
     """Those of the fixed ones, shape (b,)."""
+    sizes: Float1D
+    """Lengths of the columns in all rows, shape (b,)."""
     before: KnownBefore
     ridge: float
     prior: float | None
@@ -64,7 +66,7 @@ class Restrictions:
         noise.
         """
         weights, active = self.factors, self.factors > 0.0
-        unseen = _unseen(reduction.whole(weights), self.free)
+        unseen = self._unseen(reduction.whole(active.astype(float)))
         shown = self.free & ~unseen
         if reduction.samples * active.sum() <= shown.sum():
             raise np.linalg.LinAlgError(
@@ -81,6 +83,20 @@ class Restrictions:
             beta, R = _solved(self._rows(reduction, weights), free, values)
             sigma = noise_std(reduction, beta, freedom)
         return RestrictedFit(beta, sigma, weights, R, free, unseen)
+
+    def _unseen(self, rows: Float2D) -> Bool1D:
+        """Return which free parameters rows do not show beside those before them, shape (b,).
+
+        One at a time: what follows a dependent column is only known once that is gone.
+        """
+        unseen = np.zeros_like(self.free)
+        while True:
+            columns = np.flatnonzero(self.free & ~unseen)
+            R = triangular_factor(rows[:, columns])
+            faint = np.abs(np.diag(R)) <= LEAST_SPAN * self.sizes[columns]
+            if not faint.any():
+                return unseen
+            unseen[columns[faint.argmax()]] = True
 
     def _rows(self, reduction: Reduction, weights: Float1D) -> Float2D:
         """Return the rows whose squares are minimized, the right-hand side last."""
@@ -150,18 +166,6 @@ def _solved(rows: Float2D, free: Bool1D, values: Float1D) -> tuple[Float1D, Floa
         raise np.linalg.LinAlgError("the rows left do not determine any free parameter")
     beta[free] = np.linalg.solve(R, whole[: free.sum(), -1])
     return beta, R
-
-
-def _unseen(rows: Float2D, free: Bool1D) -> Bool1D:
-    """Return which free parameters rows do not show beside those before them, shape (b,)."""
-    unseen = np.zeros_like(free)
-    while True:
-        columns = np.flatnonzero(free & ~unseen)
-        R = triangular_factor(rows[:, columns])
-        faint = np.abs(np.diag(R)) <= LEAST_SPAN * np.linalg.norm(rows[:, columns], axis=0)
-        if not faint.any():
-            return unseen
-        unseen[columns[faint.argmax()]] = True
 
 
 def known_before(problem: LinearProblem) -> KnownBefore:

@@ -22,6 +22,7 @@ from robotid_sim.report.sections import (
 )
 from robotid_sim.report.tables import residual_table
 from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.stages import Identification, diagnosed, intervals_of
 from robotid_sim.threads import one_blas_thread
@@ -47,7 +48,7 @@ def identification_report(
     with one_blas_thread():
         seen = [replace(log, truth=None) for log in logs]
         diagnoses = [diagnosed(log, fit) for log in seen]
-        sections = _sections(nominal, seen, fit, diagnoses)
+        sections = _sections(nominal, seen, fit, diagnoses, recipe)
     if predicted is not None:
         lacks = fit.discrepancy.lacks
         sections += log_prediction_sections(predicted, chosen, lacks, " of data held out")
@@ -90,7 +91,11 @@ def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
 
 
 def _sections(
-    nominal: Robot, logs: Sequence[Log], fit: Identification, diagnoses: Sequence[Diagnosis | None]
+    nominal: Robot,
+    logs: Sequence[Log],
+    fit: Identification,
+    diagnoses: Sequence[Diagnosis | None],
+    recipe: Recipe,
 ) -> list[Section]:
     chosen, basis, intervals = fit.chosen, fit.basis, intervals_of(fit)
     models = {"nominal": nominal} | ({} if fit.lift is None else {"identified": fit.lift.robot})
@@ -115,5 +120,6 @@ def _sections(
         text = "Measured and fitted torque of the log itself; try the estimate on another log "
         sections.append(replace(section, text=text + "with `robotid predict`."))
     if chosen.success:
-        sections += [friction_section(fit, logs), next_motion_section(fit)]
+        sections += [friction_section(fit, logs), *what_if_section(fit, recipe)]
+        sections.append(next_motion_section(fit))
     return sections

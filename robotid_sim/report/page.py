@@ -89,13 +89,17 @@ def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | 
     figures = {}
     if script is not None:
         figures = {chart.name: plotly_figure(chart) for chart in charts}
+    parts = [section.live for section in page.sections if section.live is not None]
+    live = {name: _asset(f"{name}.js") for part in parts for name in part.scripts}
     light, dark = css_variables()
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_asset("page.html"))
     return template.render(
         page=page,
         drawn=drawn,
-        policy=_policy(_asset("page.js"), script),
+        policy=_policy(_asset("page.js"), script, *live.values()),
+        live={part.name: packed(part.data) for part in parts},
+        scripts=[Markup(text) for text in live.values()],
         style=Markup(_asset("page.css").replace("/*light*/", light).replace("/*dark*/", dark)),
         code=Markup(_asset("page.js")),
         plotly="" if script is None else packed(script),

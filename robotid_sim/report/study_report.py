@@ -4,6 +4,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
@@ -32,6 +33,7 @@ from robotid_sim.report.tables import (
     scored_table,
 )
 from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.contacts import contact_notes
 from robotid_sim.study.result import StudyResult, TrajectoryResult
@@ -39,7 +41,7 @@ from robotid_sim.study.stages import intervals_of
 from robotid_sim.study.study import Study
 from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.prediction import exact_problem, predictions
+from robotid_sim.validation.prediction import exact_problem, predict_all, predictions
 
 
 def study_report(study: Study, command: str) -> Page:
@@ -51,7 +53,7 @@ def study_report(study: Study, command: str) -> Page:
     units = study.plant.joint_units
     gap = None if study.loop is None else study.loop.gap_left(units)
     with one_blas_thread():
-        sections = _study_sections(study)
+        sections = _study_sections(study, recipe)
     return Page(
         title=f"Identification of {result.robot.name}",
         finding=finding(result, fit.chosen, fit.basis, gap),
@@ -65,7 +67,7 @@ def study_report(study: Study, command: str) -> Page:
     )
 
 
-def _study_sections(study: Study) -> list[Section]:
+def _study_sections(study: Study, recipe: Recipe) -> list[Section]:
     result, fit, log = study.result, study.fit, study.log
     nominal, basis, path = study.nominal, fit.basis, result.trajectory
     before, compared = basis.of(nominal.parameters()), result.preprocessing.compared
@@ -106,8 +108,11 @@ def _study_sections(study: Study) -> list[Section]:
         fitted = predictions(fit.chosen.beta, log, nominal, basis, fit.preprocessor)
         sections.append(prediction_section(*fitted, fit.chosen.noise_std, "fitted"))
         sections.append(friction_section(fit, [log]))
-        pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
-        sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
+        unseen = fit.preprocessor(study.unseen, nominal)
+        betas = [fit.chosen.beta, before]
+        new, old = predict_all(betas, study.unseen, unseen, nominal, basis)
+        sections.append(prediction_section(new, old, fit.chosen.noise_std, "unseen"))
+        sections += what_if_section(fit, recipe, build_problem(unseen, fit.nominal, basis))
     if study.loop is not None:
         sections.append(loop_section(study.loop, study.plant))
     return sections

@@ -3,8 +3,9 @@
 // restricted-least-squares takes on the rows themselves, and the same numbers to rounding.
 // Matrices are Float64Arrays by column, {rows, columns, at}; all indices count from 0.
 const Refit = (() => {
-  const SPAN = 1e-9; // part of a column that the ones before it do not explain, below which it is not seen
+  const SPAN = 1e-9; // share of a column beside the ones before it, below which the rows do not show it
   const LEAST = 1e-150; // stands for no noise where it is divided by
+  const ORTHOGONAL = 1e-11; // cosine of columns that are orthogonal enough for their lengths
   const HELD = 1e-3; // standard deviation of a fixed parameter over that of the fit of all rows
 
   const matrix = (rows, columns) => ({ rows, columns, at: new Float64Array(rows * columns) });
@@ -25,21 +26,24 @@ const Refit = (() => {
 
   // Householder QR in place; returns the upper factor, with no more rows than A has.
   function triangular(A) {
-    const { rows, columns } = A;
+    const { rows, columns, at } = A;
     const steps = Math.min(rows - 1, columns);
     for (let k = 0; k < steps; k++) {
-      const v = column(A, k).subarray(k);
-      const size = norm(v);
+      const v = k * rows + k; // where the reflected vector begins
+      const length = rows - k;
+      const size = norm(at.subarray(v, v + length));
       if (size === 0) continue;
-      const pivot = v[0] > 0 ? -size : size; // away from v[0], so that nothing cancels
-      v[0] -= pivot;
-      const half = -pivot * v[0]; // |v|^2 / 2
-      for (let j = k + 1; j < columns; j++) {
-        const x = column(A, j).subarray(k);
-        const share = dot(v, x) / half;
-        for (let i = 0; i < x.length; i++) x[i] -= share * v[i];
+      const pivot = at[v] > 0 ? -size : size; // away from its first entry, so that nothing cancels
+      at[v] -= pivot;
+      const half = -pivot * at[v]; // |v|^2 / 2
+      for (let x = v + rows; x < at.length; x += rows) {
+        let share = 0;
+        for (let i = 0; i < length; i++) share += at[v + i] * at[x + i];
+        if (share === 0) continue;
+        share /= half;
+        for (let i = 0; i < length; i++) at[x + i] -= share * at[v + i];
       }
-      v[0] = pivot;
+      at[v] = pivot;
     }
     const R = matrix(Math.min(rows, columns), columns);
     for (let j = 0; j < columns; j++) column(R, j).set(column(A, j).subarray(0, Math.min(j + 1, R.rows)));
@@ -71,9 +75,9 @@ const Refit = (() => {
   function substituted(R, z, size) {
     const x = Float64Array.from(z.subarray(0, size));
     for (let k = size - 1; k >= 0; k--) {
-      x[k] /= column(R, k)[k];
-      const above = column(R, k);
-      for (let i = 0; i < k; i++) x[i] -= x[k] * above[i];
+      const own = column(R, k);
+      x[k] /= own[k];
+      if (x[k] !== 0) for (let i = 0; i < k; i++) x[i] -= x[k] * own[i];
     }
     return x;
   }
@@ -90,6 +94,20 @@ const Refit = (() => {
     return inverted;
   }
 
+  // (R^T R)^-1 from the inverse of R, upper triangular.
+  function normal(upper) {
+    const size = upper.columns;
+    const A = matrix(size, size);
+    for (let i = 0; i < size; i++) {
+      const own = column(upper, i);
+      for (let k = 0; k <= i; k++) {
+        const to = column(A, k);
+        for (let j = 0; j <= i; j++) to[j] += own[j] * own[k];
+      }
+    }
+    return A;
+  }
+
   // Condition number of R with columns of unit length: singular values by one-sided Jacobi rotations.
   function condition(R) {
     const size = R.columns;
@@ -99,28 +117,32 @@ const Refit = (() => {
       const length = norm(own);
       for (let i = 0; i < size; i++) column(A, j)[i] = own[i] / length;
     }
+    const { at } = A;
+    const squared = Array.from({ length: size }, (_, j) => dot(column(A, j), column(A, j)));
     for (let sweep = 0, turned = true; turned && sweep < 40; sweep++) {
       turned = false;
       for (let p = 0; p < size; p++)
         for (let q = p + 1; q < size; q++) {
-          const x = column(A, p);
-          const y = column(A, q);
-          const [xx, yy, xy] = [dot(x, x), dot(y, y), dot(x, y)];
-          if (Math.abs(xy) <= 1e-12 * Math.sqrt(xx * yy)) continue;
+          const [x, y] = [p * size, q * size];
+          let product = 0;
+          for (let i = 0; i < size; i++) product += at[x + i] * at[y + i];
+          if (Math.abs(product) <= ORTHOGONAL * Math.sqrt(squared[p] * squared[q])) continue;
           turned = true;
-          const zeta = (yy - xx) / (2 * xy);
+          const zeta = (squared[q] - squared[p]) / (2 * product);
           const t = (zeta < 0 ? -1 : 1) / (Math.abs(zeta) + Math.sqrt(1 + zeta * zeta));
           const c = 1 / Math.sqrt(1 + t * t);
           const s = c * t;
           for (let i = 0; i < size; i++) {
-            const before = x[i];
-            x[i] = c * before - s * y[i];
-            y[i] = s * before + c * y[i];
+            const before = at[x + i];
+            at[x + i] = c * before - s * at[y + i];
+            at[y + i] = s * before + c * at[y + i];
           }
+          squared[p] -= t * product;
+          squared[q] += t * product;
         }
+      squared.forEach((_, j) => { squared[j] = dot(column(A, j), column(A, j)); });
     }
-    const lengths = Array.from({ length: size }, (_, j) => norm(column(A, j)));
-    return Math.max(...lengths) / Math.min(...lengths);
+    return Math.sqrt(Math.max(...squared) / Math.min(...squared));
   }
 
   // |R [-beta; 1]|^2: the squared residuals of the rows that a factor stands for.
@@ -168,6 +190,9 @@ const Refit = (() => {
       for (let i = 0; i < this.size; i++) for (let j = 0; j <= i; j++) column(this.root, j)[i] = values[next++];
       this.random = this.effects(data.random);
       this.merged = { key: null, joints: null };
+      this.sizes = new Float64Array(this.size); // lengths of the columns in all rows
+      for (const { R, places } of this.blocks.flat())
+        for (let j = 0; j < places.length - 1; j++) this.sizes[places[j]] = Math.hypot(this.sizes[places[j]], norm(column(R, j)));
       this.start = this.fit({});
     }
 
@@ -212,8 +237,7 @@ const Refit = (() => {
       const own = this.joints(use);
       const whole = (by) => triangular(stacked(own.map((f, j) => ({ ...f, factor: by[j] })), this.size + 1));
       const free = this.before.map((_, k) => (fixed[k] === undefined ? 1 : 0));
-      const first = whole(factors);
-      const unseen = this.notSeen(first, free);
+      const unseen = this.notSeen(whole(factors.map((factor) => (factor > 0 ? 1 : 0))), free);
       const shown = free.map((yes, k) => (yes && !unseen[k] ? 1 : 0));
       const count = shown.reduce((sum, yes) => sum + yes, 0);
       if (samples * active <= count) throw new Error(`${samples * active} rows cannot determine ${count} parameters; leave more in.`);
@@ -224,7 +248,7 @@ const Refit = (() => {
         const floor = Math.max(1e-9 * Math.max(...sigma), LEAST);
         return sigma.map((s) => Math.max(s, floor));
       };
-      let solution = this.solved(first, shown, values);
+      let solution = this.solved(whole(factors), shown, values);
       let sigma = noise(solution.beta);
       let weight = factors;
       const looked = prior === null ? shown : free;
@@ -260,10 +284,8 @@ const Refit = (() => {
       for (;;) {
         const columns = [...free.keys()].filter((k) => free[k] && !unseen[k]);
         const R = triangular(selected(rows, columns));
-        const faint = columns.findIndex((k, j) => {
-          const diagonal = j < R.rows ? Math.abs(column(R, j)[j]) : 0;
-          return diagonal <= SPAN * norm(column(rows, k));
-        });
+        const diagonal = (j) => (j < R.rows ? Math.abs(column(R, j)[j]) : 0);
+        const faint = columns.findIndex((k, j) => diagonal(j) <= SPAN * this.sizes[k]);
         if (faint < 0) return unseen;
         unseen[columns[faint]] = 1;
       }
@@ -309,17 +331,10 @@ const Refit = (() => {
     // Variances: of white residuals, scaled as those of the fit of all rows, of a prior, and of
     // random effects; a fixed parameter has next to none, one that is not seen that of the nominal.
     variances({ own, use, weight, sigma, R, columns, unseen, prior }) {
-      const { colour, errors } = this.data;
-      const variance = this.before.map((_, k) => (unseen[k] ? errors[k] ** 2 : this.start ? (HELD * this.start.std[k]) ** 2 : 0));
-      const upper = inverse(R);
+      const { colour, errors, std } = this.data;
+      const variance = this.before.map((_, k) => (unseen[k] ? errors[k] ** 2 : (HELD * std[k]) ** 2));
       const size = columns.length;
-      const A = matrix(size, size); // (R^T R)^-1
-      for (let j = 0; j < size; j++)
-        for (let k = 0; k < size; k++) {
-          let sum = 0;
-          for (let i = Math.max(j, k); i < size; i++) sum += column(upper, i)[j] * column(upper, i)[k];
-          column(A, k)[j] = sum;
-        }
+      const A = normal(inverse(R));
       const where = new Map(columns.map((k, j) => [k, j]));
       const white = new Float64Array(size);
       own.forEach(({ R: factor, places }, j) => addSquares(white, factor, places.slice(0, -1), where, A, weight[j] ** 2 * sigma[j]));
@@ -355,13 +370,13 @@ const Refit = (() => {
   // Adds the squared columns of factor * rows * A; `places` says what the columns of the rows are.
   function addSquares(sum, rows, places, where, A, factor) {
     const line = new Float64Array(rows.rows);
-    const own = places.map((k, j) => [j, where.get(k)]).filter(([, at]) => at !== undefined);
+    const own = places.map((k, j) => [j * rows.rows, where.get(k)]).filter(([, row]) => row !== undefined);
+    const from = rows.at;
     for (let k = 0; k < A.columns; k++) {
       line.fill(0);
-      for (const [j, at] of own) {
-        const value = column(A, k)[at];
-        const from = column(rows, j);
-        for (let i = 0; i < line.length; i++) line[i] += value * from[i];
+      for (const [first, row] of own) {
+        const value = A.at[k * A.rows + row];
+        for (let i = 0; i < line.length; i++) line[i] += value * from[first + i];
       }
       sum[k] += factor ** 2 * dot(line, line);
     }
