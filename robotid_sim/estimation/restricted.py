@@ -106,7 +106,9 @@ class RestrictedLeastSquares(Estimator):
         except np.linalg.LinAlgError as error:
             return replace(whole, success=False, message=f"{error}; leave more rows in")
         if fit.unseen.any() and problem.nominal is None:
-            return replace(whole, success=False, message=_of_unseen(problem, fit.unseen))
+            return replace(
+                whole, success=False, message=_of_unseen(problem, fit.unseen, self.prior)
+            )
         colour, dof = colouring(problem, whole)
         covariance = partial(
             restrictions.covariance,
@@ -127,7 +129,7 @@ class RestrictedLeastSquares(Estimator):
             weights=fit.weights,
             dof=dof,
             unbiased=not (self.fixed or self.ridge or self.prior or fit.unseen.any()),
-            message=_of_unseen(problem, fit.unseen),
+            message=_of_unseen(problem, fit.unseen, self.prior),
             seconds=time.perf_counter() - began,
         )
 
@@ -187,10 +189,10 @@ def _is_window(value: Any) -> bool:
     return pair and all(map(_is_number, value)) and value[0] < value[1]
 
 
-def _of_unseen(problem: LinearProblem, unseen: Bool1D) -> str:
+def _of_unseen(problem: LinearProblem, unseen: Bool1D, prior: float | None) -> str:
     """Return which parameters the rows left do not show, empty if they show all."""
     if not unseen.any():
         return ""
+    then = ", which stay at their nominal values" if prior is None else ": the prior decides"
     names = ", ".join(np.array(problem.basis.names)[unseen])
-    then = "" if problem.nominal is None else ", which stay at their nominal values"
-    return f"the rows left do not show {names}{then}"
+    return f"the rows left do not show {names}{then if problem.nominal is not None else ''}"

@@ -20,11 +20,12 @@ from robotid_sim.estimation.restrictions import known_before
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.study_file import repeated, study_text
+from robotid_sim.report.tables import unit_text
 from robotid_sim.section import LivePart, Section
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 
-WINDOWS = 12
+WINDOWS = 10
 """Windows of time that a page can switch off, at most."""
 
 LEAST_PART = 0.1
@@ -108,7 +109,10 @@ def refit_data(
         tried = {"rows": unseen.samples, "columns": seen_by, "factors": packed}
     return {
         "joints": list(zip(problem.joint_names, units, strict=True)),
-        "parameters": list(zip(problem.basis.names, problem.basis.units, strict=True)),
+        "parameters": [
+            (name, unit_text(unit))
+            for name, unit in zip(problem.basis.names, problem.basis.units, strict=True)
+        ],
         "windows": [
             {"group": w.group, "low": w.low, "high": w.high, "rows": count}
             for w, count in zip(windows, rows, strict=True)
@@ -131,40 +135,37 @@ def refit_data(
 
 def windows_of(fit: Identification) -> list[Window]:
     """Return the windows of time of a fit's rows: parts of periods or of logs, or of all."""
-    problem = fit.problem
-    times, row_filter = problem.times, fit.motion.row_filter
-    first, last = times[0] - 0.5 * problem.dt, times[-1] + 0.5 * problem.dt
-    inner: Float1D = np.zeros(0)
-    noun = ""
+    problem, row_filter = fit.problem, fit.motion.row_filter
+    times, half = problem.times, 0.5 * problem.dt
+    first, last = float(times[0] - half), float(times[-1] + half)
+    noun, ends = "", np.array([first, last])
     if isinstance(row_filter, JoinedRowFilter):
         noun, starts = "log", np.flatnonzero(np.diff(row_filter.log_of)) + 1
-        inner = times[starts] - 0.5 * problem.dt
+        ends = np.array([first, *(times[starts] - half), last])
     elif problem.period is not None:
-        noun = "period"
-        inner = np.arange(np.ceil(first / problem.period), last / problem.period) * problem.period
-        least = LEAST_PART * problem.period
-        inner = inner[(inner > first + least) & (inner < last - least)]
-    ends = np.array([first, *inner, last])
-    groups = [_named(noun, k, ends.size - 1) for k in range(ends.size - 1)]
-    if len(groups) > WINDOWS:
-        step = -(-len(groups) // WINDOWS)
-        groups = [_named(noun, k, len(groups), step) for k in range(0, len(groups), step)]
-        ends = np.append(ends[:-1:step], last)
-    parts = max(1, WINDOWS // len(groups))
+        noun, period = "period", problem.period
+        least = LEAST_PART * period
+        begin, end = np.floor((first + least) / period), np.ceil((last - least) / period)
+        ends = np.arange(begin, end + 1.0) * period
+    groups = ends.size - 1
+    step = -(-groups // WINDOWS)
+    parts = max(1, WINDOWS // groups)
     windows = []
-    for group, (low, high) in zip(groups, pairwise(ends), strict=True):
-        cuts = np.linspace(low, high, parts + 1).round(3).tolist()
-        windows += [Window(group, *pair) for pair in pairwise(cuts)]
-    counts = [within(times, [[w.low, w.high]]).sum() for w in windows]
-    return [window for window, count in zip(windows, counts, strict=True) if count]
+    for k in range(0, groups, step):
+        end = min(k + step, groups)
+        cuts = np.linspace(ends[k], ends[end], parts + 1).clip(first, last)
+        cuts[0], cuts[-1] = (first if k == 0 else cuts[0]), (last if end == groups else cuts[-1])
+        windows += [
+            Window(_named(noun, k, end), *pair) for pair in pairwise(cuts.round(3).tolist())
+        ]
+    return [window for window in windows if within(times, [[window.low, window.high]]).any()]
 
 
-def _named(noun: str, first: int, count: int, step: int = 1) -> str:
-    """Return the name of a group of windows, of so many periods or logs from one on."""
-    last = min(first + step, count)
+def _named(noun: str, first: int, end: int) -> str:
+    """Return the name of some periods or logs, counted from 0."""
     if not noun:
         return "all"
-    return f"{noun} {last}" if last == first + 1 else f"{noun}s {first + 1} to {last}"
+    return f"{noun} {end}" if end == first + 1 else f"{noun}s {first + 1} to {end}"
 
 
 def packed_factors(problem: LinearProblem, parts: Sequence[Bool1D]) -> tuple[list[list[int]], str]:

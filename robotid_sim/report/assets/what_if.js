@@ -1,6 +1,7 @@
 "use strict";
 // The form that fits again: choices in, numbers and a configuration out. Names are text, never markup.
 (async () => {
+  const NAMED = 8; // parameters that a sentence names
   const root = document.getElementById("live-what-if");
   const packed = document.getElementById("data-what-if");
   if (!root) return;
@@ -35,11 +36,16 @@
     const places = 1 - Math.floor(Math.log10(half));
     if (!(half > 0) || places > 7 || places < -3) return `${short(value, 4)} ± ${short(half, 2)}`;
     const digits = Math.max(places, 0);
-    return `${value.toFixed(digits)} ± ${half.toFixed(digits)}`;
+    return `${fixed(value, digits)} ± ${fixed(half, digits)}`;
   }
+  const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/, ""); // no minus zero
+  const signed = (value, digits) => {
+    const text = fixed(value, Math.abs(value) < 10 ? digits : 0);
+    return `${/^[0.]*$/.test(text) || value < 0 ? "" : "+"}${text}`;
+  };
   const change = (now, before) => {
-    const share = 100 * (now / before - 1);
-    return Number.isFinite(share) ? `${share < 0 ? "−" : "+"}${short(Math.abs(share), 2)} %` : "–";
+    if (!Number.isFinite(now / before)) return "–";
+    return now < 10 * before ? `${signed(100 * (now / before - 1), 1)} %` : `× ${short(now / before, 2)}`;
   };
 
   // Choices.
@@ -126,7 +132,7 @@
   }
 
   // What is shown.
-  const status = make("p", { role: "status" });
+  const status = make("p", { className: "outcome", role: "status" });
   const facts = Object.fromEntries(["condition number", "identifiable parameters", "rows"].map((name) => [name, make("dd")]));
   function tableOf(heads, rows) {
     const cells = rows.map((row) => row.map((cell, k) => make("td", { className: k ? "" : "text", "data-name": heads[k] }, cell)));
@@ -138,9 +144,9 @@
     );
     return { cells, box: make("div", { className: "scroll" }, table), table };
   }
-  const tried = model.unseen ? ["unseen motion", "now", "change"] : [];
+  const tried = model.unseen ? ["unseen, all rows", "unseen now", "change"] : [];
   const byJoint = tableOf(
-    ["joint", "residual, all rows", "now", "change", "times off", ...tried],
+    ["joint", "residual, all rows", "residual now", "change", "times off", ...tried],
     data.joints.map(([name, unit]) => [`${name} [${unit}]`, "", "", "", "", ...tried.map(() => "")]),
   );
   const byParameter = tableOf(
@@ -148,11 +154,12 @@
     data.parameters.map(([name, unit], k) => [`${name} [${unit}]`, "", "", "", fixes[k]]),
   );
   const half = (fit, k) => data.quantile[k] * fit.std[k];
-  function show(fit, fixed) {
+  const listed = (names) => names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ` and ${names.length - NAMED} more` : "");
+  function show(fit, { fixed: given, prior: share }) {
     const moved = data.parameters.map((_, k) => (fit.beta[k] - start.beta[k]) / start.std[k]);
     const beyond = moved.map((shift, k) => Math.abs(shift) > data.quantile[k]);
     facts["condition number"].textContent = `${short(fit.condition)} (all rows ${short(start.condition)})`;
-    const held = fixed.filter((value) => value !== undefined).length;
+    const held = given.filter((value) => value !== undefined).length;
     facts["identifiable parameters"].textContent = `${fit.shown} of ${data.parameters.length}${held ? `, ${held} fixed` : ""}`;
     facts.rows.textContent = `${fit.rows} of ${start.rows}`;
     data.joints.forEach((_, j) => {
@@ -165,15 +172,15 @@
     data.parameters.forEach((_, k) => {
       const [, before, now, shift] = byParameter.cells[k];
       before.textContent = pair(start.beta[k], half(start, k));
-      now.textContent = fixed[k] !== undefined ? `${fixed[k]} fixed` : fit.unseen[k] ? `${short(fit.beta[k])} not seen` : pair(fit.beta[k], half(fit, k));
-      shift.textContent = Math.abs(moved[k]) < 0.005 ? "0" : `${moved[k] < 0 ? "−" : "+"}${short(Math.abs(moved[k]), 2)}`;
+      now.textContent = given[k] !== undefined ? `${given[k]} fixed` : fit.unseen[k] && share === null ? `${short(fit.beta[k])} not seen` : pair(fit.beta[k], half(fit, k));
+      shift.textContent = signed(moved[k], 1);
       shift.parentNode.classList.toggle("moved", beyond[k]);
     });
     const lost = data.parameters.flatMap(([name], k) => (fit.unseen[k] ? [name] : []));
     const names = data.parameters.flatMap(([name], k) => (beyond[k] ? [name] : []));
     status.textContent =
-      (names.length ? `${names.length} of ${beyond.length} parameters leave their interval: ${names.join(", ")}.` : "No parameter leaves its interval.") +
-      (lost.length ? ` The rows left do not show ${lost.join(", ")}: nominal values stand there.` : "");
+      (names.length ? `${names.length} of ${beyond.length} parameters leave their interval: ${listed(names)}.` : "No parameter leaves its interval.") +
+      (lost.length ? ` The rows left do not show ${listed(lost)}: ${share === null ? "nominal values stand there" : "the prior decides"}.` : "");
     status.classList.remove("failed");
   }
   const text = make("textarea", { id: "what-if-file", readOnly: true, rows: 12, spellcheck: false });
@@ -191,8 +198,9 @@
     copied.textContent = "";
     try {
       const chosen = choices();
-      show(model.fit(chosen), chosen.fixed);
+      show(model.fit(chosen), chosen);
       text.value = configuration(chosen);
+      text.rows = text.value.split("\n").length;
     } catch (error) {
       status.textContent = error.message;
       status.classList.add("failed");
