@@ -85,7 +85,7 @@ def write_page(
 def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | Markup]]) -> str:
     from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
 
-    script = plotly_script()
+    script = plotly_script() if charts else None
     figures = {}
     if script is not None:
         figures = {chart.name: plotly_figure(chart) for chart in charts}

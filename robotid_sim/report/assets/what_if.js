@@ -25,7 +25,7 @@
     return node;
   }
   const box = (text, label) => {
-    const input = make("input", { type: "checkbox", checked: true, ...(label ? { ariaLabel: label } : {}) });
+    const input = make("input", { type: "checkbox", defaultChecked: true, ...(label ? { ariaLabel: label } : {}) });
     return { input, label: make("label", {}, input, " ", text) };
   };
   const number = (properties) => make("input", { type: "number", step: "any", inputMode: "decimal", ...properties });
@@ -51,7 +51,7 @@
   // Choices.
   const joints = data.joints.map(([name]) => ({
     on: box(name),
-    factor: number({ value: "1", min: "0", ariaLabel: `what ${name} counts` }),
+    factor: number({ defaultValue: "1", min: "0", ariaLabel: `what ${name} counts` }),
   }));
   const windows = data.windows.map(({ low, high, group }) => box(`${short(low, 4)} – ${short(high, 4)} s`, `${group}, ${short(low, 4)} to ${short(high, 4)} s`));
   const groups = [...new Set(data.windows.map(({ group }) => group))].map((name) => ({
@@ -60,7 +60,7 @@
     all: box(name),
   }));
   const prior = number({ min: "0", placeholder: "none", disabled: !data.hasPrior });
-  const ridge = number({ value: "0", min: "0" });
+  const ridge = number({ defaultValue: "0", min: "0" });
   const fixes = data.parameters.map(([name]) => number({ placeholder: "free", ariaLabel: `fix ${name} at` }));
   const hint = (text) => make("p", { className: "hint" }, text);
   const form = make(
