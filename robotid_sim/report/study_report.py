@@ -41,7 +41,7 @@ from robotid_sim.study.stages import intervals_of
 from robotid_sim.study.study import Study
 from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.prediction import exact_problem, predict_all, predictions
+from robotid_sim.validation.prediction import exact_problem, predictions
 
 
 def study_report(study: Study, command: str) -> Page:
@@ -108,11 +108,10 @@ def _study_sections(study: Study, recipe: Recipe) -> list[Section]:
         fitted = predictions(fit.chosen.beta, log, nominal, basis, fit.preprocessor)
         sections.append(prediction_section(*fitted, fit.chosen.noise_std, "fitted"))
         sections.append(friction_section(fit, [log]))
-        unseen = fit.preprocessor(study.unseen, nominal)
-        betas = [fit.chosen.beta, before]
-        new, old = predict_all(betas, study.unseen, unseen, nominal, basis)
-        sections.append(prediction_section(new, old, fit.chosen.noise_std, "unseen"))
-        sections += what_if_section(fit, recipe, build_problem(unseen, fit.nominal, basis))
+        pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
+        sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
+        motion = fit.preprocessor(study.unseen, fit.nominal)
+        sections += what_if_section(fit, recipe, build_problem(motion, fit.nominal, basis))
     if study.loop is not None:
         sections.append(loop_section(study.loop, study.plant))
     return sections
