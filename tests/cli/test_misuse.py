@@ -236,6 +236,8 @@ CONFIGURED = {
     "[preprocess.rows]\ncutof = 3.0": "(did you mean 'cutoff'?)",
     "[estimation.options.wls]\nround = 3": "(did you mean 'rounds'?)",
     "[estimation]\njoint_parameters = ['Fw']": "unknown joint parameter 'Fw'",
+    "[estimation]\nestimators = ['restricted-least-squares']\nchosen = 'restricted-least-squares'\n"
+    "[estimation.options.restricted-least-squares]\nprior = -0.1": "the prior is a positive share",
     "[control.tasks.circl]": "(did you mean 'circle'?)",
     "[control.tasks.circle]\nsiz = 0.1": "(did you mean 'size'?)",
     "[control.conditions.payload]\nmas = 1.0": "(did you mean 'mass'?)",

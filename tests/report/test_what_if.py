@@ -19,6 +19,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.study_file import repeated, study_text, toml_text
+from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.report.what_if import packed_factors, refit_data, what_if_section, windows_of
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_fit
@@ -144,6 +145,13 @@ def test_a_fit_that_fails_has_no_section(fit) -> None:
     W = fit.problem.W.copy()
     W[:, 0] = 0.0
     assert what_if_section(replace(fit, problem=replace(fit.problem, W=W)), recipe()) == ()
+
+
+def test_pages_tell_what_the_rows_left_do_not_show(fit) -> None:
+    alone = RestrictedLeastSquares(joint_weights={"elbow": 0.0}).fit(fit.problem)
+    (sentence,) = (s for s in lack_of_fit(replace(fit, chosen=alone)) if "do not show" in s)
+    assert sentence.startswith("The rows left do not show")
+    assert "Fv2" in sentence
 
 
 def restored(text: str, tmp_path, options: str = "") -> StudyConfig:
