@@ -73,8 +73,8 @@ def what_if_section(
     section = Section(
         title="What if?",
         text="Leave out joints or times, let joints count more or less, add what was known before, "
-        "fix parameters: the page fits again at once. Motion, friction velocities and what the model "
-        "lacks stay as they were found. " + _starts_from(fit.chosen, whole),
+        "fix parameters: the page fits again at once. Motion, friction velocities and what the "
+        "model lacks stay as they were found. " + _starts_from(fit.chosen, whole),
         live=LivePart("what-if", SCRIPTS, json.dumps(content, separators=(",", ":"))),
     )
     return (section,)
