@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Curve, Panel, Space, Style
+from robotid_sim.chart import Chart, Clock, Curve, Panel, Space, Style
 from robotid_sim.palette import HUES, joint_role
 from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
@@ -33,6 +33,11 @@ def model_role(loop: ClosedLoop, model: str) -> str:
     others = [name for name in loop.models if name not in (TRUE, NOMINAL, IDENTIFIED)]
     free = len(HUES) - FIRST_FREE_HUE
     return joint_role(FIRST_FREE_HUE + others.index(model) % free)
+
+
+def loop_motion(task: str, scenario: str) -> str:
+    """Return the name of the motion of a task in a scenario."""
+    return f"{task}, {scenario}"
 
 
 def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
@@ -106,7 +111,9 @@ def tool_errors(loop: ClosedLoop) -> Chart:
                 _line(run, trace.t, MILLI * trace.tip_error, role)
                 for run, trace, role in _traced(loop, lap, scenario)
             ]
-            panels.append(_panel(marks, f"{lap}, {scenario}", "tool error [mm]", loop, scenario))
+            clock = Clock(loop_motion(lap, scenario))
+            title = f"{lap}, {scenario}"
+            panels.append(_panel(marks, title, "tool error [mm]", loop, scenario, clock))
     return Chart(
         name="tool-errors",
         title="Tracking error of the tool",
@@ -179,7 +186,9 @@ def _by_joint(
                 for run, trace, role in _traced(loop, lap, scenario)
                 if (y := value(run, trace, j)) is not None
             ]
-            panels.append(_panel(marks, f"{joint}, {scenario}", labels[j], loop, scenario))
+            clock = Clock(loop_motion(lap, scenario))
+            title = f"{joint}, {scenario}"
+            panels.append(_panel(marks, title, labels[j], loop, scenario, clock))
     return Chart(
         name=name,
         title=title,
@@ -191,13 +200,14 @@ def _by_joint(
 
 
 def _panel(
-    marks: Sequence[Curve], title: str, label: str, loop: ClosedLoop, scenario: str
+    marks: Sequence[Curve], title: str, label: str, loop: ClosedLoop, scenario: str, clock: Clock
 ) -> Panel:
     return Panel(
         marks=tuple(marks),
         x_label="time [s]",
         y_label=label if scenario == loop.scenarios[0] else "",
         title=title,
+        clock=clock,
     )
 
 
