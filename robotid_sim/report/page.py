@@ -4,15 +4,15 @@ import base64
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 
 from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup
 
-from robotid_sim.chart import Chart
 from robotid_sim.files import atomic_path, make_folder, write_text
 from robotid_sim.palette import css_variables
 from robotid_sim.parallel import map_tasks
@@ -23,6 +23,9 @@ from robotid_sim.section import Section
 
 REPLAY = tuple(f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", ""))
 """Scripts of the replay; the last one runs what the others define."""
+
+Drawn = Mapping[str, Mapping[str, str | Markup]]
+"""``svg`` and ``csv`` of charts by their names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +86,7 @@ def write_page(
     folder = None if figures is None else make_folder(figures)
     drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
     drawn: dict[str, dict[str, str | Markup]] = {}
-    places: Places = {}
+    places = {}
     for chart, drawing in zip(charts, drawings, strict=True):
         if folder is not None:
             drawing.save(folder, chart.name)
@@ -93,18 +96,27 @@ def write_page(
         if folder is not None:
             with atomic_path(folder / f"{picture.name}.png") as file:
                 file.write_bytes(picture.png)
-    write_text(path, _html(page, charts, drawn, places))
+    write_text(path, page_text(page, drawn, places))
     progress("report", 1.0)
 
 
-def _html(
-    page: Page,
-    charts: Sequence[Chart],
-    drawn: Mapping[str, Mapping[str, str | Markup]],
-    places: Places,
+def page_text(
+    page: Page, drawn: Drawn = MappingProxyType({}), places: Places = MappingProxyType({})
 ) -> str:
+    """Return a page as HTML.
+
+    Parameters
+    ----------
+    page : Page
+        What it says.
+    drawn : mapping, optional
+        ``svg`` and ``csv`` of every chart by its name.
+    places : mapping, optional
+        Where panels over time are in them.
+    """
     from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
 
+    charts = [chart for section in page.sections for chart in section.charts]
     script = plotly_script() if charts else None
     figures = {}
     if script is not None:

@@ -18,19 +18,22 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
   // What the motions take of space.
-  const outermost = robot.outermost(), room_points = [];
-  for (const motion of motions)
-    for (let k = 0; k <= 40; k++) {
-      const poses = robot.poses(motion.position(motion.start + (k / 40) * (motion.end - motion.start)));
-      for (const { body, point } of outermost) if (body || !room_points.length || k === 0) room_points.push(ReplayRobot.placed(poses[body], point));
-      room_points.push(robot.tipOf(poses));
+  const outermost = robot.outermost(), POSES = 40;
+  function spaceOf(motion) {
+    const points = [];
+    for (let k = 0; k <= POSES; k++) {
+      const poses = robot.poses(motion.position(motion.start + (k / POSES) * (motion.end - motion.start)));
+      for (const { body, point } of outermost) if (body || !k) points.push(ReplayRobot.placed(poses[body], point));
+      points.push(robot.tipOf(poses));
     }
-  const ends = [0, 1, 2].map((i) => [0, 1].map((side) => room_points.reduce((best, p) => (side ? Math.max : Math.min)(best, p[i]), 0)));
+    return points;
+  }
+  const spaces = new Map(motions.map((motion) => [motion, spaceOf(motion)])), all = [...spaces.values()].flat();
+  const ends = [0, 1, 2].map((i) => [Math.min, Math.max].map((most) => all.reduce((best, p) => most(best, p[i]), 0)));
   const size = Math.max(...ends.map(([low, high]) => high - low));
   const floor = ends[2][0] < -0.02 * size ? ends[2][0] - 0.04 * size : 0;
-  room_points.push([0, 0, floor]);
-  const camera = new OrbitCamera(data.direction, room_points);
-  scene.layFloor(floor, [0, 1].map((i) => 0.5 * (ends[i][0] + ends[i][1])), 1.6 * size);
+  const camera = new OrbitCamera(data.direction, all);
+  scene.layFloor(floor, ends.slice(0, 2).map(([low, high]) => 0.5 * (low + high)), 1.6 * size);
 
   // Colors.
   const css = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--${role}`).trim();
@@ -46,7 +49,7 @@
   function colorsOf(shares) {
     const own = plain(state.motion);
     if (!shares) return own;
-    return robot.meshes.map((mesh, k) => (mesh.body < 0 ? own[k] : shade(shares[mesh.body])));
+    return robot.meshes.map((mesh) => (mesh.body < 0 ? data.reference : shade(shares[mesh.body])));
   }
 
   function setPaths() {
@@ -100,6 +103,7 @@
       factors.value = motion.magnification;
       find(".magnify").hidden = !motion.beside.length;
       Object.assign(find("input.time"), { min: motion.start, max: motion.end });
+      camera.show(spaces.get(motion));
       setPaths();
       listArms();
     }
@@ -145,7 +149,7 @@
     });
     const scale = find(".scale");
     scale.hidden = !shares;
-    if (shares) scale.querySelector(".high").textContent = `1 ${quantities[state.color]}`;
+    if (shares) scale.querySelector(".name").textContent = quantities[state.color];
   }
 
   // Time.

@@ -61,6 +61,12 @@ class OrbitCamera {
     this.target = [0, 1, 2].map((i) => middle[0] * axes[0][i] + middle[1] * axes[1][i] - mean * axes[2][i]);
   }
 
+  /** See these points, unless the reader has chosen where to look from. */
+  show(points) {
+    this.points = points;
+    if (!this.touched) this.fit();
+  }
+
   resize(aspect) {
     this.aspect = aspect;
     if (!this.touched) this.fit();

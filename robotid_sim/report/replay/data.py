@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float, Float2D
+from robotid_sim.arrays import Float2D
 from robotid_sim.chart import Chart, Panel
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.replay.motions import Replay, ReplayMotion
@@ -127,6 +128,6 @@ def _panels(charts: Sequence[Chart], places: Places, names: set[str]) -> list[di
     ]
 
 
-def _encoded(values: Float, kind: str) -> str:
+def _encoded(values: ArrayLike, kind: str) -> str:
     """Return numbers in base64, row by row."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()

@@ -126,14 +126,14 @@ def log_motion(
     return ReplayMotion(name, animation, residual=np.minimum(residual, 1.0))
 
 
-def logs_motion(robot: Robot, animations: Sequence[Animation]) -> ReplayMotion:
+def logs_motion(animations: Sequence[Animation]) -> ReplayMotion:
     """Return the first of several motions with the others as ghosts, by their times."""
     first, *others = animations
     beside = tuple(
         BesideArm(a.name, joint_role(FIRST_BESIDE + k), interpolated(first.t, a.t, a.q) - first.q)
         for k, a in enumerate(others)
     )
-    return ReplayMotion(first.name, replace(first, robot=robot), beside)
+    return ReplayMotion(first.name, first, beside)
 
 
 def tracking_motion(

@@ -64,8 +64,10 @@ def body_meshes(robot: Robot, most: int = MOST_TRIANGLES) -> list[BodyMesh]:
 def _merged(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
     """Return the triangles of several solids in one, shaded smoothly but for sharp edges."""
     meshes = [trimesh.Trimesh(s.vertices, s.faces, process=False).smooth_shaded for s in solids]
-    whole = trimesh.util.concatenate(meshes)
-    return BodyMesh(body, rgba, np.asarray(whole.vertices), np.asarray(whole.faces))
+    counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
+    vertices = np.vstack([mesh.vertices for mesh in meshes])
+    return BodyMesh(body, rgba, vertices, np.vstack(faces))
 
 
 def _readable(robot: Robot) -> Iterator[tuple[VisualPart, Solid]]:

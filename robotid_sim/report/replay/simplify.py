@@ -61,7 +61,7 @@ class _Clusters(NamedTuple):
     """The cells that vertices lie in, and the triangles between three of them."""
 
     of_vertex: Int1D
-    count: int
+    cells: int
     faces: Int1D
 
     @classmethod
@@ -79,7 +79,7 @@ class _Clusters(NamedTuple):
 
     def solid(self, solid: Solid, cell: float) -> Solid:
         used, renamed = np.unique(self.faces, return_inverse=True)
-        places = _places(solid, self.of_vertex, self.count, cell)
+        places = _places(solid, self.of_vertex, self.cells, cell)
         return Solid(places[used], renamed.reshape(-1, 3))
 
 
