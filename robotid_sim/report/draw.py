@@ -306,6 +306,7 @@ def _for_page(svg: str, name: str) -> str:
     body = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", body, count=1)
     # A hundredth of a point is enough for a place; what is between tags is text, such as ticks.
     body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), body)
+    body = re.sub(r">\s+<", "><", re.sub(r"\s*([LCQ])\s+(?=-?\d)", r"\1", body))  # a fifth of it
     # Ids must be unique on the page.
     body = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"(font(?:-family)?: [^;\"']*)'[^;\"]*", r"\1sans-serif", body)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Clock, Curve, Panel, Space, Style
+from robotid_sim.chart import Chart, Clock, Curve, Panel, Space, Style, thinned
 from robotid_sim.palette import HUES, joint_role
 from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
@@ -16,6 +16,9 @@ FIRST_FREE_HUE = 2
 
 MOST_SCENARIOS = 2
 """Scenarios that are drawn joint by joint."""
+
+SAMPLES = 500
+"""Most samples of a curve: a page is not wider."""
 
 MILLI = 1e3
 
@@ -135,7 +138,7 @@ def driven_path(loop: ClosedLoop) -> Chart:
             if not curves:
                 curves.append(("reference", "muted", trace.tip_reference))
             shown = trace.tip_reference + factor * (trace.tip - trace.tip_reference)
-            curves.append((f"{run.model}, x {factor:g}", role, shown))
+            curves.append((f"{run.model}, x {factor:g}", role, shown[thinned(len(shown), SAMPLES)]))
         panels.append(Space(curves=tuple(curves), title=scenario))
     return Chart(
         name="driven-path",
@@ -214,4 +217,5 @@ def _panel(
 def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Curve:
     style: Style = "dashed" if run.model == TRUE else "solid"
     width = 1.6 if run.model == TRUE else 1.0
-    return Curve(t, y, run.model, role, style=style, width=width)
+    shown = thinned(t.size, SAMPLES)
+    return Curve(t[shown], y[shown], run.model, role, style=style, width=width)
