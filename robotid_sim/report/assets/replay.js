@@ -1,7 +1,7 @@
 "use strict";
 (async () => {
   const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8], MAGNIFICATIONS = 6;
-  const SLOW = 36, FAST = 15; // ms a frame at which the picture gets coarser or finer
+  const SLOW = 30, FAST = 18; // ms a frame at which the picture gets coarser or finer
   const section = document.getElementById("replay");
   const find = (selector) => section.querySelector(selector);
   const canvas = find("canvas"), player = find(".player"), room = find(".room");
@@ -11,7 +11,7 @@
   const robot = new ReplayRobot(data);
   const motions = data.motions.map((motion) => new ReplayMotion(motion, robot));
   let scene;
-  try { scene = new ReplayScene(canvas, robot.meshes); } catch { return fail("The replay needs WebGL 2, which this browser does not offer."); }
+  try { scene = new ReplayScene(canvas, robot.meshes, robot.coarse); } catch { return fail("The replay needs WebGL 2, which this browser does not offer."); }
   find(".message").remove();
 
   const state = { motion: motions[0], t: motions[0].start, playing: false, speed: data.speed, color: "", magnification: 1, scale: 1 };
@@ -164,6 +164,7 @@
     button.setAttribute("aria-pressed", on);
     button.setAttribute("aria-label", on ? "Pause" : "Play");
     if (on) floats = true;
+    clearTimeout(still);
     last = null;
     wake();
   }
@@ -236,23 +237,32 @@
   new IntersectionObserver(([entry]) => { inView = entry.isIntersecting; wake(); }, { rootMargin: "-60px" }).observe(room);
 
   // Drawing.
-  let awake = false, last = null, slow = 0, fast = 0, frames = 0;
-  function resize() {
-    const ratio = Math.min(2, devicePixelRatio) * state.scale;
+  let awake = false, last = null, average = (SLOW + FAST) / 2, still = 0, refined = false, pixels = 1, frames = 0, told = 0;
+  function resize(scale = state.scale) {
+    const ratio = Math.min(2, devicePixelRatio) * scale;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((value) => Math.max(1, Math.round(value * ratio)));
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    [pixels, refined] = [width / Math.max(1, canvas.clientWidth), false];
     camera.resize(width / height);
-    wake();
   }
 
   /** Draw coarser where frames take long, as in software, and finer again where they do not. */
   function adapt(milliseconds) {
-    slow = milliseconds > SLOW ? slow + 1 : 0;
-    fast = milliseconds < FAST ? fast + 1 : 0;
-    const scale = slow > 12 ? state.scale * 0.8 : fast > 240 ? state.scale * 1.25 : state.scale;
-    if (slow > 12 || fast > 240) slow = fast = 0;
-    const bounded = Math.min(1, Math.max(0.4, scale));
-    if (bounded !== state.scale) { state.scale = bounded; resize(); }
+    const weight = 0.08;
+    average = (1 - weight) * average + weight * Math.min(milliseconds, 100);
+    const factor = average > SLOW ? 0.85 : average < FAST ? 1.1 : 1;
+    const scale = Math.min(1, Math.max(0.4, state.scale * factor));
+    if (scale === state.scale) return;
+    state.scale = scale;
+    average = (SLOW + FAST) / 2;
+    resize();
+  }
+
+  /** Draw finer than pixels where edges are not smooth, once nothing moves. */
+  function refine() {
+    resize(2 / Math.max(1, devicePixelRatio));
+    refined = true;
+    draw();
   }
 
   function wake() {
@@ -264,38 +274,45 @@
     awake = false;
     if (state.playing) {
       const passed = last === null ? 0 : now - last;
-      if (passed && passed < 500) adapt(passed);
+      if (passed) adapt(passed);
       state.t += (state.speed * Math.min(passed, 250)) / 1000;
       if (state.t > state.motion.end) state.t = state.motion.start;
       last = now;
       wake();
     }
+    if (refined) resize();
     place();
     draw();
+    clearTimeout(still);
+    if (!state.playing && scene.software) still = setTimeout(refine, 150);
   }
 
   function draw() {
     const { motion, t } = state, arms = motion.positions(t, state.magnification);
     const shares = state.color ? motion.shares(state.color, t) : null;
-    const slider = find("input.time");
-    slider.value = t;
-    slider.setAttribute("aria-valuetext", digits(t));
-    find("output.clock").textContent = `${digits(t)} / ${digits(motion.end)}`;
-    showJoints(arms[0], shares);
+    find("input.time").value = t;
     plots.show(motion.name, t);
+    const time = performance.now();
+    if (!state.playing || time - told > 100) { // texts that nobody could read faster
+      told = time;
+      find("input.time").setAttribute("aria-valuetext", digits(t));
+      find("output.clock").textContent = `${digits(t)} / ${digits(motion.end)}`;
+      showJoints(arms[0], shares);
+    }
     if (!inView && !player.classList.contains("floating")) return;
     const looks = [colorsOf(shares), ...motion.beside.map((arm) => robot.meshes.map(() => rgb(arm.role)))];
     const shown = arms.map((q, k) => ({ poses: robot.poses(q), colors: looks[k] })).filter((_, k) => !k || !hidden.has(motion.beside[k - 1].name));
-    scene.draw(camera, shown, motion.at(t)[0], theme, canvas.width / canvas.clientWidth);
+    scene.draw(camera, shown, Math.floor(motion.at(t)[0] / motion.stride), theme, pixels);
     frames += 1;
   }
 
   canvas.setAttribute("aria-label", `${data.robot} in three dimensions`);
   dark.addEventListener("change", setTheme);
-  new ResizeObserver(resize).observe(canvas);
+  new ResizeObserver(() => { resize(); wake(); }).observe(canvas);
   setMotion(motions[0]);
   setTheme();
   resize();
+  wake();
   // For scripts, as of notebooks.
   section.replay = {
     robot: data.robot, motions: motions.map((motion) => motion.name), play, camera, state,

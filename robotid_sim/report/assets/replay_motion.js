@@ -12,10 +12,10 @@ class ReplayRobot {
     this.joints = data.joints;
     this.dof = data.joints.length;
     this.tip = data.tip;
-    this.meshes = data.meshes.map((mesh) => ({
+    [this.meshes, this.coarse] = [data.meshes, data.coarse].map((meshes) => meshes.map((mesh) => ({
       ...mesh, vertices: decoded(mesh.vertices, Uint16Array),
       faces: decoded(mesh.faces, mesh.wide ? Uint32Array : Uint16Array),
-    }));
+    })));
   }
 
   poses(q) {
@@ -65,6 +65,8 @@ class ReplayRobot {
 
 /** A motion: positions of its arms over time, and what joints are colored by. */
 class ReplayMotion {
+  static MOST = 1000; // points of a path
+
   constructor(data, robot) {
     Object.assign(this, { name: data.name, robot, magnification: data.magnification });
     this.t = decoded(data.t, Float64Array);
@@ -101,14 +103,16 @@ class ReplayMotion {
     return [q, ...this.beside.map((arm) => this.#between(arm.difference, t).map((d, j) => q[j] + magnification * d))];
   }
 
-  /** Tips of all arms at every sample, three numbers each. */
+  /** Tips of all arms at every sample, or at fewer than MOST, three numbers each. */
   paths(magnification) {
-    const n = this.robot.dof, count = this.t.length;
+    const n = this.robot.dof, samples = this.t.length;
+    this.stride = Math.ceil(samples / ReplayMotion.MOST);
+    const count = Math.ceil(samples / this.stride);
     return [null, ...this.beside].map((arm) => {
       const points = new Float32Array(3 * count), q = new Array(n);
-      for (let k = 0; k < count; k++) {
+      for (let i = 0, k = 0; i < count; i++, k += this.stride) {
         for (let j = 0; j < n; j++) q[j] = this.q[n * k + j] + (arm ? magnification * arm.difference[n * k + j] : 0);
-        points.set(this.robot.tipOf(this.robot.poses(q)), 3 * k);
+        points.set(this.robot.tipOf(this.robot.poses(q)), 3 * i);
       }
       return points;
     });

@@ -67,11 +67,12 @@ class ReplayScene {
         vec4 p = view * vec4(start, 1.0), q = view * vec4(end, 1.0);
         vec2 along = (q.xy / q.w - p.xy / p.w) * size;
         along /= max(length(along), 1e-6);
-        vec4 corner = gl_VertexID < 2 ? p : q;
-        float side = gl_VertexID % 2 == 0 ? width : -width;
-        corner.xy += side * vec2(-along.y, along.x) / size * corner.w;
-        gl_Position = corner;
-        seen = gl_InstanceID < now ? 1.0 : 0.3;
+        int corner = gl_VertexID % 6; // of two triangles
+        vec4 at = corner < 2 || corner == 3 ? p : q;
+        float side = corner == 0 || corner == 3 || corner == 5 ? width : -width;
+        at.xy += side * vec2(-along.y, along.x) / size * at.w;
+        gl_Position = at;
+        seen = gl_VertexID / 6 < now ? 1.0 : 0.3;
       }`, `
       in float seen;
       uniform vec4 color;
@@ -79,18 +80,28 @@ class ReplayScene {
       void main() { shade = color * seen; }`],
   };
 
-  /** Throws if there is no WebGL 2. */
-  constructor(canvas, meshes) {
-    const options = { alpha: true, antialias: true, stencil: true, premultipliedAlpha: true };
+  /** Throws if there is no WebGL 2; the coarse meshes are those of ghosts and of the shadow. */
+  constructor(canvas, meshes, coarse) {
+    this.software = ReplayScene.isSoftware(); // smooth edges would take most of the time
+    const options = { alpha: true, stencil: true, premultipliedAlpha: true, antialias: !this.software };
     this.gl = canvas.getContext("webgl2", options);
     if (!this.gl) throw new Error("no WebGL 2");
     this.canvas = canvas;
     this.programs = Object.fromEntries(
       Object.entries(ReplayScene.SHADERS).map(([name, texts]) => [name, this.#program(...texts)]));
-    this.meshes = meshes.map((mesh) => this.#uploaded(mesh));
+    [this.meshes, this.coarse] = [meshes, coarse].map((level) => level.map((mesh) => this.#uploaded(mesh)));
     const length = Math.hypot(...ReplayScene.KEY);
     this.light = ReplayScene.KEY.map((value) => value / length);
     this.paths = [];
+  }
+
+  /** Whether the browser draws on the processor. */
+  static isSoftware() {
+    const gl = document.createElement("canvas").getContext("webgl2");
+    const names = gl?.getExtension("WEBGL_debug_renderer_info");
+    const name = gl?.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+    gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
   }
 
   #program(vertex, fragment) {
@@ -169,16 +180,19 @@ class ReplayScene {
     const gl = this.gl;
     for (const path of this.paths) { gl.deleteVertexArray(path.array); gl.deleteBuffer(path.buffer); }
     this.paths = paths.map(({ points, ...look }) => {
+      // Six vertices a segment: in software, instances are drawn one by one.
+      const segments = Math.max(0, points.length / 3 - 1), corners = new Float32Array(36 * segments);
+      for (let k = 0; k < segments; k++)
+        for (let corner = 0; corner < 6; corner++) corners.set(points.subarray(3 * k, 3 * k + 6), 36 * k + 6 * corner);
       const array = gl.createVertexArray(), buffer = gl.createBuffer();
       gl.bindVertexArray(array);
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-      gl.bufferData(gl.ARRAY_BUFFER, points, gl.STATIC_DRAW);
+      gl.bufferData(gl.ARRAY_BUFFER, corners, gl.STATIC_DRAW);
       for (const at of [0, 1]) {
         gl.enableVertexAttribArray(at);
-        gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 12, 12 * at);
-        gl.vertexAttribDivisor(at, 1);
+        gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 24, 12 * at);
       }
-      return { ...look, array, buffer, count: Math.max(0, points.length / 3 - 1) };
+      return { ...look, array, buffer, count: 6 * segments };
     });
   }
 
@@ -193,15 +207,17 @@ class ReplayScene {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthFunc(gl.LEQUAL);
     if (camera.eye[2] > this.floor.height) this.#drawFloor(view, theme, arms[0]);
-    this.#drawBodies(view, camera.eye, arms[0], 1);
+    this.#drawBodies(view, camera.eye, this.meshes, arms[0], 1);
     this.#drawPaths(view, now, pixels);
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1, 2); // where arms coincide the first one is seen
     for (const arm of arms.slice(1)) {
-      gl.colorMask(false, false, false, false); // depth first: the inside of a ghost is not seen
-      this.#drawBodies(view, camera.eye, arm, 1);
-      gl.colorMask(true, true, true, true);
-      this.#drawBodies(view, camera.eye, arm, 0.55);
+      if (!this.software) {
+        gl.colorMask(false, false, false, false); // depth first: the inside of a ghost is not seen
+        this.#drawBodies(view, camera.eye, this.coarse, arm, 1);
+        gl.colorMask(true, true, true, true);
+      }
+      this.#drawBodies(view, camera.eye, this.coarse, arm, 0.55);
     }
     gl.disable(gl.POLYGON_OFFSET_FILL);
   }
@@ -226,18 +242,18 @@ class ReplayScene {
     gl.enable(gl.STENCIL_TEST); // every pixel once
     gl.stencilFunc(gl.EQUAL, 0, 255);
     gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
-    for (const mesh of this.meshes) this.#drawMesh(shadow, mesh, arm.poses);
+    for (const mesh of this.coarse) this.#drawMesh(shadow, mesh, arm.poses);
     gl.disable(gl.STENCIL_TEST);
     gl.depthMask(true);
   }
 
-  #drawBodies(view, eye, arm, alpha) {
+  #drawBodies(view, eye, meshes, arm, alpha) {
     const gl = this.gl, body = this.programs.body;
     gl.useProgram(body.program);
     gl.uniformMatrix4fv(body.set("view"), false, view);
     gl.uniform3fv(body.set("eye"), eye);
     gl.uniform3fv(body.set("light"), this.light);
-    this.meshes.forEach((mesh, k) => {
+    meshes.forEach((mesh, k) => {
       const clear = mesh.alpha < 1; // what is translucent hides nothing
       if (clear) { gl.depthMask(false); gl.enable(gl.CULL_FACE); }
       gl.uniform4f(body.set("color"), ...arm.colors[k].map((value) => value / 255), alpha * (clear ? Math.max(mesh.alpha, 0.35) : 1));
@@ -266,7 +282,7 @@ class ReplayScene {
       gl.uniform1f(path.set("width"), line.width * pixels);
       gl.uniform4fv(path.set("color"), line.color);
       gl.bindVertexArray(line.array);
-      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, line.count);
+      gl.drawArrays(gl.TRIANGLES, 0, line.count);
     }
     gl.depthMask(true);
   }

@@ -38,11 +38,13 @@ def replay_data(
     """Return a replay as JSON values, with the time axes of charts that are tied to its motions."""
     robot, names = replay.robot, {motion.name for motion in replay.motions}
     most = MOST_SAMPLES // max(1, len(replay.motions))
+    fine, coarse = body_meshes(robot)
     return {
         "robot": robot.name,
         "joints": _joints(robot),
         "tip": robot.T_last_tip[:3].ravel().tolist(),
-        "meshes": [_mesh(mesh) for mesh in body_meshes(robot)],
+        "meshes": [_mesh(mesh) for mesh in fine],
+        "coarse": [_mesh(mesh) for mesh in coarse],
         "motions": [_motion(motion.thinned(most)) for motion in replay.motions],
         "panels": _panels(charts, places or {}, names),
         "direction": direction(replay.camera),

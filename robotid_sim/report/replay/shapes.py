@@ -25,8 +25,9 @@ from robotid_sim.viewer.robot_visuals import (
     stand_in,
 )
 
-MOST_TRIANGLES = 24_000
-"""Triangles of a robot on a page: 0.2 MB of it, and what a software renderer draws in time."""
+FINE, COARSE = 16_000, 5_000
+"""Most triangles of an arm on a page, and of its shadow and of ghosts, of which there are several:
+0.2 MB, and what a renderer without a graphics card draws in time."""
 
 DOT = 0.012
 """Radius of the dot at a center of mass over the reach."""
@@ -47,18 +48,20 @@ class BodyMesh:
     """Shape (F, 3)."""
 
 
-def body_meshes(robot: Robot, most: int = MOST_TRIANGLES) -> list[BodyMesh]:
-    """Return what is drawn of a robot, at most about `most` triangles.
+def body_meshes(robot: Robot, limits: Sequence[int] = (FINE, COARSE)) -> list[list[BodyMesh]]:
+    """Return what is drawn of a robot, once for every limit, of about so many triangles at most.
 
     Visual shapes, where they cannot be read collision shapes, else bars between the joints. A robot
     without any shape is bars with the inertia ellipsoids of its links.
     """
-    placed = list(_readable(robot))
-    solids = simplified([solid for _, solid in placed], most)
-    groups: dict[tuple[int, Rgba], list[Solid]] = {}
-    for (part, _), solid in zip(placed, solids, strict=True):
-        groups.setdefault((part.body, part.rgba), []).append(solid)
-    return [_merged(*key, parts) for key, parts in groups.items()]
+    parts, solids = zip(*_readable(robot), strict=True)
+    levels = []
+    for most in limits:
+        groups: dict[tuple[int, Rgba], list[Solid]] = {}
+        for part, solid in zip(parts, simplified(solids, most), strict=True):
+            groups.setdefault((part.body, part.rgba), []).append(solid)
+        levels.append([_merged(*key, group) for key, group in groups.items()])
+    return levels
 
 
 def _merged(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
