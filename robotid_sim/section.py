@@ -38,6 +38,8 @@ class LivePart:
     """Of its element."""
     scripts: tuple[str, ...]
     """Stems of the files, in the order in which they run."""
+    style: str
+    """Stem of the file with the looks of it."""
     data: str
     """What the scripts are given, JSON."""
 

@@ -56,6 +56,7 @@ def identify(
     meshes: MeshMode,
     parameters: Path | None,
     report: Path | None,
+    no_replay: bool,
     force: bool,
     json: bool,
     study: StudyConfig,
@@ -93,7 +94,8 @@ def identify(
     _write(fit, context, (out, table, urdf), meshes)
     write_draws(robots, files, meshes)
     if report is not None:
-        write_page(identification_report(nominal, fitted, fit, recipe(study), predicted), report)
+        page = identification_report(nominal, fitted, fit, recipe(study), predicted)
+        write_page(page, report, replay=not no_replay)
     if json:
         estimates = [estimate.content() for estimate in fit.estimates]
         output.print_json({"robot": model.name, **context, "estimates": estimates})

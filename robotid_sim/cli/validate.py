@@ -60,6 +60,7 @@ def validate(
     model: list[str] | None,
     runs: int | None,
     report: Path | None,
+    no_replay: bool,
     force: bool,
     json: bool,
     workers: int | None,
@@ -71,7 +72,9 @@ def validate(
     unseen = None if log is None else load_log(log)
     if log is not None and unseen is not None and unseen.origin == "machine":
         given = (robot, estimate, log, None)
-        return predict_file(*given, study, out=out, report=report, force=force, json=json)
+        return predict_file(
+            *given, study, out=out, report=report, no_replay=no_replay, force=force, json=json
+        )
     study = _with_choices(study, controller, task, scenario, model, runs)
     plant = build_robot(robot, study.robot)
     nominal = build_nominal(plant, study)
@@ -100,8 +103,8 @@ def validate(
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
-        page = validation_report(plant, chosen, predicted, loop, checks, recipe(study))
-        write_page(page, report)
+        page = validation_report(plant, chosen, predicted, loop, checks, recipe(study), unseen)
+        write_page(page, report, replay=not no_replay)
     if json:
         output.print_json(content)
     else:

@@ -34,7 +34,7 @@ LEAST_PART = 0.1
 LEVEL = 0.95
 """Probability of the intervals."""
 
-SCRIPTS = ("refit", "what_if")
+SCRIPTS, STYLE = ("refit", "what_if"), "what_if"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def what_if_section(
         text="Leave out joints or times, let joints count more or less, add what was known before, "
         "fix parameters: the page fits again at once. Motion, friction velocities and what the "
         "model lacks stay as they were found. " + _starts_from(fit.chosen, whole),
-        live=LivePart("what-if", SCRIPTS, json.dumps(content, separators=(",", ":"))),
+        live=LivePart("what-if", SCRIPTS, STYLE, json.dumps(content, separators=(",", ":"))),
     )
     return (section,)
 

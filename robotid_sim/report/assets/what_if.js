@@ -3,15 +3,12 @@
 (async () => {
   const NAMED = 8; // parameters that a sentence names
   const root = document.getElementById("live-what-if");
-  const packed = document.getElementById("data-what-if");
   if (!root) return;
   if (typeof DecompressionStream === "undefined") {
     root.textContent = "This browser cannot unpack what the page fits from; a newer one can.";
     return;
   }
-  const bytes = Uint8Array.from(atob(packed.textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const data = JSON.parse(await new Response(stream).text());
+  const data = JSON.parse(await unpack("data-what-if"));
   const model = new Refit.Model(data);
   const start = model.start;
 
