@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -29,6 +29,9 @@ _ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weight
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """Estimated base parameters; a failed fit is an Estimate with ``success=False``."""
+
+    TABLED: ClassVar = ("std",)
+    """Properties that a notebook shows beside the parameters."""
 
     estimator: str
     beta: Float1D
