@@ -32,7 +32,7 @@ from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.choices import DEFAULT_LAYERS
 from robotid_sim.viewer.display import require_display
 from robotid_sim.viewer.tracking import tracking_animations
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 
 PICTURE_SUFFIX = ".png"
 
@@ -73,7 +73,9 @@ def view(
     fps, speed = FPS if fps is None else fps, 1.0 if speed is None else speed
     if record is not None:
         recorder().require_recordable(record, settings, fps, speed)
-    elif not web and (trajectory is not None or task is not None):
+    elif web:
+        require_speed(speed)
+    elif trajectory is not None or task is not None:
         require_display()  # before the simulation
     plant = build_robot(robot if folder is None else model_in(folder), study.robot)
     settings.joint_of(plant)
