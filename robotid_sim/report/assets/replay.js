@@ -315,8 +315,8 @@
   wake();
   // For scripts, as of notebooks.
   section.replay = {
-    robot: data.robot, motions: motions.map((motion) => motion.name), play, camera, state,
-    seek: (t, name) => seek(t, motions.find((motion) => motion.name === name)),
+    robot: data.robot, motions: motions.map((motion) => motion.name), play, draw, camera, state,
+    seek: (t, name) => seek(t, motions.find((motion) => motion.name === name) ?? state.motion),
     poses: () => state.motion.positions(state.t, state.magnification).map((q) => robot.poses(q)),
     get frames() { return frames; },
   };
