@@ -32,7 +32,7 @@ from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.choices import DEFAULT_LAYERS
 from robotid_sim.viewer.display import require_display
 from robotid_sim.viewer.tracking import tracking_animations
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 
 PICTURE_SUFFIX = ".png"
 
@@ -71,10 +71,7 @@ def view(
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
         raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
     fps, speed = FPS if fps is None else fps, 1.0 if speed is None else speed
-    if record is not None:
-        recorder().require_recordable(record, settings, fps, speed)
-    elif not web and (trajectory is not None or task is not None):
-        require_display()  # before the simulation
+    _require_means(record, settings, fps, speed, web=web, simulates=bool(trajectory or task))
     plant = build_robot(robot if folder is None else model_in(folder), study.robot)
     settings.joint_of(plant)
     models = {} if result is None else read_models(plant, result, study, true=folder is None)
@@ -90,15 +87,10 @@ def view(
         if record is not None:
             film = {"fps": fps, "speed": speed, "time": time, "progress": progress}
             recording = recorder().record(animations, record, settings, models=models, **film)
-    summary: dict[str, Any] = {
-        "robot": plant.name,
-        "shown": [animation.name for animation in animations],
-        "duration_s": animations[0].end - animations[0].start,
-    }
+    summary = _summary(plant, animations)
     if web:
         shown = logs_motion(animations) if motions is None else task_motion(motions, magnify, plant)
-        serve(Replay(plant, (shown,), camera, speed), summary, port or 0, no_open, as_json=json)
-        return 0
+        return serve(Replay(plant, (shown,), camera, speed), summary, port, no_open, as_json=json)
     if record is None:
         viewer.show(animations, settings, models=models, speed=speed)
     else:
@@ -106,6 +98,32 @@ def view(
         summary["renderer"] = recording.renderer
     _print(summary, record, as_json=json)
     return 0
+
+
+def _require_means(
+    record: Path | None,
+    settings: ViewSettings,
+    fps: float,
+    speed: float,
+    *,
+    web: bool,
+    simulates: bool,
+) -> None:
+    """Raise if a motion cannot be shown as it is to be, before it is simulated."""
+    if record is not None:
+        recorder().require_recordable(record, settings, fps, speed)
+    elif web:
+        require_speed(speed)
+    elif simulates:
+        require_display()
+
+
+def _summary(plant: Robot, animations: Sequence[Animation]) -> dict[str, Any]:
+    return {
+        "robot": plant.name,
+        "shown": [animation.name for animation in animations],
+        "duration_s": animations[0].end - animations[0].start,
+    }
 
 
 def _print(summary: Mapping[str, Any], record: Path | None, *, as_json: bool) -> None:

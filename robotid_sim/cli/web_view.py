@@ -30,12 +30,12 @@ def task_motion(motions: TaskMotions, magnification: float | None, robot: Robot)
 
 
 def serve(
-    replay: Replay, summary: Mapping[str, Any], port: int, no_open: bool, *, as_json: bool
-) -> None:
+    replay: Replay, summary: Mapping[str, Any], port: int | None, no_open: bool, *, as_json: bool
+) -> int:
     """Serve the page of a replay until Ctrl-C; print its address, and open it in a browser."""
     title = f"{replay.robot.name}: {', '.join(summary['shown'])}"
     page = page_text(Page(title=title, finding="", sections=(), replay=replay)).encode()
-    with _server(page, port) as server:
+    with _server(page, port or 0) as server:
         url = f"http://{HOST}:{server.server_port}/"
         if as_json:
             output.print_json({**summary, "url": url})
@@ -45,6 +45,7 @@ def serve(
         if not no_open and _has_browser():
             webbrowser.open(url)
         _serve_until_interrupted(server)
+    return 0
 
 
 def _serve_until_interrupted(server: ThreadingHTTPServer) -> None:

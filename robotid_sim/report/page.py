@@ -24,7 +24,7 @@ from robotid_sim.section import Section
 REPLAY = tuple(f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", ""))
 """Scripts of the replay; the last one runs what the others define."""
 
-Drawn = Mapping[str, Mapping[str, str | Markup]]
+DrawnCharts = Mapping[str, Mapping[str, str | Markup]]
 """``svg`` and ``csv`` of charts by their names."""
 
 
@@ -101,7 +101,7 @@ def write_page(
 
 
 def page_text(
-    page: Page, drawn: Drawn = MappingProxyType({}), places: Places = MappingProxyType({})
+    page: Page, drawn: DrawnCharts = MappingProxyType({}), places: Places = MappingProxyType({})
 ) -> str:
     """Return a page as HTML.
 

@@ -302,7 +302,7 @@
     if (!inView && !player.classList.contains("floating")) return;
     const looks = [colorsOf(shares), ...motion.beside.map((arm) => robot.meshes.map(() => rgb(arm.role)))];
     const shown = arms.map((q, k) => ({ poses: robot.poses(q), colors: looks[k] })).filter((_, k) => !k || !hidden.has(motion.beside[k - 1].name));
-    scene.draw(camera, shown, Math.floor(motion.at(t)[0] / motion.stride), theme, pixels);
+    scene.draw(camera, shown, Math.floor(motion.at(t)[0] / motion.stride), theme, pixels, state.playing);
     frames += 1;
   }
 
@@ -315,8 +315,8 @@
   wake();
   // For scripts, as of notebooks.
   section.replay = {
-    robot: data.robot, motions: motions.map((motion) => motion.name), play, camera, state,
-    seek: (t, name) => seek(t, motions.find((motion) => motion.name === name)),
+    robot: data.robot, motions: motions.map((motion) => motion.name), play, draw, camera, state,
+    seek: (t, name) => seek(t, motions.find((motion) => motion.name === name) ?? state.motion),
     poses: () => state.motion.positions(state.t, state.magnification).map((q) => robot.poses(q)),
     get frames() { return frames; },
   };

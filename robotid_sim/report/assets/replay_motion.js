@@ -12,7 +12,7 @@ class ReplayRobot {
     this.joints = data.joints;
     this.dof = data.joints.length;
     this.tip = data.tip;
-    [this.meshes, this.coarse] = [data.meshes, data.coarse].map((meshes) => meshes.map((mesh) => ({
+    [this.meshes, this.coarse] = [data.meshes, data.coarse ?? data.meshes].map((meshes) => meshes.map((mesh) => ({
       ...mesh, vertices: decoded(mesh.vertices, Uint16Array),
       faces: decoded(mesh.faces, mesh.wide ? Uint32Array : Uint16Array),
     })));

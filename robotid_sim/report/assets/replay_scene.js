@@ -8,10 +8,12 @@ class ReplayScene {
       layout(location = 0) in vec3 place;
       layout(location = 1) in vec3 direction;
       uniform mat4 view, pose;
-      uniform vec3 low, grain;
+      uniform vec3 low, grain, eye;
+      uniform float back;
       out vec3 normal, world;
       void main() {
         vec4 at = pose * vec4(low + grain * place, 1.0);
+        at.xyz += back * (at.xyz - eye);
         world = at.xyz;
         normal = mat3(pose) * direction;
         gl_Position = view * at;
@@ -197,8 +199,8 @@ class ReplayScene {
   }
 
   /** Draw arms, of which the first is solid: poses, and a color for every mesh. */
-  draw(camera, arms, now, theme, pixels) {
-    const gl = this.gl, view = camera.matrix;
+  draw(camera, arms, now, theme, pixels, moves) {
+    const gl = this.gl, view = camera.matrix, BACK = 0.004; // where arms coincide the first one is seen
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
@@ -207,19 +209,17 @@ class ReplayScene {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthFunc(gl.LEQUAL);
     if (camera.eye[2] > this.floor.height) this.#drawFloor(view, theme, arms[0]);
-    this.#drawBodies(view, camera.eye, this.meshes, arms[0], 1);
+    const meshes = this.software && moves ? this.coarse : this.meshes;
+    this.#drawBodies(view, camera.eye, meshes, arms[0], 1, 0);
     this.#drawPaths(view, now, pixels);
-    gl.enable(gl.POLYGON_OFFSET_FILL);
-    gl.polygonOffset(1, 2); // where arms coincide the first one is seen
     for (const arm of arms.slice(1)) {
       if (!this.software) {
         gl.colorMask(false, false, false, false); // depth first: the inside of a ghost is not seen
-        this.#drawBodies(view, camera.eye, this.coarse, arm, 1);
+        this.#drawBodies(view, camera.eye, this.coarse, arm, 1, BACK);
         gl.colorMask(true, true, true, true);
       }
-      this.#drawBodies(view, camera.eye, this.coarse, arm, 0.55);
+      this.#drawBodies(view, camera.eye, this.coarse, arm, 0.55, BACK);
     }
-    gl.disable(gl.POLYGON_OFFSET_FILL);
   }
 
   #drawFloor(view, theme, arm) {
@@ -247,12 +247,13 @@ class ReplayScene {
     gl.depthMask(true);
   }
 
-  #drawBodies(view, eye, meshes, arm, alpha) {
+  #drawBodies(view, eye, meshes, arm, alpha, back) {
     const gl = this.gl, body = this.programs.body;
     gl.useProgram(body.program);
     gl.uniformMatrix4fv(body.set("view"), false, view);
     gl.uniform3fv(body.set("eye"), eye);
     gl.uniform3fv(body.set("light"), this.light);
+    gl.uniform1f(body.set("back"), back);
     meshes.forEach((mesh, k) => {
       const clear = mesh.alpha < 1; // what is translucent hides nothing
       if (clear) { gl.depthMask(false); gl.enable(gl.CULL_FACE); }

@@ -44,7 +44,9 @@ def replay_data(
         "joints": _joints(robot),
         "tip": robot.T_last_tip[:3].ravel().tolist(),
         "meshes": [_mesh(mesh) for mesh in fine],
-        "coarse": [_mesh(mesh) for mesh in coarse],
+        "coarse": [_mesh(mesh) for mesh in coarse]
+        if _triangles(coarse) < _triangles(fine)
+        else None,
         "motions": [_motion(motion.thinned(most)) for motion in replay.motions],
         "panels": _panels(charts, places or {}, names),
         "direction": direction(replay.camera),
@@ -52,6 +54,10 @@ def replay_data(
         "shades": [warm(share) for share in np.linspace(0.0, 1.0, SHADES).tolist()],
         "reference": REFERENCE,
     }
+
+
+def _triangles(meshes: Sequence[BodyMesh]) -> int:
+    return sum(len(mesh.faces) for mesh in meshes)
 
 
 def _joints(robot: Robot) -> list[dict[str, Any]]:

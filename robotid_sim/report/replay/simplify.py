@@ -22,7 +22,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.model.solid import Solid
 
-PULL = 0.02
+PULL = 0.002
 """Weight of the mean beside that of the planes."""
 
 ROUNDS = 12
