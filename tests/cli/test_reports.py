@@ -59,7 +59,7 @@ def test_the_replay_is_on_the_page_unless_left_out(robotid, folder, tmp_path) ->
     done = robotid(*words, "--config", folder / "short.toml", "--report", page, "--no-replay")
     assert done.code == 0, done.err
     text = page.read_text()
-    assert not any(word in text for word in ('id="replay', "Replay", "canvas"))
+    assert not any(word in text for word in ('id="replay', "ReplayScene"))
 
 
 def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:

@@ -200,7 +200,7 @@ class ReplayScene {
 
   /** Draw arms, of which the first is solid: poses, and a color for every mesh. */
   draw(camera, arms, now, theme, pixels, moves) {
-    const gl = this.gl, view = camera.matrix, BACK = 0.004; // where arms coincide the first one is seen
+    const gl = this.gl, view = camera.matrix, ghosts = arms.slice(1);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
@@ -212,14 +212,15 @@ class ReplayScene {
     const meshes = this.software && moves ? this.coarse : this.meshes;
     this.#drawBodies(view, camera.eye, meshes, arms[0], 1, 0);
     this.#drawPaths(view, now, pixels);
-    for (const arm of arms.slice(1)) {
+    ghosts.forEach((arm, k) => {
+      const back = 0.003 * (ghosts.length - k); // where arms coincide the first is seen, then the last
       if (!this.software) {
         gl.colorMask(false, false, false, false); // depth first: the inside of a ghost is not seen
-        this.#drawBodies(view, camera.eye, this.coarse, arm, 1, BACK);
+        this.#drawBodies(view, camera.eye, this.coarse, arm, 1, back);
         gl.colorMask(true, true, true, true);
       }
-      this.#drawBodies(view, camera.eye, this.coarse, arm, 0.55, BACK);
-    }
+      this.#drawBodies(view, camera.eye, this.coarse, arm, 0.55, back);
+    });
   }
 
   #drawFloor(view, theme, arm) {

@@ -2,7 +2,7 @@
 
 The page draws by WebGL 2 with scripts of our own. Measured (``bench/replay.py`` for ours): packed
 as a page holds it, MeshCat's viewer takes 0.29 MB, needs a server that feeds it and builds code
-from texts, which the policy of our pages forbids; ours takes 0.03 MB, and no package. Joint
+from texts, which the policy of our pages forbids; ours takes 0.05 MB, and no package. Joint
 positions are sent, not poses: 4 bytes per joint and sample, not 28, and the page computes the
 kinematics of the kernels.
 """
