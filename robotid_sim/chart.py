@@ -7,8 +7,8 @@ three take the same numbers from here.
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,6 +80,18 @@ class Band(_Mark):
 Mark = Curve | Points | Band
 
 
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What an axis of time says of a motion: its time is ``origin + unit * x`` [s]."""
+
+    motion: str = ""
+    """Name of the motion in the replay of a page; empty for one that is not there."""
+    origin: float = 0.0
+    """[s]."""
+    unit: float = 1.0
+    """[s]."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Panel:
     """One pair of axes."""
@@ -98,6 +110,8 @@ class Panel:
     """Names at y = 0, 1, …, from the top down; empty for numbers."""
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
+    clock: Clock | None = None
+    """The time that x is, if it is one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -158,6 +172,16 @@ class Chart:
     def is_lowest(self, k: int, columns: int) -> bool:
         """Return whether panel k is the lowest of its column: it names the x axis for all."""
         return k + columns >= len(self.panels)
+
+    def in_motion(self, motion: str) -> Self:
+        """Return the chart with its times, if it has any, as those of a motion."""
+        panels = (
+            replace(panel, clock=replace(panel.clock, motion=motion))
+            if isinstance(panel, Panel) and panel.clock
+            else panel
+            for panel in self.panels
+        )
+        return replace(self, panels=tuple(panels))
 
     def legend(self) -> dict[str, Mark]:
         """Return one mark for every label, in the order of their first use."""

@@ -17,7 +17,9 @@ LARGEST = 1e9
 class ConfigSection(BaseModel):
     """A table of a configuration file; fields with units of their own have narrower ranges."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, ser_json_inf_nan="constants"
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:

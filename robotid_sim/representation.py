@@ -1,12 +1,13 @@
-"""How values show themselves: a few lines, whatever they hold, and documented fields."""
+"""How values show themselves: a few lines, tables in notebooks, and documented fields."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from html import escape
 from typing import Any, TypeVar
 
 import numpy as np
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import attributes_of, documented
 
 WIDTH, LINES = 79, 10
 """Most characters of a line, and most lines."""
@@ -17,16 +18,26 @@ LONGEST = 60
 FEW = 6
 """Most numbers of an array that are shown."""
 
+MOST_ROWS = 100
+"""Most rows of a table in a notebook."""
+
+LEFT = ' style="text-align: left"'
+
+Titled = tuple[str, dict[str, Sequence[Any]]]
+"""What a table is of, and its columns."""
+
 T = TypeVar("T", bound=type)
 
 
 def public_value(cls: T) -> T:
     """Give a dataclass a ``repr`` of at most LINES lines, and ``help`` that has its fields.
 
-    Fields that are None are left out of the ``repr``. To stand above ``@dataclass``, whose own
-    ``repr`` writes out every array.
+    A notebook shows its fields with what they mean, and as tables what belongs together. Fields
+    that are None are left out. To stand above ``@dataclass``, whose own ``repr`` writes out every
+    array.
     """
     cls.__repr__ = _repr  # type: ignore[assignment]  # mypy takes it for a method of T
+    cls._repr_html_ = _html  # type: ignore[attr-defined]
     return documented(cls)
 
 
@@ -68,3 +79,75 @@ def _text(value: Any) -> str:
         many = len(value) > FEW or len(whole) > LONGEST
         return f"{len(value)} x {type(value[0]).__name__}" if many else whole
     return repr(value)
+
+
+def _html(value: Any) -> str:
+    """Return the fields of a value, and the tables within it, as HTML for notebooks."""
+    cls = type(value)
+    shown = {f.name: getattr(value, f.name) for f in fields(value) if f.repr}
+    shown = {name: field for name, field in shown.items() if field is not None}
+    texts = {name: text for name, (_, text) in attributes_of(cls).items()}
+    meaning = {name: " ".join(texts.get(name, "").replace("`", "").split()) for name in shown}
+    rows = [[name, _short(field), meaning[name]] for name, field in shown.items()]
+    beside = {name: getattr(value, name) for name in getattr(cls, "TABLED", ())}
+    parts = [f"<strong>{cls.__name__}</strong>", _table(["field", "value", "meaning"], rows)]
+    for title, columns in (*_columns(shown | beside), *_parts(shown)):
+        several = list(zip(*columns.values(), strict=True))
+        body = _table(list(columns), [list(map(_cell, row)) for row in several])
+        parts.append(f"<details><summary>{len(several)} {title}</summary>{body}</details>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _columns(shown: Mapping[str, Any]) -> list[Titled]:
+    """Return the sequences that belong to names: of the length of the first such ones."""
+    listed = {
+        name: field.tolist() if isinstance(field, np.ndarray) else field
+        for name, field in shown.items()
+        if isinstance(field, tuple) or (isinstance(field, np.ndarray) and field.ndim == 1)
+    }
+    plain = {name: field for name, field in listed.items() if all(map(_is_plain, field))}
+    tables: dict[int, Titled] = {}
+    for name, field in plain.items():
+        if len(field) > 1 and isinstance(field[0], str):
+            tables.setdefault(len(field), (name, {name: field}))
+    for name, field in plain.items():
+        if len(field) in tables:
+            tables[len(field)][1][name] = field
+    return [table for table in tables.values() if len(table[1]) > 1]
+
+
+def _parts(shown: Mapping[str, Any]) -> list[Titled]:
+    """Return what parts of one kind hold, as far as it is plain."""
+    tables: list[Titled] = []
+    for title, parts in shown.items():
+        if isinstance(parts, tuple | list) and parts and is_dataclass(parts[0]):
+            names = [f.name for f in fields(parts[0]) if f.repr]
+            columns: dict[str, Sequence[Any]] = {
+                name: [getattr(part, name, ()) for part in parts] for name in names
+            }
+            plain = {
+                name: column for name, column in columns.items() if all(map(_is_plain, column))
+            }
+            if len(plain) > 1:
+                tables.append((title, plain))
+    return tables
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, str) else _text(value)
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as HTML, texts as letters, no longer than a notebook bears."""
+    head = "".join(f"<th{LEFT}>{escape(name)}</th>" for name in heads)
+    body = "".join(
+        f"<tr>{''.join(f'<td{LEFT}>{escape(cell)}</td>' for cell in row)}</tr>"
+        for row in rows[:MOST_ROWS]
+    )
+    more = len(rows) - MOST_ROWS
+    rest = f"<tr><td>and {more} more</td></tr>" if more > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}{rest}</tbody></table>"

@@ -30,6 +30,20 @@ class PageLink:
     """Relative to the page."""
 
 
+@dataclass(frozen=True, slots=True)
+class LivePart:
+    """A part of a page that scripts make, for the screen only."""
+
+    name: str
+    """Of its element."""
+    scripts: tuple[str, ...]
+    """Stems of the files, in the order in which they run."""
+    style: str
+    """Stem of the file with the looks of it."""
+    data: str
+    """What the scripts are given, JSON."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """A heading with what stands under it."""
@@ -44,6 +58,8 @@ class Section:
     links: tuple[PageLink, ...] = ()
     code: str = ""
     """What a reader can run."""
+    live: LivePart | None = None
+    """What the whole section is for; it is not printed."""
 
 
 def number(value: float | None, digits: int = 4) -> str:

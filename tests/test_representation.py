@@ -3,8 +3,12 @@
 from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
+from lxml import html
 
-from robotid_sim.representation import LINES, WIDTH, public_value
+from robotid_sim.representation import LINES, MOST_ROWS, WIDTH, public_value
+
+LARGEST = 5e4
+"""Most characters that a value puts into a notebook."""
 
 
 def everything(value, seen: dict) -> dict:
@@ -61,3 +65,58 @@ def test_long_texts_and_many_parts_are_cut() -> None:
         "    parts=40 x int,",
         ")",
     ]
+
+
+@public_value
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A value with what belongs together."""
+
+    names: tuple[str, ...]
+    """What they are called, `in order`."""
+    x: np.ndarray
+    values: tuple[Value, ...] = ()
+    other: np.ndarray | None = None
+
+
+def test_a_notebook_shows_fields_with_their_meaning_and_tables() -> None:
+    parts = (Value(0.5, np.ones(3)), Value(1.5, np.ones(3), "b"))
+    named = Named(("<b>one", "two", "three"), np.array([1.0, 2.0, 3.0]), parts)
+    tree = html.fromstring(named._repr_html_())
+    assert tree.cssselect("strong")[0].text == "Named"
+    fields, columns, several = tree.cssselect("table")
+    assert [r.text_content() for r in fields.cssselect("tr")][1:3] == [
+        "names('<b>one', 'two', 'three')What they are called, in order.",
+        "x[1.0, 2.0, 3.0]",
+    ]
+    assert tree.cssselect("summary")[0].text == "3 names"
+    assert [r.text_content() for r in columns.cssselect("tbody tr")] == [
+        "<b>one1",
+        "two2",
+        "three3",
+    ]
+    assert tree.cssselect("summary")[1].text == "2 values"
+    assert [r.text_content() for r in several.cssselect("tbody tr")] == ["0.5None", "1.5b"]
+    assert not tree.cssselect("b")
+
+
+def test_long_tables_end_in_a_notebook() -> None:
+    names = tuple(map(str, range(MOST_ROWS + 7)))
+    tree = html.fromstring(Named(names, np.zeros(len(names)))._repr_html_())
+    rows = tree.cssselect("details tbody tr")
+    assert len(rows) == MOST_ROWS + 1
+    assert rows[-1].text_content() == "and 7 more"
+
+
+def test_a_study_and_its_parts_show_themselves_in_notebooks(quick_study) -> None:
+    study = quick_study[0]
+    design = study.designs.designs[0]
+    for value in (study, study.log, study.plant, study.fit.chosen, design, study.loop):
+        tree = html.fromstring(value._repr_html_())
+        assert tree.cssselect("strong")[0].text == type(value).__name__
+        assert len(value._repr_html_()) < LARGEST
+    tables = html.fromstring(study.fit.chosen._repr_html_()).cssselect("details")
+    assert [t.cssselect("summary")[0].text for t in tables] == ["52 names", "6 joint_names"]
+    heads = [th.text for th in tables[0].cssselect("th")]
+    assert heads[:3] == ["names", "beta", "units"]
+    assert "std" in heads

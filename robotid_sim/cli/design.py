@@ -47,6 +47,7 @@ def design(
     explain: bool,
     compare: bool,
     report: Path | None,
+    no_replay: bool,
     view: bool,
     json: bool,
     workers: int,
@@ -70,7 +71,7 @@ def design(
     if csv is not None:
         export_csv(designs.trajectories[0], csv, summary.plan.rate, summary.nominal)
     if report is not None and not designs.interrupted:
-        write_page(design_report(summary, recipe(study)), report)
+        write_page(design_report(summary, recipe(study)), report, replay=not no_replay)
     content = {"robot": plant.name, **_content(summary, files)}
     if json:
         output.print_json(content)

@@ -56,6 +56,7 @@ def identify(
     meshes: MeshMode,
     parameters: Path | None,
     report: Path | None,
+    no_replay: bool,
     force: bool,
     json: bool,
     study: StudyConfig,
@@ -86,22 +87,26 @@ def identify(
             fitted = training_logs(data, held)
             fit = with_doubt(fit, "; ".join(filter(None, against)))
             robots = drawn(fit, len(files), streams("draws"), progress) if files else []
-    _require_lift(fit, urdf)  # before anything is written
     context = estimate_context(fit, names) | _told(given, long, hold_out, predicted)
     if robots or predicted is not None:
         context["model_error"] = model_error(fit, fitted, plan, predicted).content()
     _write(fit, context, (out, table, urdf), meshes)
     write_draws(robots, files, meshes)
     if report is not None:
-        write_page(identification_report(nominal, fitted, fit, recipe(study), predicted), report)
+        page = identification_report(nominal, fitted, fit, recipe(study), predicted)
+        write_page(page, report, replay=not no_replay)
     if json:
-        estimates = [estimate.content() for estimate in fit.estimates]
-        output.print_json({"robot": model.name, **context, "estimates": estimates})
+        output.print_json(_content(model.name, context, fit))
     else:
         _print_reading(given, long)
         _print_fit(model.name, fit, predicted, str(hold_out))
         _print_files([out, table, urdf, report], files)
     return 0 if fit.chosen.success and not fit.doubt else 1
+
+
+def _content(name: str, context: Mapping[str, Any], fit: Identification) -> dict[str, Any]:
+    estimates = [estimate.content() for estimate in fit.estimates]
+    return {"robot": name, **context, "estimates": estimates}
 
 
 def _require_lift(fit: Identification, urdf: Path | None) -> None:
@@ -122,6 +127,7 @@ def _write(
 ) -> None:
     """Write estimates, table of parameters, and the identified robot if it is asked for."""
     out, table, urdf = files
+    _require_lift(fit, urdf)  # before anything is written
     save_estimates(list(fit.estimates), out, **context)
     write_parameters(fit, table)
     if urdf is not None:

@@ -128,6 +128,9 @@ ReportFile = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Write a page with figures here (HTML)."),
 ]
+NoReplay = Annotated[
+    bool, typer.Option("--no-replay", help="Leave the robot in 3-D out of the page.")
+]
 ShowMotion = Annotated[bool, typer.Option("--view", help="Then show the motion in a window.")]
 Meshes = Annotated[
     MeshMode,

@@ -49,13 +49,16 @@ def predict(
     mapping: Path | None,
     out: Path | None,
     report: Path | None,
+    no_replay: bool,
     force: bool,
     json: bool,
     study: StudyConfig,
 ) -> int:
     """Do ``robotid predict``; its words are in `cli.syntax.predict`."""
     given = (robot, estimate, log, mapping)
-    return predict_file(*given, study, out=out, report=report, force=force, json=json)
+    return predict_file(
+        *given, study, out=out, report=report, no_replay=no_replay, force=force, json=json
+    )
 
 
 def predict_file(
@@ -67,6 +70,7 @@ def predict_file(
     *,
     out: Path | None,
     report: Path | None,
+    no_replay: bool,
     force: bool,
     json: bool,
 ) -> int:
@@ -97,7 +101,8 @@ def predict_file(
         write_json(out, "prediction", 1, content)
     if report is not None:
         closing = recipe(study)
-        write_page(prediction_report(nominal, data, chosen, predicted, lacks, closing), report)
+        page = prediction_report(nominal, data, chosen, predicted, lacks, closing)
+        write_page(page, report, replay=not no_replay)
     if json:
         output.print_json(content)
     else:

@@ -51,6 +51,7 @@ def run(
     json: bool,
     workers: int | None,
     meshes: MeshMode,
+    no_replay: bool,
     study: StudyConfig,
 ) -> int:
     """Do ``robotid run``; its words are in `cli.syntax.run`."""
@@ -68,7 +69,7 @@ def run(
     with study_folder(out, setup, command_line()) as folder, _log_file(folder / "run.log"):
         with progress_line(enabled=not json) as progress, kept_workers():
             done = study_in(folder, setup, workers=count, meshes=meshes, progress=progress)
-            _write_report(done, folder, count, progress)
+            _write_report(done, folder, count, progress, replay=not no_replay)
     result = done.result
     if json:
         output.print_json(result.content())
@@ -86,10 +87,12 @@ def _models(done: Study) -> dict[str, Robot]:
     return models
 
 
-def _write_report(done: Study, folder: Path, workers: int, progress: Progress) -> None:
+def _write_report(
+    done: Study, folder: Path, workers: int, progress: Progress, *, replay: bool
+) -> None:
     began = time.perf_counter()
     page = study_report(done, command_line())
-    write_page(page, folder / "report.html", folder / "figures", progress, workers)
+    write_page(page, folder / "report.html", folder / "figures", progress, workers, replay=replay)
     _log.info("report: %.2f s", time.perf_counter() - began)
 
 

@@ -18,8 +18,6 @@ from robotid_sim.study.result import StudyResult
 from robotid_sim.validation.closed_loop import TRUE, UNDISTURBED
 from robotid_sim.validation.prediction import rms
 from robotid_sim.validation.task_motions import TaskMotions, task_motions
-from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.tracking import tracking_animations
 
 SAME_RUN = 0.01
 """Largest relative difference of RMS errors between a run and its repetition."""
@@ -38,15 +36,10 @@ def require_true_robot(folder: Path | None, result: Path | None) -> None:
         raise OptionError("--task acts only with --result; give both or neither")
 
 
-def task_animations(
-    models: Mapping[str, Robot],
-    folder: Path,
-    task: str,
-    magnification: float | None,
-    study: StudyConfig,
-    progress: Progress,
-) -> list[Animation]:
-    """Return a task's reference and its motions with the models of a result's folder.
+def task_of_result(
+    models: Mapping[str, Robot], folder: Path, task: str, study: StudyConfig, progress: Progress
+) -> TaskMotions:
+    """Return the motions of a task with the models of a result's folder.
 
     The gains come from the nominal model in the folder, as in the study.
     """
@@ -71,7 +64,7 @@ def task_animations(
             folder / "result.json",
             motions.task.name,
         )
-    return tracking_animations(plant, motions, magnification)
+    return motions
 
 
 def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:

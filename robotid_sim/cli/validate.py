@@ -60,6 +60,7 @@ def validate(
     model: list[str] | None,
     runs: int | None,
     report: Path | None,
+    no_replay: bool,
     force: bool,
     json: bool,
     workers: int | None,
@@ -71,7 +72,9 @@ def validate(
     unseen = None if log is None else load_log(log)
     if log is not None and unseen is not None and unseen.origin == "machine":
         given = (robot, estimate, log, None)
-        return predict_file(*given, study, out=out, report=report, force=force, json=json)
+        return predict_file(
+            *given, study, out=out, report=report, no_replay=no_replay, force=force, json=json
+        )
     study = _with_choices(study, controller, task, scenario, model, runs)
     plant = build_robot(robot, study.robot)
     nominal = build_nominal(plant, study)
@@ -80,8 +83,7 @@ def validate(
     nominal = with_friction_velocity(nominal, context)
     others = build_models(plant, study.control, tuple(e.estimator for e in estimates))
     lifted = _lifted(chosen, nominal, basis, estimate)
-    read = [] if unseen is None else [ReadLog(unseen.require_robot(nominal), str(log))]
-    against = logs.contradicted(read, nominal, basis, force=force).errors
+    against = _contradicted(unseen, str(log), nominal, basis, force=force)
     predicted = None if unseen is None else _predicted(chosen, unseen, nominal, basis, study)
     cell, space = build_cell(plant, nominal, study), build_space(nominal, study)
     comparison = replace(build_comparison(study.control), space=space)
@@ -93,15 +95,13 @@ def validate(
         loop = closed_loop(cell, nominal, models, rng, comparison, workers=count, progress=progress)
         save_failures(loop, beside.parent, f"{beside.stem}-")
     checks = loop_checks(plant, loop, study.validation)
-    driven = {task.name: task.trajectory for task in loop.tasks}
-    touching = contacts(nominal, driven, None if space is None else space.floor)
-    content = _content(plant, chosen, lifted, predicted, loop, checks, touching)
-    content |= {"doubt": against} if against else {}
+    touching = _contacts(nominal, loop, None if space is None else space.floor)
+    content = _content(plant, chosen, lifted, predicted, loop, checks, touching, against)
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
-        page = validation_report(plant, chosen, predicted, loop, checks, recipe(study))
-        write_page(page, report)
+        page = validation_report(plant, chosen, predicted, loop, checks, recipe(study), unseen)
+        write_page(page, report, replay=not no_replay)
     if json:
         output.print_json(content)
     else:
@@ -109,6 +109,19 @@ def validate(
         logs.print_doubt(against)
         output.print_written([out, report])
     return 0 if all(check.passed for check in checks) and not against else 1
+
+
+def _contradicted(
+    unseen: Log | None, name: str, nominal: Robot, basis: BaseParameters, *, force: bool
+) -> str:
+    """Return what contradicts the log, in spite of which it is used; empty if nothing does."""
+    read = [] if unseen is None else [ReadLog(unseen.require_robot(nominal), name)]
+    return logs.contradicted(read, nominal, basis, force=force).errors
+
+
+def _contacts(nominal: Robot, loop: ClosedLoop, floor: float | None) -> list[ContactResult]:
+    """Return the links that touch on the paths of the tasks."""
+    return contacts(nominal, {task.name: task.trajectory for task in loop.tasks}, floor)
 
 
 def _lifted(chosen: Estimate, nominal: Robot, basis: BaseParameters, path: Path) -> Lift:
@@ -134,6 +147,7 @@ def _content(
     loop: ClosedLoop,
     checks: Sequence[CheckResult],
     touching: Sequence[ContactResult],
+    against: str,
 ) -> dict[str, Any]:
     rms = None if predicted is None else predicted[0].torque_rms.tolist()
     relative = None if predicted is None else predicted[0].torque_rms_relative.tolist()
@@ -149,6 +163,7 @@ def _content(
         "control": [run.content() for run in loop.runs],
         "contacts": [str(contact) for contact in touching],
         "checks": [check.model_dump(mode="json") for check in checks],
+        **({"doubt": against} if against else {}),
     }
 
 

@@ -10,12 +10,15 @@ from typing import Any
 from robotid_sim.cli import output
 from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.syntax.view import FPS, PICTURE, WINDOW
-from robotid_sim.cli.task_view import require_true_robot, task_animations
+from robotid_sim.cli.task_view import require_true_robot, task_of_result
+from robotid_sim.cli.web_view import serve, task_motion
+from robotid_sim.engine.engines import ENGINES, is_installed
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress as ProgressCallback
+from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_cell, build_nominal, build_robot
@@ -28,7 +31,8 @@ from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.choices import DEFAULT_LAYERS
 from robotid_sim.viewer.display import require_display
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.tracking import tracking_animations
+from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 
 PICTURE_SUFFIX = ".png"
 
@@ -50,6 +54,9 @@ def view(
     show: str | None,
     joint: str | None,
     renderer: str | None,
+    web: bool,
+    port: int | None,
+    no_open: bool,
     json: bool,
     study: StudyConfig,
 ) -> int:
@@ -64,28 +71,26 @@ def view(
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
         raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
     fps, speed = FPS if fps is None else fps, 1.0 if speed is None else speed
-    if record is not None:
-        recorder().require_recordable(record, settings, fps, speed)
-    elif trajectory is not None or task is not None:
-        require_display()  # before the simulation
+    _require_means(record, settings, fps, speed, web=web, simulates=bool(trajectory or task))
     plant = build_robot(robot if folder is None else model_in(folder), study.robot)
     settings.joint_of(plant)
     models = {} if result is None else read_models(plant, result, study, true=folder is None)
     with progress_line(enabled=not json) as progress:
+        motions = None
         if trajectory is not None:
-            animations = [simulated(plant, trajectory, study, progress)]
+            animations = [simulated(plant, trajectory, study, progress, engine_needed=not web)]
         elif task is not None and result is not None:
-            animations = task_animations(models, result, task, magnify, study, progress)
+            motions = task_of_result(models, result, task, study, progress)
+            animations = tracking_animations(plant, motions, magnify)
         else:
             animations = recorded(plant, log, result)
         if record is not None:
             film = {"fps": fps, "speed": speed, "time": time, "progress": progress}
             recording = recorder().record(animations, record, settings, models=models, **film)
-    summary: dict[str, Any] = {
-        "robot": plant.name,
-        "shown": [animation.name for animation in animations],
-        "duration_s": animations[0].end - animations[0].start,
-    }
+    summary = _summary(plant, animations)
+    if web:
+        shown = logs_motion(animations) if motions is None else task_motion(motions, magnify, plant)
+        return serve(Replay(plant, (shown,), camera, speed), summary, port, no_open, as_json=json)
     if record is None:
         viewer.show(animations, settings, models=models, speed=speed)
     else:
@@ -93,6 +98,32 @@ def view(
         summary["renderer"] = recording.renderer
     _print(summary, record, as_json=json)
     return 0
+
+
+def _require_means(
+    record: Path | None,
+    settings: ViewSettings,
+    fps: float,
+    speed: float,
+    *,
+    web: bool,
+    simulates: bool,
+) -> None:
+    """Raise if a motion cannot be shown as it is to be, before it is simulated."""
+    if record is not None:
+        recorder().require_recordable(record, settings, fps, speed)
+    elif web:
+        require_speed(speed)
+    elif simulates:
+        require_display()
+
+
+def _summary(plant: Robot, animations: Sequence[Animation]) -> dict[str, Any]:
+    return {
+        "robot": plant.name,
+        "shown": [animation.name for animation in animations],
+        "duration_s": animations[0].end - animations[0].start,
+    }
 
 
 def _print(summary: Mapping[str, Any], record: Path | None, *, as_json: bool) -> None:
@@ -147,10 +178,17 @@ def show_motion(
 
 
 def simulated(
-    plant: Robot, trajectory: Path, study: StudyConfig, progress: ProgressCallback
+    plant: Robot,
+    trajectory: Path,
+    study: StudyConfig,
+    progress: ProgressCallback,
+    *,
+    engine_needed: bool,
 ) -> Animation:
-    """Return the virtual experiment on a trajectory file."""
+    """Return the virtual experiment on a trajectory file; the trajectory where no engine is."""
     path = load_trajectory(trajectory, plant)
+    if not engine_needed and not any(map(is_installed, ENGINES)):
+        return Animation.of_trajectory(plant, path, trajectory.stem)
     cell = build_cell(plant, build_nominal(plant, study), study)
     require_runnable(path, plant, cell.rate, str(trajectory))
     log = simulate(cell, path, Streams(study.seed)("measure"), progress=progress)

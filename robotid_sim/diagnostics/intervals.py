@@ -1,19 +1,6 @@
-r"""Confidence intervals of estimated parameters, with their degrees of freedom.
+"""Confidence intervals of estimated parameters, with their degrees of freedom.
 
-The variance of a weighted fit whose residuals are correlated within blocks is estimated as
-
-.. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
-    s_{jB} = X_{jB}^T (1 - H_{jB})^{-1/2} r_{jB},
-
-with one score per joint j and block B [1]_. For white residuals it has no bias, while the jackknife
-form in `Estimate.cov` errs on the large side; and since few blocks give a variance that scatters,
-the quantile is Student's with the degrees of freedom of a chi-squared variable of the same mean and
-variance (Satterthwaite), parameter by parameter [1]_.
-
-References
-----------
-.. [1] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
-   multi-stage samples", Survey Methodology 28.
+How the variance is estimated stands in `robotid_sim.estimation.block_variance`.
 """
 
 from dataclasses import dataclass, replace
@@ -22,17 +9,12 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
+from robotid_sim.estimation.block_variance import block_variance
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import (
-    SATURATED,
-    check_block,
-    random_errors,
-    row_blocks,
-    share_in_blocks,
-)
+from robotid_sim.estimation.least_squares import check_block, random_errors
 from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.representation import public_value
@@ -133,7 +115,7 @@ def confidence_intervals(
     elif estimate.dof is not None and estimate.cov is not None:
         variance, dof = np.diag(estimate.cov), estimate.dof
     else:
-        variance, dof = _block_variance(
+        variance, dof = _by_blocks(
             problem, estimate, block_of(estimate) if block is None else block
         )
     std = np.sqrt(variance)
@@ -153,43 +135,12 @@ def confidence_intervals(
     )
 
 
-def _block_variance(
-    problem: LinearProblem, estimate: Estimate, block: float
-) -> tuple[Float1D, Float1D]:
-    r"""Return variances and degrees of freedom by [1], both of shape (b,).
-
-    With the rows Z of unit Gram matrix and c the row of parameter k in R^-1, the variance is a sum
-    of squares of normal variables with the covariance :math:`\Omega = \mathrm{diag}(d) - U U^T`,
-    where :math:`U_B = Z_B^T M_B Z_B c`, :math:`d_B = |M_B Z_B c|^2` and M the root of
-    :math:`(1 - H_B)^{-1}`; its degrees of freedom are :math:`(\mathrm{tr}\,\Omega)^2 / |\Omega|^2`.
-    """
+def _by_blocks(problem: LinearProblem, estimate: Estimate, block: float) -> tuple[Float1D, Float1D]:
+    """Return variances, random effects included, and degrees of freedom, both of shape (b,)."""
     check_block(block)
     weights = weights_of(estimate)
-    _, R = reduce_rows(problem).solve(weights)
-    inverse = np.linalg.inv(R)
-    b = len(inverse)
-    variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
-    for Z, r in row_blocks(problem, estimate.beta, weights, inverse, block):
-        leveled = _leveled(Z) @ inverse.T  # (blocks, rows, parameters)
-        variance += ((leveled.transpose(0, 2, 1) @ r)[:, :, 0] ** 2).sum(axis=0)
-        U = Z.transpose(0, 2, 1) @ leveled
-        d = (leveled**2).sum(axis=1)
-        length = (U**2).sum(axis=1)
-        trace += (d - length).sum(axis=0)
-        squares += (d**2 - 2.0 * d * length).sum(axis=0)
-        per_parameter = U.transpose(2, 1, 0)
-        outer += per_parameter @ per_parameter.transpose(0, 2, 1)
-    squares += (outer**2).sum(axis=(1, 2))
-    share = 1.0 / share_in_blocks(problem, block)  # what the last, incomplete block lacks
-    further = (random_errors(problem, weights, inverse) ** 2).sum(axis=1)
-    return share * variance + further, np.maximum(trace**2 / squares, 1.0)
-
-
-def _leveled(Z: Float) -> Float:
-    """Return (1 - Z Z^T)^(-1/2) Z of every block, by the smaller of the two Gram matrices."""
-    transposed = Z.transpose(0, 2, 1)
-    small = Z.shape[1] < Z.shape[2]
-    values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
-    factors = 1.0 / np.sqrt(1.0 - np.minimum(values, SATURATED))
-    root = (vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return np.asarray(root @ Z if small else Z @ root)
+    variance, dof = block_variance(problem, estimate.beta, weights, block)
+    if problem.random is None:
+        return variance, dof
+    inverse = np.linalg.inv(reduce_rows(problem).solve(weights)[1])
+    return variance + (random_errors(problem, weights, inverse) ** 2).sum(axis=1), dof

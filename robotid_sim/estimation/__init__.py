@@ -7,6 +7,8 @@ from robotid_sim.estimation.instrumental import InstrumentalVariables
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.recursive import RecursiveLeastSquares
+from robotid_sim.estimation.restricted import NAME as RESTRICTED
+from robotid_sim.estimation.restricted import RestrictedLeastSquares
 from robotid_sim.estimation.robust import RobustLeastSquares
 from robotid_sim.estimation.swarm import swarm_estimators
 from robotid_sim.estimation.total_least_squares import TotalLeastSquares
@@ -22,6 +24,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
         "ols": OrdinaryLeastSquares,
         "output-error": OutputError,
         "recursive-least-squares": RecursiveLeastSquares,
+        RESTRICTED: RestrictedLeastSquares,
         "robust": RobustLeastSquares,
         "total-least-squares": TotalLeastSquares,
         "wls": WeightedLeastSquares,

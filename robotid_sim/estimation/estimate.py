@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -29,6 +29,9 @@ _ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weight
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """Estimated base parameters; a failed fit is an Estimate with ``success=False``."""
+
+    TABLED: ClassVar = ("std",)
+    """Properties that a notebook shows beside the parameters."""
 
     estimator: str
     beta: Float1D
@@ -57,7 +60,8 @@ class Estimate:
     success: bool = True
     message: str = ""
     criterion: str = "squares"
-    """What was minimized: ``squares``, ``absolute``, ``huber`` or ``student`` residuals."""
+    """What was minimized: ``squares``, ``absolute``, ``huber`` or ``student`` residuals, or
+    ``restricted`` squares, of some rows or beside what was known before."""
     criterion_over_optimum: float | None = None
     """Its value over its minimum, for estimators that search; None for those that solve."""
     weights: Float1D | None = None

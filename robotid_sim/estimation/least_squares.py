@@ -236,7 +236,7 @@ def fit_reduction(
     )
 
 
-def noise_std(reduction: Reduction, beta: Float1D, rank: int) -> Float1D:
+def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
     """Return the noise of every joint's rows [N m], the fit's degrees of freedom shared, (n,)."""
     squares = reduction.squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))

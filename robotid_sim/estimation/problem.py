@@ -49,6 +49,8 @@ class LinearProblem:
     """Period [s], if the rows are one motion and hold two periods of it."""
     repeats: bool = False
     """Whether residuals repeat with the period, so that they are no noise from one to the next."""
+    start: float = 0.0
+    """Time of the first sample [s]."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, self.basis.rank), "W")
@@ -72,6 +74,11 @@ class LinearProblem:
     def samples(self) -> int:
         """Number of samples N."""
         return len(self.W) // self.dof
+
+    @property
+    def times(self) -> Float1D:
+        """Time of every sample [s], shape (N,); those of several logs follow one another."""
+        return np.asarray(self.start + self.dt * np.arange(self.samples))
 
     @property
     def measured(self) -> Bool1D:
@@ -130,6 +137,7 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
         dt=motion.dt * (1 if row_filter is None else row_filter.step),
         nominal=nominal,
         period=motion.repeats if motion.mask is None else None,
+        start=float(motion.row_times[0]),
     )
 
 

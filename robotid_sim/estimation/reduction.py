@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.problem import LinearProblem
 
@@ -59,19 +59,24 @@ class Reduction:
         return np.asarray(((self.factors @ extended) ** 2).sum(axis=1))
 
 
-def reduce_rows(problem: LinearProblem) -> Reduction:
-    """Return the triangular factors of a problem, reading its rows once in blocks."""
+def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
+    """Return the triangular factors of a problem, reading its rows once in blocks.
+
+    Of the samples that a mask selects, shape (N,), or of all.
+    """
     joint_rows, torques = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    if use is not None:
+        joint_rows, torques = joint_rows[use], torques[use]
     size = problem.W.shape[1] + 1
     factors = np.zeros((problem.dof, size, size))
     for j in range(problem.dof):
         R = np.zeros((0, size))
-        for first in range(0, problem.samples, BLOCK):
+        for first in range(0, len(torques), BLOCK):
             rows = slice(first, first + BLOCK)
             block = np.column_stack([joint_rows[rows, j], torques[rows, j]])
             R = triangular_factor(np.vstack([R, block]))
         factors[j, : len(R)] = R
-    return Reduction(factors, problem.samples)
+    return Reduction(factors, len(torques))
 
 
 def merged(first: Reduction, other: Reduction) -> Reduction:

@@ -17,8 +17,9 @@ from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
-from robotid_sim.report.figures.excitation import design_convergence, information_shares
+from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
 from robotid_sim.report.page import Page
+from robotid_sim.report.replay.motions import Replay, trajectory_motion
 from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
@@ -147,7 +148,17 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             ("with unit columns", number(assessed.cond_normalized, 3)),
         ),
         sections=(*sections, *closing(nominal, summary.assumptions, "nominal", recipe)),
+        replay=_replay(summary),
     )
+
+
+def _replay(summary: DesignSummary) -> Replay:
+    """Return the trajectories; the first one is that of the charts."""
+    nominal, (first, *others) = summary.nominal, summary.designs.trajectories
+    motions = [trajectory_motion(nominal, first)]
+    for k, other in enumerate(others, start=2):
+        motions.append(trajectory_motion(nominal, other, f"{EXCITATION} {k}"))
+    return Replay(nominal, tuple(motions))
 
 
 def _from(designs: Designs, plan: DesignPlan) -> str:

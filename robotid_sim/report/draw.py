@@ -109,7 +109,7 @@ def _drawn(chart: Chart, width: float) -> Figure:
         elif isinstance(panel, Matrix):
             _draw_matrix(sheet.add_subplot(place), panel)
         else:
-            axes = sheet.add_subplot(place)
+            axes = sheet.add_subplot(place, label=str(k))
             _draw_panel(axes, panel)
             _set_ticks(axes, panel, parts[k % chart.columns] * width - BESIDE, chart.panel_height)
             if not chart.is_lowest(k, chart.columns):
@@ -258,6 +258,9 @@ class Drawing:
     csv: str
     page: str
     """SVG for a page: colors are the page's variables, and it scales with the page."""
+    places: dict[int, tuple[float, ...]]
+    """Where panels with a clock are by their number: left, top, width and height as shares of the
+    figure, and x at the left and at the right end."""
 
     def save(self, folder: Path, name: str) -> None:
         """Write ``name.svg``, ``name.png`` and ``name.csv`` into a folder.
@@ -282,7 +285,19 @@ def draw(chart: Chart) -> Drawing:
         sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
         sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     text = svg.getvalue()
-    return Drawing(text, png.getvalue(), csv_text(chart), _for_page(text, chart.name))
+    page, places = _for_page(text, chart.name), _places(chart, sheet)
+    return Drawing(text, png.getvalue(), csv_text(chart), page, places)
+
+
+def _places(chart: Chart, sheet: Figure) -> dict[int, tuple[float, ...]]:
+    places = {}
+    for k, panel in enumerate(chart.panels):
+        if isinstance(panel, Panel) and panel.clock:
+            axes = next(axes for axes in sheet.axes if axes.get_label() == str(k))
+            left, bottom, width, height = axes.get_position().bounds
+            box = (left, 1.0 - bottom - height, width, height, *axes.get_xlim())
+            places[k] = tuple(round(float(value), 6) for value in box)
+    return places
 
 
 def _for_page(svg: str, name: str) -> str:
@@ -291,6 +306,7 @@ def _for_page(svg: str, name: str) -> str:
     body = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", body, count=1)
     # A hundredth of a point is enough for a place; what is between tags is text, such as ticks.
     body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), body)
+    body = re.sub(r">\s+<", "><", re.sub(r"\s*([LCQ])\s+(?=-?\d)", r"\1", body))  # a fifth of it
     # Ids must be unique on the page.
     body = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"(font(?:-family)?: [^;\"']*)'[^;\"]*", r"\1sans-serif", body)

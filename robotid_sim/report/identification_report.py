@@ -1,18 +1,21 @@
 """The report of an identification from one log."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robotid_sim.diagnostics.cause import Diagnosis
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.page import Page
 from robotid_sim.report.prediction_report import log_prediction_sections
+from robotid_sim.report.replay.motions import LOG, Replay, ReplayMotion, in_motion, log_motion
 from robotid_sim.report.sections import (
     friction_section,
     next_motion_section,
@@ -22,11 +25,12 @@ from robotid_sim.report.sections import (
 )
 from robotid_sim.report.tables import residual_table
 from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.stages import Identification, diagnosed, intervals_of
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction
-from robotid_sim.validation.prediction import over_measured, predictions, rms
+from robotid_sim.validation.prediction import Prediction, over_measured, predictions, rms
 
 NAMED = 2
 """Causes that are named at the top of a page."""
@@ -47,7 +51,9 @@ def identification_report(
     with one_blas_thread():
         seen = [replace(log, truth=None) for log in logs]
         diagnoses = [diagnosed(log, fit) for log in seen]
-        sections = _sections(nominal, seen, fit, diagnoses)
+        parts = _fitted_logs(nominal, seen, fit)
+        sections = _sections(nominal, parts, fit, diagnoses)
+        sections += what_if_section(fit, recipe)
     if predicted is not None:
         lacks = fit.discrepancy.lacks
         sections += log_prediction_sections(predicted, chosen, lacks, " of data held out")
@@ -73,7 +79,41 @@ def identification_report(
             *in_other_tools(fit.lift),
             *closing(nominal, nominal.assumptions, "nominal", recipe),
         ),
+        replay=Replay(nominal, tuple(part.motion(nominal, chosen) for part in parts)),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FittedLog:
+    """A log of a fit, as the page shows it."""
+
+    name: str
+    """Of its motion."""
+    log: Log
+    preprocessor: Preprocessor
+    predicted: tuple[Prediction, Prediction] | None
+    """By the identified and the nominal model; None if the fit failed."""
+
+    def motion(self, nominal: Robot, chosen: Estimate) -> ReplayMotion:
+        identified = None if self.predicted is None else self.predicted[0]
+        return log_motion(nominal, self.log, self.name, identified, chosen.noise_std)
+
+    def tied(self, section: Section) -> Section:
+        """Return a section of the log tied to its motion, the names of its charts unique."""
+        number = self.name.removeprefix(LOG).strip()
+        charts = (replace(c, name=f"{c.name}-{number}") if number else c for c in section.charts)
+        return in_motion(replace(section, charts=tuple(charts)), self.name)
+
+
+def _fitted_logs(nominal: Robot, logs: Sequence[Log], fit: Identification) -> list[_FittedLog]:
+    names = [LOG] if len(logs) == 1 else [f"{LOG} {k}" for k in range(1, len(logs) + 1)]
+    parts = []
+    for name, log, preprocessor in zip(names, logs, fit.preprocessors, strict=False):
+        pair = None
+        if fit.chosen.success:
+            pair = predictions(fit.chosen.beta, log, nominal, fit.basis, preprocessor)
+        parts.append(_FittedLog(name, log, preprocessor, pair))
+    return parts
 
 
 def _count(logs: Sequence[Log]) -> str:
@@ -90,12 +130,16 @@ def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
 
 
 def _sections(
-    nominal: Robot, logs: Sequence[Log], fit: Identification, diagnoses: Sequence[Diagnosis | None]
+    nominal: Robot,
+    parts: Sequence[_FittedLog],
+    fit: Identification,
+    diagnoses: Sequence[Diagnosis | None],
 ) -> list[Section]:
     chosen, basis, intervals = fit.chosen, fit.basis, intervals_of(fit)
     models = {"nominal": nominal} | ({} if fit.lift is None else {"identified": fit.lift.robot})
-    pairs = list(zip(fit.preprocessors, logs, strict=False))
-    sections = [preprocessing_section(use, log, nominal) for use, log in pairs]
+    sections = [
+        part.tied(preprocessing_section(part.preprocessor, part.log, nominal)) for part in parts
+    ]
     sections += [
         parameters_section(
             chosen,
@@ -109,11 +153,12 @@ def _sections(
     for diagnosis in diagnoses:
         sections += diagnosis_section(diagnosis)
     sections += trust_section(fit, intervals)
-    for preprocessor, log in pairs if chosen.success else ():
-        pair = predictions(chosen.beta, log, nominal, basis, preprocessor)
-        section = prediction_section(*pair, chosen.noise_std, "fitted")
+    for part in parts:
+        if part.predicted is None:
+            continue
+        section = part.tied(prediction_section(*part.predicted, chosen.noise_std, "fitted"))
         text = "Measured and fitted torque of the log itself; try the estimate on another log "
         sections.append(replace(section, text=text + "with `robotid predict`."))
     if chosen.success:
-        sections += [friction_section(fit, logs), next_motion_section(fit)]
+        sections += [friction_section(fit, [part.log for part in parts]), next_motion_section(fit)]
     return sections

@@ -1,22 +1,31 @@
 """A page: verdict and finding, sections with figures and tables, and how to reproduce it."""
 
 import base64
+import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 
-from jinja2 import Environment
+from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup
 
-from robotid_sim.chart import Chart
 from robotid_sim.files import atomic_path, make_folder, write_text
 from robotid_sim.palette import css_variables
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Progress, silent
+from robotid_sim.report.replay.data import Places, replay_data
+from robotid_sim.report.replay.motions import Replay
 from robotid_sim.section import Section
+
+REPLAY = tuple(f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", ""))
+"""Scripts of the replay; the last one runs what the others define."""
+
+DrawnCharts = Mapping[str, Mapping[str, str | Markup]]
+"""``svg`` and ``csv`` of charts by their names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +42,8 @@ class Page:
     """What stands beside the title where there is no verdict to pass or fail."""
     facts: tuple[tuple[str, str], ...] = ()
     """The numbers that matter most: label and value."""
+    replay: Replay | None = None
+    """The robot in 3-D, if it is on the page."""
 
 
 def write_page(
@@ -41,6 +52,8 @@ def write_page(
     figures: Path | None = None,
     progress: Progress = silent,
     workers: int = 1,
+    *,
+    replay: bool = True,
 ) -> None:
     """Write a page as one file that needs no other and no network.
 
@@ -56,6 +69,8 @@ def write_page(
         Called with the stage and the share done.
     workers : int
         Processes that draw.
+    replay : bool
+        Whether a page that has a replay shows it.
 
     Raises
     ------
@@ -66,41 +81,72 @@ def write_page(
     from robotid_sim.report.draw import draw
     from robotid_sim.report.interactive import packed
 
+    page = page if replay else dataclasses.replace(page, replay=None)
     charts = [chart for section in page.sections for chart in section.charts]
     folder = None if figures is None else make_folder(figures)
     drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
     drawn: dict[str, dict[str, str | Markup]] = {}
+    places = {}
     for chart, drawing in zip(charts, drawings, strict=True):
         if folder is not None:
             drawing.save(folder, chart.name)
         drawn[chart.name] = {"svg": Markup(drawing.page), "csv": packed(drawing.csv)}
+        places[chart.name] = drawing.places
     for picture in (picture for section in page.sections for picture in section.pictures):
         if folder is not None:
             with atomic_path(folder / f"{picture.name}.png") as file:
                 file.write_bytes(picture.png)
-    write_text(path, _html(page, charts, drawn))
+    write_text(path, page_text(page, drawn, places))
     progress("report", 1.0)
 
 
-def _html(page: Page, charts: Sequence[Chart], drawn: dict[str, dict[str, str | Markup]]) -> str:
+def page_text(
+    page: Page, drawn: DrawnCharts = MappingProxyType({}), places: Places = MappingProxyType({})
+) -> str:
+    """Return a page as HTML.
+
+    Parameters
+    ----------
+    page : Page
+        What it says.
+    drawn : mapping, optional
+        ``svg`` and ``csv`` of every chart by its name.
+    places : mapping, optional
+        Where panels over time are in them.
+    """
     from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
 
-    script = plotly_script()
+    charts = [chart for section in page.sections for chart in section.charts]
+    script = plotly_script() if charts else None
     figures = {}
     if script is not None:
         figures = {chart.name: plotly_figure(chart) for chart in charts}
+    style, codes = _asset("page.css"), [_asset("page.js")]
+    live = {}
+    for part in (section.live for section in page.sections if section.live is not None):
+        live[part.name] = packed(part.data)
+        style += _asset(f"{part.style}.css")
+        codes += (_asset(f"{name}.js") for name in part.scripts)
+    replay = ""
+    if page.replay is not None:
+        replay = packed(json.dumps(replay_data(page.replay, charts, places), separators=(",", ":")))
+        style += _asset("replay.css")
+        codes += map(_asset, REPLAY)
     light, dark = css_variables()
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(_asset("page.html"))
+    template = Environment(
+        loader=FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    ).get_template("page.html")
     return template.render(
         page=page,
         drawn=drawn,
-        policy=_policy(_asset("page.js"), script),
-        style=Markup(_asset("page.css").replace("/*light*/", light).replace("/*dark*/", dark)),
-        code=Markup(_asset("page.js")),
+        policy=_policy(*codes, script),
+        live=live,
+        style=Markup(style.replace("/*light*/", light).replace("/*dark*/", dark)),
+        codes=[Markup(code) for code in codes],
         plotly="" if script is None else packed(script),
         encoded=lambda data: base64.b64encode(data).decode(),
         figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",
+        replay=replay,
     )
 
 

@@ -12,6 +12,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
+from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import prediction_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
@@ -45,6 +46,8 @@ def prediction_report(
 ) -> Page:
     """Return the report of what an estimate predicts of a log; `lacks` are those of its fit."""
     t = predicted.t
+    scores, torques = log_prediction_sections(predicted, estimate, lacks)
+    motion = log_motion(nominal, log, LOG, predicted.identified, estimate.noise_std)
     return Page(
         title=f"Prediction of a log of {nominal.name}",
         finding="RMS error over RMS torque at the full rate: " + _range(predicted) + ".",
@@ -56,9 +59,11 @@ def prediction_report(
             ("time", f"{number(t[0], 4)} to {number(t[-1], 4)} s"),
         ),
         sections=(
-            *log_prediction_sections(predicted, estimate, lacks),
+            scores,
+            in_motion(torques, LOG),
             *closing(nominal, nominal.assumptions, "nominal", recipe),
         ),
+        replay=Replay(nominal, (motion,)),
     )
 
 

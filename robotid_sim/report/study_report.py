@@ -1,9 +1,12 @@
 """The report of a whole study."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
@@ -14,6 +17,15 @@ from robotid_sim.report.figures.excitation import design_convergence
 from robotid_sim.report.finding import finding
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
+from robotid_sim.report.replay.motions import (
+    LOG,
+    UNSEEN,
+    Replay,
+    in_motion,
+    log_motion,
+    loop_motions,
+    trajectory_motion,
+)
 from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import (
     excitation_section,
@@ -32,6 +44,7 @@ from robotid_sim.report.tables import (
     scored_table,
 )
 from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.contacts import contact_notes
 from robotid_sim.study.result import StudyResult, TrajectoryResult
@@ -39,7 +52,7 @@ from robotid_sim.study.stages import intervals_of
 from robotid_sim.study.study import Study
 from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.prediction import exact_problem, predictions
+from robotid_sim.validation.prediction import Prediction, exact_problem, predictions
 
 
 def study_report(study: Study, command: str) -> Page:
@@ -51,7 +64,8 @@ def study_report(study: Study, command: str) -> Page:
     units = study.plant.joint_units
     gap = None if study.loop is None else study.loop.gap_left(units)
     with one_blas_thread():
-        sections = _study_sections(study)
+        predicted = _predictions(study)
+        sections = _study_sections(study, predicted, recipe)
     return Page(
         title=f"Identification of {result.robot.name}",
         finding=finding(result, fit.chosen, fit.basis, gap),
@@ -62,10 +76,38 @@ def study_report(study: Study, command: str) -> Page:
             *in_other_tools(fit.lift),
             *closing(study.plant, result.assumptions, "true", recipe, _timings(result)),
         ),
+        replay=_replay(study, predicted),
     )
 
 
-def _study_sections(study: Study) -> list[Section]:
+def _logs(study: Study) -> dict[str, Log]:
+    """Return the log of the fit and the unseen one by the names of their motions."""
+    return {LOG: study.log, UNSEEN: study.unseen}
+
+
+def _predictions(study: Study) -> dict[str, tuple[Prediction, Prediction]]:
+    """Return what the identified and the nominal model predict of every log; none if none can."""
+    fit = study.fit
+    if not fit.chosen.success:
+        return {}
+    given = (study.nominal, fit.basis, fit.preprocessor)
+    return {name: predictions(fit.chosen.beta, log, *given) for name, log in _logs(study).items()}
+
+
+def _replay(study: Study, predicted: Mapping[str, tuple[Prediction, Prediction]]) -> Replay:
+    plant, std = study.plant, study.fit.chosen.noise_std
+    motions = [trajectory_motion(study.nominal, study.trajectory)]
+    for name, log in _logs(study).items():
+        identified = predicted[name][0] if name in predicted else None
+        motions.append(log_motion(plant, log, name, identified, std))
+    if study.loop is not None:
+        motions += loop_motions(plant, study.loop)
+    return Replay(plant, tuple(motions))
+
+
+def _study_sections(
+    study: Study, predicted: Mapping[str, tuple[Prediction, Prediction]], recipe: Recipe
+) -> list[Section]:
     result, fit, log = study.result, study.fit, study.log
     nominal, basis, path = study.nominal, fit.basis, result.trajectory
     before, compared = basis.of(nominal.parameters()), result.preprocessing.compared
@@ -88,7 +130,7 @@ def _study_sections(study: Study) -> list[Section]:
             () if convergence is None else (convergence,),
             robot_picture(nominal, study.trajectory),
         ),
-        preprocessing_section(fit.preprocessor, log, nominal, *filters),
+        in_motion(preprocessing_section(fit.preprocessor, log, nominal, *filters), LOG),
         parameters_section(
             fit.chosen,
             basis,
@@ -102,12 +144,13 @@ def _study_sections(study: Study) -> list[Section]:
         *diagnosis_section(study.diagnosis),
         *trust_section(fit, intervals),
     ]
-    if fit.chosen.success:
-        fitted = predictions(fit.chosen.beta, log, nominal, basis, fit.preprocessor)
-        sections.append(prediction_section(*fitted, fit.chosen.noise_std, "fitted"))
+    if predicted:
+        std = fit.chosen.noise_std
+        sections.append(in_motion(prediction_section(*predicted[LOG], std, "fitted"), LOG))
         sections.append(friction_section(fit, [log]))
-        pair = predictions(fit.chosen.beta, study.unseen, nominal, basis, fit.preprocessor)
-        sections.append(prediction_section(*pair, fit.chosen.noise_std, "unseen"))
+        sections.append(in_motion(prediction_section(*predicted[UNSEEN], std, "unseen"), UNSEEN))
+        motion = fit.preprocessor(study.unseen, fit.nominal)
+        sections += what_if_section(fit, recipe, build_problem(motion, fit.nominal, basis))
     if study.loop is not None:
         sections.append(loop_section(study.loop, study.plant))
     return sections

@@ -56,11 +56,13 @@ def lack_of_fit(fit: Identification) -> list[str]:
 
     Nothing of it looks at any truth.
     """
-    found, gain_std = fit.discrepancy, fit.torque_gain_std
+    found, gain_std, chosen = fit.discrepancy, fit.torque_gain_std, fit.chosen
     without = ", ".join(np.array(fit.plain.joint_names)[~fit.plain.measured])
     sentences = [
         f"No torque of {without} was recorded: its rows are left out, and what only they show."
     ] * bool(without)
+    if chosen.success and chosen.criterion == "restricted" and chosen.message:
+        sentences.append(f"{chosen.message[0].upper()}{chosen.message[1:]}.")
     sentences += found.sentences() or [
         "The residuals are noise: no function of speed, direction, "
         "load, position, time or lag of any joint explains them."

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
+from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion, loop_motions
 from robotid_sim.report.sections import prediction_section
 from robotid_sim.report.tables import check_table
 from robotid_sim.section import Section, percent
@@ -22,21 +24,27 @@ def validation_report(
     loop: ClosedLoop,
     checks: Sequence[CheckResult],
     recipe: Recipe,
+    log: Log | None = None,
 ) -> Page:
     """Return the report of a validation.
 
-    `predicted` are the predictions of the identified and of the nominal model on a log, which may
+    `predicted` are the predictions of the identified and of the nominal model on a `log`, which may
     be the fitted one; None without a log.
     """
     sections = [Section(title="Verdict", tables=(check_table(checks),))]
     if predicted is not None:
-        sections.append(prediction_section(*predicted, estimate.noise_std, "given"))
+        section = prediction_section(*predicted, estimate.noise_std, "given")
+        sections.append(in_motion(section, LOG))
     sections.append(loop_section(loop, plant))
+    motions = loop_motions(plant, loop)
+    if predicted is not None and log is not None:
+        motions.append(log_motion(plant, log, LOG, predicted[0], estimate.noise_std))
     return Page(
         title=f"Validation of an estimate of {plant.name}",
         finding=_finding(loop, loop.gap_left(plant.joint_units)),
         passed=all(check.passed for check in checks),
         sections=(*sections, *closing(plant, plant.assumptions, "true", recipe)),
+        replay=Replay(plant, tuple(motions)) if motions else None,
     )
 
 

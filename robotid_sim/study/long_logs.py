@@ -158,7 +158,7 @@ def _rows_of_parts(
         row_filter=gated(row_filter, np.broadcast_to(measured, q.shape)),
         period=log.head.period,
     )
-    return motion, replace(rows, period=motion.repeats)
+    return motion, replace(rows, period=motion.repeats, start=float(motion.row_times[0]))
 
 
 def _without_edges(tuned: Adaptive) -> Adaptive:

@@ -68,7 +68,7 @@ def no_display() -> str:
     which = f"DISPLAY is '{name}'" if name else "DISPLAY is not set"
     return (
         f"no display with OpenGL ({which}); `robotid view --record FILE.png`, .gif or .mp4 renders "
-        "without a display"
+        "without a display, and --web shows it in a browser"
     )
 
 

@@ -16,7 +16,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
 from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.compositor import Compositor
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 
 FORMATS = (".png", ".gif", ".mp4")
 
@@ -58,10 +58,10 @@ def require_recordable(
     if suffix not in FORMATS:
         names = ", ".join(FORMATS)
         raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
+    require_speed(speed)
     width, height = settings.width, settings.height
     for refused, message in (
         (not 0.1 <= fps <= 240.0, f"{fps:g} frames per second are not usable; give 0.1 to 240"),
-        (not 0.01 <= speed <= 100.0, f"a speed of {speed:g} is not usable; give 0.01 to 100"),
         (
             suffix == ".gif" and fps > FASTEST_GIF,
             f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}",

@@ -69,6 +69,13 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
     return [part for parts in drawn.values() for part in parts]
 
 
+def collision_parts(robot: Robot, body: int) -> list[VisualPart]:
+    """Return the collision shapes of a body that can be drawn."""
+    shapes = base_shapes(robot) if body < 0 else robot.links[body].shapes
+    parts = (_part(body, shape, files=True) for shape in shapes if shape.collision)
+    return [part for part in parts if part is not None]
+
+
 def part_solid(part: VisualPart, *, placed: bool = False) -> Solid:
     """Return the triangles of a part in its own frame, or `placed` in that of its body.
 

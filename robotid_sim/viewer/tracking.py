@@ -1,7 +1,10 @@
 """Tracking errors made visible: a reference, and motions beside it with their errors magnified."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
@@ -47,10 +50,12 @@ def tracking_animations(
     for log in motions.logs.values():
         log.require_robot(robot)
     require_showable(1 + len(motions.logs))
-    K = visible_magnification(robot, motions) if magnification is None else magnification
+    errors = motions.errors()
+    K = magnification
+    if K is None:
+        K = visible_magnification(robot, errors.values())
     if not 0.0 < K < np.inf:
         raise OptionError(f"a magnification of {K:g} is not usable; give one above zero")
-    errors = motions.errors()
     t = thinned(next(iter(motions.logs.values())).t)
     reference = motions.task.trajectory(t)
     tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
@@ -67,14 +72,14 @@ def tracking_animations(
     return shown
 
 
-def visible_magnification(robot: Robot, motions: TaskMotions) -> float:
+def visible_magnification(robot: Robot, errors: Iterable[Float2D]) -> float:
     """Return the largest of 1, 2, 5, 10, ... with which errors stay in bounds; at least 1.
 
     Joints are then shown at most `SHOWN_ERROR` from their reference, those that slide `SHOWN_SHARE`
-    of their range.
+    of their range; `errors` have the shape (N, n) each.
     """
     allowed = np.full(robot.dof, SHOWN_ERROR)
     slides = np.array(robot.prismatic)
     allowed[slides] = SHOWN_SHARE * 2.0 * robot.limits.half_range[slides]
-    largest = max(float((np.abs(e) / allowed).max()) for e in motions.errors().values())
+    largest = max(float((np.abs(e) / allowed).max()) for e in errors)
     return max(K for K in MAGNIFICATIONS if K == 1.0 or K * largest <= 1.0 + ROUNDING)

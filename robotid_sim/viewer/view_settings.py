@@ -46,3 +46,9 @@ class ViewSettings:
         if self.joint not in robot.joint_names:
             raise UnknownNameError.of("joint", self.joint, robot.joint_names)
         return robot.joint_names.index(self.joint)
+
+
+def require_speed(speed: float) -> None:
+    """Raise `OptionError` if nothing can be seen at a speed [seconds of motion per second]."""
+    if not 0.01 <= speed <= 100.0:
+        raise OptionError(f"a speed of {speed:g} is not usable; give 0.01 to 100")

@@ -51,6 +51,17 @@ def test_identification_report_shows_no_truth(folder) -> None:
     assert "torque noise" not in text
 
 
+def test_the_replay_is_on_the_page_unless_left_out(robotid, folder, tmp_path) -> None:
+    for name in ("design", "identify", "validate"):
+        assert 'id="replay-data"' in (folder / f"{name}.html").read_text()
+    words = ("identify", ARM, folder / "log.h5", "-o", tmp_path / "e.json")
+    page = tmp_path / "page.html"
+    done = robotid(*words, "--config", folder / "short.toml", "--report", page, "--no-replay")
+    assert done.code == 0, done.err
+    text = page.read_text()
+    assert not any(word in text for word in ('id="replay', "ReplayScene"))
+
+
 def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
     config, figures = folder / "short.toml", tmp_path / "figures"
     figures.mkdir()

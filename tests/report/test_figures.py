@@ -172,14 +172,16 @@ def test_closed_loop_figures_show_the_runs(study) -> None:
     chart = joint_errors(study.loop, names, units)
     run = study.loop.find("nominal", "sinusoidal", "circle-fast")
     shown = marks(chart, "nominal")[1]  # joint 1: undisturbed, sinusoidal, joint 2 …
-    np.testing.assert_allclose(shown.y, 1e3 * run.trace.error[:, 0])
+    at = np.searchsorted(run.trace.t, shown.x)
+    np.testing.assert_array_equal(run.trace.t[at], shown.x)
+    np.testing.assert_allclose(shown.y, 1e3 * run.trace.error[at, 0])
     assert np.abs(shown.y).max() == pytest.approx(1e3 * run.max_error[0], rel=0.01)
     tip = marks(tool_errors(study.loop), "true")[0]
     assert tip.y.min() >= 0.0
     difference = marks(torque_differences(study.loop, names, units), "nominal")[0]
     true = study.loop.find("true", "undisturbed", "circle-fast")
     nominal = study.loop.find("nominal", "undisturbed", "circle-fast")
-    np.testing.assert_allclose(difference.y, (nominal.trace.tau - true.trace.tau)[:, 0])
+    np.testing.assert_allclose(difference.y, (nominal.trace.tau - true.trace.tau)[at, 0])
     energy = marks(energy_differences(study.loop, names), "nominal")[0]
     assert energy.y[-1] == pytest.approx(nominal.energy[0] - true.energy[0], rel=0.05)
     assert not marks(energy_differences(study.loop, names), "true")

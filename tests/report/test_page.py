@@ -187,8 +187,15 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     assert len(text.encode()) <= LARGEST
     tree = html.fromstring(text)
     titles = [h.text for h in tree.cssselect("h2")]
-    flow = ["Verdict", "Excitation", "Preprocessing", "Identification"]
-    flow += ["Diagnosis", "How far to trust the numbers", "Fit", "Friction", "Prediction"]
+    flow = ["Replay", "Verdict", "Excitation", "Preprocessing", "Identification"]
+    flow += [
+        "Diagnosis",
+        "How far to trust the numbers",
+        "Fit",
+        "Friction",
+        "Prediction",
+        "What if?",
+    ]
     closing = ["In other tools", "Assumptions"]
     assert titles == [*flow, "Closed loop", *closing, "Timings", "Reproduce"]
     shown = re.sub(r"\s+", " ", tree.text_content())

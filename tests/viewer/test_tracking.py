@@ -86,7 +86,7 @@ def test_names_say_the_factor_and_colors_the_model(arm) -> None:
 )
 def test_the_largest_error_is_shown_as_some_degrees(arm, error, factor) -> None:
     motions = motions_of(arm, true=np.zeros(2), nominal=np.array([0.3 * error, -error]))
-    assert visible_magnification(arm, motions) == factor
+    assert visible_magnification(arm, motions.errors().values()) == factor
     assert tracking_animations(arm, motions)[1].name.removeprefix("true") == (
         "" if factor == 1.0 else f", error x {factor:g}"
     )
@@ -98,9 +98,9 @@ def test_a_sliding_joint_is_measured_by_its_range() -> None:
     span = 2.0 * robot.limits.half_range[slide]
     error = np.zeros(robot.dof)
     error[slide] = span * 0.2 / (2.0 * np.pi) / 50.0
-    assert visible_magnification(robot, motions_of(robot, nominal=error)) == 50.0
+    assert visible_magnification(robot, [error]) == 50.0
     error[slide] *= 1.01
-    assert visible_magnification(robot, motions_of(robot, nominal=error)) == 20.0
+    assert visible_magnification(robot, [error]) == 20.0
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan])

@@ -88,6 +88,7 @@ def numbered(out: Path, count: int) -> list[Path]:
 @options.for_study(
     *("seed", "plugin", "quick", "nominal", "no_clearance"),
     beside=lambda values: numbered(values["out"], values["count"] or 1),
+    needs={"no_replay": "report"},
     excludes={"clearance": "no_clearance", "floor": "no_clearance"},
 )
 def design(
@@ -106,6 +107,7 @@ def design(
     explain: Explain = False,
     compare: Compare = False,
     report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
     view: options.ShowMotion = False,
     json: options.Json = False,
     workers: Processes = 1,

@@ -50,7 +50,7 @@ def _table(values: Mapping[str, Any]) -> list[Path]:
     return [] if values["parameters"] else [values["out"].with_name(NAME)]
 
 
-@options.for_study("seed", "plugin", "nominal", beside=_table)
+@options.for_study(*("seed", "plugin", "nominal"), beside=_table, needs={"no_replay": "report"})
 def identify(
     robot: options.RobotArg,
     log: options.SeveralLogs,
@@ -65,6 +65,7 @@ def identify(
     meshes: options.Meshes = MeshMode.COPY,
     parameters: ParameterFile = None,
     report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:

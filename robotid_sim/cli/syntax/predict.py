@@ -3,7 +3,9 @@
 from robotid_sim.cli import options
 
 
-@options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
+@options.for_study(
+    *("seed", "plugin", "nominal"), needs={"no_replay": "report"}, excludes={"seed": "nominal"}
+)
 def predict(
     robot: options.RobotArg,
     estimate: options.EstimateFile,
@@ -11,6 +13,7 @@ def predict(
     mapping: options.MapFile = None,
     out: options.ResultFile = None,
     report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:

@@ -41,6 +41,7 @@ def run(
     json: options.Json = False,
     workers: options.Workers = None,
     meshes: options.Meshes = MeshMode.COPY,
+    no_replay: options.NoReplay = False,
 ) -> None:
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 

@@ -53,7 +53,7 @@ Repetitions = Annotated[
 @options.for_study(
     *("seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "engine"),
     "no_clearance",
-    needs={"force": "log"},
+    needs={"force": "log", "no_replay": "report"},
 )
 def validate(
     robot: options.RobotArg,
@@ -66,6 +66,7 @@ def validate(
     model: ModelNames = None,
     runs: Repetitions = None,
     report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
     force: options.Force = False,
     json: options.Json = False,
     workers: options.Workers = None,

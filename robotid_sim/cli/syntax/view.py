@@ -102,6 +102,22 @@ RendererName = Annotated[
         autocompletion=lambda: [*RENDERERS],
     ),
 ]
+Web = Annotated[
+    bool,
+    typer.Option(
+        "--web", help="Show it in a browser, which needs no display here; Ctrl-C ends the server."
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=65535,
+        help="Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
+    ),
+]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address only.")]
 OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 """Options that act on a motion that is simulated."""
 
@@ -112,9 +128,13 @@ OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "
         **dict.fromkeys(OF_SIMULATION, "trajectory"),
         **dict.fromkeys(("time", "fps", "renderer"), "record"),
         **dict.fromkeys(("magnify", "no_clearance"), "task"),
+        **dict.fromkeys(("port", "no_open"), "web"),
         **dict.fromkeys(("plant_friction", "plant_drive", "engine"), ("trajectory", "task")),
     },
-    excludes=dict.fromkeys(("trajectory", "log"), "task"),
+    excludes={
+        **dict.fromkeys(("trajectory", "log"), "task"),
+        **dict.fromkeys(("record", "size", "show", "joint"), "web"),
+    },
 )
 def view(
     robot: options.RobotArg,
@@ -132,10 +152,13 @@ def view(
     show: Layers = None,
     joint: JointName = None,
     renderer: RendererName = None,
+    web: Web = False,
+    port: Port = None,
+    no_open: NoOpen = False,
     json: options.Json = False,
 ) -> None:
     """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
 
     ROBOT may be a folder of `robotid run`, wherever it was moved to. The window plays, pauses and
-    scrubs; its keys are shown in it.
+    scrubs; its keys are shown in it. With --web a browser does.
     """

@@ -8,6 +8,7 @@
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).text();
   }
+  globalThis.unpack = unpack; // for other scripts of the page
 
   // Data of a figure.
   for (const button of find("button.data")) {
@@ -108,7 +109,9 @@
       const kept = (live.data || []).map((trace) => trace.visible);
       const data = colored(figure.data).map((trace, k) => (kept[k] === undefined ? trace : { ...trace, visible: kept[k] }));
       shown.set(node, node.clientWidth);
-      return Plotly.react(live, data, layoutOf(figure, node.clientWidth), config(node.clientWidth));
+      const width = node.clientWidth;
+      return Plotly.react(live, data, layoutOf(figure, width), config(width)).then(() =>
+        node.dispatchEvent(new CustomEvent("drawn", { bubbles: true })));
     };
     // A figure is drawn when it comes near the window: the page answers at once.
     const watch = new IntersectionObserver((entries) => {

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Curve, Panel, Space, Style
+from robotid_sim.chart import Chart, Clock, Curve, Panel, Space, Style, thinned
 from robotid_sim.palette import HUES, joint_role
 from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
@@ -16,6 +16,9 @@ FIRST_FREE_HUE = 2
 
 MOST_SCENARIOS = 2
 """Scenarios that are drawn joint by joint."""
+
+SAMPLES = 500
+"""Most samples of a curve: a page is not wider."""
 
 MILLI = 1e3
 
@@ -33,6 +36,11 @@ def model_role(loop: ClosedLoop, model: str) -> str:
     others = [name for name in loop.models if name not in (TRUE, NOMINAL, IDENTIFIED)]
     free = len(HUES) - FIRST_FREE_HUE
     return joint_role(FIRST_FREE_HUE + others.index(model) % free)
+
+
+def loop_motion(task: str, scenario: str) -> str:
+    """Return the name of the motion of a task in a scenario."""
+    return f"{task}, {scenario}"
 
 
 def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
@@ -106,7 +114,9 @@ def tool_errors(loop: ClosedLoop) -> Chart:
                 _line(run, trace.t, MILLI * trace.tip_error, role)
                 for run, trace, role in _traced(loop, lap, scenario)
             ]
-            panels.append(_panel(marks, f"{lap}, {scenario}", "tool error [mm]", loop, scenario))
+            clock = Clock(loop_motion(lap, scenario))
+            title = f"{lap}, {scenario}"
+            panels.append(_panel(marks, title, "tool error [mm]", loop, scenario, clock))
     return Chart(
         name="tool-errors",
         title="Tracking error of the tool",
@@ -128,7 +138,7 @@ def driven_path(loop: ClosedLoop) -> Chart:
             if not curves:
                 curves.append(("reference", "muted", trace.tip_reference))
             shown = trace.tip_reference + factor * (trace.tip - trace.tip_reference)
-            curves.append((f"{run.model}, x {factor:g}", role, shown))
+            curves.append((f"{run.model}, x {factor:g}", role, shown[thinned(len(shown), SAMPLES)]))
         panels.append(Space(curves=tuple(curves), title=scenario))
     return Chart(
         name="driven-path",
@@ -179,7 +189,9 @@ def _by_joint(
                 for run, trace, role in _traced(loop, lap, scenario)
                 if (y := value(run, trace, j)) is not None
             ]
-            panels.append(_panel(marks, f"{joint}, {scenario}", labels[j], loop, scenario))
+            clock = Clock(loop_motion(lap, scenario))
+            title = f"{joint}, {scenario}"
+            panels.append(_panel(marks, title, labels[j], loop, scenario, clock))
     return Chart(
         name=name,
         title=title,
@@ -191,17 +203,19 @@ def _by_joint(
 
 
 def _panel(
-    marks: Sequence[Curve], title: str, label: str, loop: ClosedLoop, scenario: str
+    marks: Sequence[Curve], title: str, label: str, loop: ClosedLoop, scenario: str, clock: Clock
 ) -> Panel:
     return Panel(
         marks=tuple(marks),
         x_label="time [s]",
         y_label=label if scenario == loop.scenarios[0] else "",
         title=title,
+        clock=clock,
     )
 
 
 def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Curve:
     style: Style = "dashed" if run.model == TRUE else "solid"
     width = 1.6 if run.model == TRUE else 1.0
-    return Curve(t, y, run.model, role, style=style, width=width)
+    shown = thinned(t.size, SAMPLES)
+    return Curve(t[shown], y[shown], run.model, role, style=style, width=width)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Curve, Panel, Points, Space
+from robotid_sim.chart import Chart, Clock, Curve, Panel, Points, Space
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.explain import Explanation
@@ -14,6 +14,9 @@ from robotid_sim.kinematics.forward import link_poses, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
 from robotid_sim.trajectory.reference import Trajectory
+
+EXCITATION = "excitation"
+"""Name of the motion in the replay of a page."""
 
 SAMPLES = 500
 """Samples that a period is drawn with."""
@@ -57,6 +60,7 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
                 levels=(-1.0, 1.0),
                 verticals=(),
                 y_range=(-1.1, 1.1),
+                clock=Clock(EXCITATION),
             )
         )
     return Chart(

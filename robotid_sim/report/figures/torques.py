@@ -1,13 +1,14 @@
 """Figures of torques: what filters make of the measured ones, and what a model predicts."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import scipy
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.chart import Band, Chart, Curve, Panel, Points, thinned
+from robotid_sim.chart import Band, Chart, Clock, Curve, Panel, Points, thinned
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.validation.prediction import Prediction
@@ -50,6 +51,7 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
                 x_label="time [s]",
                 y_label=f"difference [{unit}]",
                 title=f"{joint}, minus {'measured' if log.truth is None else 'true'}",
+                clock=Clock(),
             )
         )
         panels.append(
@@ -58,6 +60,7 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
                 x_label="time from the reversal [ms]",
                 y_label=f"torque [{unit}]",
                 title=f"{joint} at {at:.2f} s",
+                clock=Clock(origin=at, unit=1e-3),
             )
         )
     return Chart(
@@ -172,6 +175,7 @@ def prediction(
     }[role]
     t = identified.t
     panels = []
+    timed = Panel(marks=(), x_label="time [s]", clock=Clock())
     for j, (joint, unit) in enumerate(
         zip(identified.joint_names, identified.torque_units, strict=True)
     ):
@@ -187,8 +191,8 @@ def prediction(
             Curve(t, residual, "", "identified"),
         )
         panels += [
-            Panel(marks=torques, x_label="time [s]", y_label=f"torque [{unit}]", title=joint),
-            Panel(marks=residuals, x_label="time [s]", title=f"{joint}, measured - identified"),
+            replace(timed, marks=torques, y_label=f"torque [{unit}]", title=joint),
+            replace(timed, marks=residuals, title=f"{joint}, measured - identified"),
         ]
     return Chart(
         name="fit" if role == "fitted" else "prediction",

@@ -1,0 +1,87 @@
+"""``robotid view --web``: the replay of a page, served to a browser."""
+
+import os
+import signal
+import sys
+import webbrowser
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from robotid_sim.cli import output
+from robotid_sim.errors import OptionError
+from robotid_sim.model.robot import Robot
+from robotid_sim.palette import ROLES, joint_role
+from robotid_sim.report.page import Page, page_text
+from robotid_sim.report.replay.motions import Replay, ReplayMotion, tracking_motion
+from robotid_sim.validation.task_motions import TaskMotions
+
+HOST = "127.0.0.1"
+"""Nobody else's computer reaches it."""
+
+
+def task_motion(motions: TaskMotions, magnification: float | None, robot: Robot) -> ReplayMotion:
+    """Return the reference of a task and the arm with every model beside it."""
+    errors = {
+        model: (model if model in ROLES else joint_role(k), motions.logs[model].t, error)
+        for k, (model, error) in enumerate(motions.errors().items())
+    }
+    return tracking_motion(robot, motions.task.name, motions.task.trajectory, errors, magnification)
+
+
+def serve(
+    replay: Replay, summary: Mapping[str, Any], port: int | None, no_open: bool, *, as_json: bool
+) -> int:
+    """Serve the page of a replay until Ctrl-C; print its address, and open it in a browser."""
+    title = f"{replay.robot.name}: {', '.join(summary['shown'])}"
+    page = page_text(Page(title=title, finding="", sections=(), replay=replay)).encode()
+    with _server(page, port or 0) as server:
+        url = f"http://{HOST}:{server.server_port}/"
+        if as_json:
+            output.print_json({**summary, "url": url})
+        else:
+            output.print_line(f"{title}: {url} (Ctrl-C ends it)")
+        sys.stdout.flush()
+        if not no_open and _has_browser():
+            webbrowser.open(url)
+        _serve_until_interrupted(server)
+    return 0
+
+
+def _serve_until_interrupted(server: ThreadingHTTPServer) -> None:
+    """Serve until Ctrl-C, which is how this ends and no interruption of work."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        server.serve_forever(poll_interval=0.2)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _server(page: bytes, port: int) -> ThreadingHTTPServer:
+    class PageHandler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path != "/":
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(page)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing of requests."""
+
+    try:
+        return ThreadingHTTPServer((HOST, port), PageHandler)
+    except OSError as error:
+        raise OptionError(f"port {port} cannot be used: {error.strerror}; give another") from error
+
+
+def _has_browser() -> bool:
+    """Return whether a window can open: in a terminal without one, a text browser would."""
+    shown = any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    return shown or sys.platform in ("darwin", "win32")

@@ -1,0 +1,198 @@
+"""Least squares of some of the rows, with fixed parameters and a pull to what was known before."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D, Float1D
+from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError, UnknownNameError, require_type
+from robotid_sim.estimation.block_variance import block_variance
+from robotid_sim.estimation.correlation import block_of
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares, white_covariance
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.estimation.restrictions import Restrictions, known_before
+
+NAME = "restricted-least-squares"
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestrictedLeastSquares(Estimator):
+    r"""Weighted least squares without some rows, with fixed parameters, a ridge or a prior.
+
+    .. math:: \min_\beta \sum_j (f_j / \hat\sigma_j)^2 |y_j - W_j \beta|^2
+        + \lambda \sum_k s_k^2 \beta_k^2 + |P (\beta - \beta_0)|^2 / p^2,
+
+    over the samples left, with the noise :math:`\hat\sigma_j` of weighted least squares, factors
+    :math:`f_j` of the joints, :math:`s_k` the length of the weighted column k [1]_, and
+    :math:`P^T P` the inverse covariance of the base parameters of a nominal robot whose full
+    parameters err by their natural size: p is their relative standard deviation. Without options
+    it is weighted least squares. A parameter that the rows left do not show stays at its nominal
+    value.
+
+    Residuals are taken to be as coloured as those of the fit of all rows: the covariance is that of
+    white residuals, scaled parameter by parameter as there. A prior counts as further measurements.
+
+    References
+    ----------
+    .. [1] Hoerl, Kennard (1970), "Ridge regression: biased estimation for nonorthogonal problems",
+       Technometrics 12(1), doi:10.1080/00401706.1970.10488634.
+    """
+
+    joint_weights: Mapping[str, float] = field(default_factory=dict)
+    """What the rows of joints count beside what their noise makes them, by name; 0 for not at
+    all, 1 for those not named."""
+    without: list[list[float]] = field(default_factory=list)
+    """Times that are left out, each from and to [s], as in ``[[0.0, 8.0]]``; the times of several
+    logs follow one another."""
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    """Values of base parameters that are not looked for, by name."""
+    ridge: float = 0.0
+    """Pull of every parameter to zero, in units of ``W.T @ W`` with columns of unit length."""
+    prior: float | None = None
+    """Relative standard deviation of the nominal robot's parameters, as of CAD; None: no prior."""
+    rounds: int = 5
+    """How often weights are estimated anew."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
+
+    def __post_init__(self) -> None:
+        for name in ("joint_weights", "fixed"):
+            table = getattr(self, name)
+            if not isinstance(table, Mapping) or not all(map(_is_number, table.values())):
+                raise OptionError(f"{NAME}: {name} is a table of numbers by name, got {table!r}")
+        if any(factor < 0.0 for factor in self.joint_weights.values()):
+            raise OptionError(f"{NAME}: joint_weights are not negative, got {self.joint_weights}")
+        if not isinstance(self.without, list) or not all(map(_is_window, self.without)):
+            raise OptionError(
+                f"{NAME}: without is a list of times from and to, as [[0.0, 8.0]], got "
+                f"{self.without!r}"
+            )
+        if not 0.0 <= self.ridge < np.inf:
+            raise OptionError(f"{NAME}: the ridge is not negative, got {self.ridge}")
+        if self.prior is not None and not 0.0 < self.prior < np.inf:
+            raise OptionError(f"{NAME}: the prior is a positive share, got {self.prior}")
+        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks these two
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
+        """Return the estimate; `rng` is not used.
+
+        Raises
+        ------
+        UnknownNameError
+            If a joint or parameter that an option names is not of the problem.
+        OptionError
+            If no joint is left, or a prior is asked for without a nominal robot.
+        """
+        require_type(problem, LinearProblem, "problem", PROBLEM)
+        began = time.perf_counter()
+        restrictions = self.restrictions(problem)
+        whole = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
+        whole = replace(whole, estimator=NAME, options=asdict(self), criterion="restricted")
+        if not whole.success:
+            return whole
+        use = ~within(problem.times, self.without)
+        reduction = reduce_rows(problem, use)
+        try:
+            fit = restrictions.fit(reduction, self.rounds)
+        except np.linalg.LinAlgError as error:
+            return replace(whole, success=False, message=f"{error}; leave more rows in")
+        if fit.unseen.any() and problem.nominal is None:
+            return replace(
+                whole, success=False, message=_of_unseen(problem, fit.unseen, self.prior)
+            )
+        colour, dof = colouring(problem, whole)
+        covariance = partial(
+            restrictions.covariance,
+            reduction,
+            fit,
+            whole.std,
+            restrictions.random_errors(problem, use, fit),
+        )
+        return replace(
+            whole,
+            beta=fit.beta,
+            torque_rms=np.sqrt(reduction.squared_residuals(fit.beta) / reduction.samples),
+            noise_std=fit.sigma,
+            cov=covariance(colour),
+            cov_white=covariance(np.ones_like(colour)),
+            cond=float(np.linalg.cond(fit.R / np.linalg.norm(fit.R, axis=0))),
+            rows=int(use.sum()) * int((restrictions.factors > 0.0).sum()),
+            weights=fit.weights,
+            dof=dof,
+            unbiased=not (self.fixed or self.ridge or self.prior or fit.unseen.any()),
+            message=_of_unseen(problem, fit.unseen, self.prior),
+            seconds=time.perf_counter() - began,
+        )
+
+    def restrictions(self, problem: LinearProblem) -> "Restrictions":
+        """Return the options in the order of a problem's joints and parameters."""
+        names, joints = problem.basis.names, problem.joint_names
+        for noun, table, known in (
+            ("joint", self.joint_weights, joints),
+            ("base parameter", self.fixed, names),
+        ):
+            for name in table:
+                if name not in known:
+                    raise UnknownNameError.of(noun, name, known)
+        factors = np.array([float(self.joint_weights.get(name, 1.0)) for name in joints])
+        if not factors.any():
+            raise OptionError(f"{NAME}: every joint has the weight 0; leave one in")
+        if self.prior is not None and problem.nominal is None:
+            raise OptionError(f"{NAME}: a prior needs the problem's nominal robot")
+        return Restrictions(
+            factors=factors,
+            free=np.array([name not in self.fixed for name in names]),
+            values=np.array([self.fixed.get(name, 0.0) for name in names], dtype=float),
+            sizes=np.linalg.norm(problem.W, axis=0),
+            before=known_before(problem),
+            ridge=self.ridge,
+            prior=self.prior,
+        )
+
+
+def colouring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
+    """Return how coloured the residuals of the weighted fit of all rows are, both of shape (b,).
+
+    That is its standard deviations by blocks over those of white residuals, and the degrees of
+    freedom of the former.
+    """
+    variance, dof = block_variance(problem, whole.beta, 1.0 / whole.noise_std, block_of(whole))
+    reduction, plain = reduce_rows(problem), RestrictedLeastSquares().restrictions(problem)
+    fit = plain.fit(reduction, int(whole.options["rounds"]))
+    white = white_covariance(reduction, fit.weights, fit.sigma, np.linalg.inv(fit.R))
+    return np.sqrt(variance / np.diag(white)), dof
+
+
+def within(times: Float1D, windows: list[list[float]]) -> Bool1D:
+    """Return which times lie within windows, the end of each not included, shape (N,)."""
+    inside = [(times >= low) & (times < high) for low, high in windows]
+    return np.asarray(np.any([np.zeros(times.size, dtype=bool), *inside], axis=0))
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    )
+
+
+def _is_window(value: Any) -> bool:
+    pair = isinstance(value, list | tuple) and len(value) == 2
+    return pair and all(map(_is_number, value)) and value[0] < value[1]
+
+
+def _of_unseen(problem: LinearProblem, unseen: Bool1D, prior: float | None) -> str:
+    """Return which parameters the rows left do not show, empty if they show all."""
+    if not unseen.any():
+        return ""
+    then = ", which stay at their nominal values" if prior is None else ": the prior decides"
+    names = ", ".join(np.array(problem.basis.names)[unseen])
+    return f"the rows left do not show {names}{then if problem.nominal is not None else ''}"

@@ -1,0 +1,192 @@
+"""Motions that a page replays: of a trajectory, of a log, of a robot in the closed loop."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.palette import joint_role
+from robotid_sim.report.figures.closed_loop import MOST_SCENARIOS, loop_motion, model_role
+from robotid_sim.report.figures.excitation import EXCITATION, shown_times
+from robotid_sim.section import Section
+from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.control_run import Trace
+from robotid_sim.validation.prediction import Prediction
+from robotid_sim.viewer.animation import Animation, interpolated, thinned
+from robotid_sim.viewer.tracking import visible_magnification
+
+LOG, UNSEEN = "log", "unseen log"
+"""Names of motions of logs, which charts have in common with the replay."""
+
+FULL_RESIDUAL = 3.0
+"""Residual over its standard deviation that has the last color."""
+
+FIRST_BESIDE = 3
+"""First hue of an arm beside a log; those before it are of models and of the path."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BesideArm:
+    """Another arm in the same place, drawn as a ghost."""
+
+    name: str
+    role: str
+    """Color role of the palette."""
+    difference: Float2D
+    """Its position less that of the arm itself [rad or m], shape (N, n)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayMotion:
+    """A motion of a robot on a page."""
+
+    name: str
+    """Unique on the page; charts name it in their clocks."""
+    animation: Animation
+    beside: tuple[BesideArm, ...] = ()
+    magnification: float = 1.0
+    """Factor of the differences that the page begins with."""
+    residual: Float2D | None = None
+    """Torque that a model leaves, as a share of what has the last color, shape (N, n)."""
+
+    def thinned(self, most: int) -> "ReplayMotion":
+        """Return the motion with at most `most` samples."""
+        shown = self.animation
+        step = -(-shown.t.size // max(most, 2))
+        if step == 1:
+            return self
+        keep = slice(None, None, step)
+        tau = None if shown.tau is None else shown.tau[keep]
+        t, q, dq = shown.t[keep], shown.q[keep], shown.dq[keep]
+        beside = (replace(arm, difference=arm.difference[keep]) for arm in self.beside)
+        return replace(
+            self,
+            animation=Animation(shown.name, shown.robot, t, q, dq, tau),
+            beside=tuple(beside),
+            residual=None if self.residual is None else self.residual[keep],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """A robot and its motions, as a page shows them."""
+
+    robot: Robot
+    motions: tuple[ReplayMotion, ...]
+    camera: str = "iso"
+    """A direction of `robotid_sim.viewer.choices`."""
+    speed: float = 1.0
+    """Seconds of motion per second at the beginning."""
+
+
+def trajectory_motion(robot: Robot, trajectory: Trajectory, name: str = EXCITATION) -> ReplayMotion:
+    """Return a trajectory, of a periodic one the approach and one period, as in its chart."""
+    animation = Animation.of_trajectory(robot, trajectory, name)
+    shown = animation.t <= shown_times(trajectory)[-1] + 1e-9
+    tau = None if animation.tau is None else animation.tau[shown]
+    channels = (animation.t[shown], animation.q[shown], animation.dq[shown], tau)
+    return ReplayMotion(name, Animation(name, robot, *channels))
+
+
+def log_motion(
+    robot: Robot,
+    log: Log,
+    name: str = LOG,
+    predicted: Prediction | None = None,
+    noise_std: Float1D | None = None,
+) -> ReplayMotion:
+    """Return what a log recorded, with the residual of a prediction of it.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot of the log.
+    log : Log
+        Positions and torques.
+    name : str
+        Of the motion.
+    predicted : Prediction, optional
+        By the identified model.
+    noise_std : ndarray, shape (n,), optional
+        Standard deviation of its residual [N m], which residuals are shares of.
+    """
+    animation = Animation.of_log(robot, log, name)
+    if predicted is None or noise_std is None or predicted.t.size < 2:
+        return ReplayMotion(name, animation)
+    left = np.abs(predicted.measured - predicted.predicted)
+    full = FULL_RESIDUAL * np.maximum(np.nan_to_num(noise_std), np.finfo(float).tiny)
+    order = np.argsort(predicted.t, kind="stable")
+    residual = interpolated(animation.t, predicted.t[order], left[order] / full)
+    return ReplayMotion(name, animation, residual=np.minimum(residual, 1.0))
+
+
+def logs_motion(animations: Sequence[Animation]) -> ReplayMotion:
+    """Return the first of several motions with the others as ghosts, by their times."""
+    first, *others = animations
+    beside = tuple(
+        BesideArm(a.name, joint_role(FIRST_BESIDE + k), interpolated(first.t, a.t, a.q) - first.q)
+        for k, a in enumerate(others)
+    )
+    return ReplayMotion(first.name, first, beside)
+
+
+def tracking_motion(
+    robot: Robot,
+    name: str,
+    trajectory: Trajectory,
+    errors: Mapping[str, tuple[str, Float1D, Float2D]],
+    magnification: float | None = None,
+) -> ReplayMotion:
+    """Return a reference and the arm with every model beside it, errors magnified.
+
+    Parameters
+    ----------
+    robot : Robot
+        What is shown; the torques are those that it needs for the reference.
+    name : str
+        Of the motion.
+    trajectory : Trajectory
+        The reference.
+    errors : mapping
+        Color role, times [s], shape (N,), and position less reference, shape (N, n), by model.
+    magnification : float, optional
+        By default that of `visible_magnification`.
+    """
+    t = thinned(next(iter(errors.values()))[1])
+    reference = trajectory(t)
+    tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
+    beside = tuple(
+        BesideArm(model, role, interpolated(t, times, error))
+        for model, (role, times, error) in errors.items()
+    )
+    if magnification is None:
+        magnification = visible_magnification(robot, [arm.difference for arm in beside])
+    animation = Animation(name, robot, t, reference.q, reference.dq, tau)
+    return ReplayMotion(name, animation, beside, magnification)
+
+
+def loop_motions(robot: Robot, loop: ClosedLoop) -> list[ReplayMotion]:
+    """Return the first run of every task and drawn scenario, with all models beside it."""
+    motions = []
+    for task, scenario in product(loop.tasks, loop.scenarios[:MOST_SCENARIOS]):
+        errors = {}
+        for model in loop.models:
+            run = loop.find(model, scenario, task.name)
+            if run is not None and isinstance(run.trace, Trace):
+                # A trace holds the reference less the position.
+                errors[model] = (model_role(loop, model), run.trace.t, -run.trace.error)
+        if errors:
+            name = loop_motion(task.name, scenario)
+            motions.append(tracking_motion(robot, name, task.trajectory, errors))
+    return motions
+
+
+def in_motion(section: Section, motion: str) -> Section:
+    """Return a section whose time axes are those of a motion of the replay."""
+    return replace(section, charts=tuple(chart.in_motion(motion) for chart in section.charts))
