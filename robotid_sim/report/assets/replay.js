@@ -37,7 +37,14 @@
 
   // Colors.
   const css = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--${role}`).trim();
-  const rgb = (role) => [1, 3, 5].map((k) => parseInt(css(role).slice(k, k + 2), 16));
+  const known = new Map(); // to ask for a style at every frame takes longer than to draw
+  function rgb(role) {
+    if (!known.has(role)) {
+      const text = css(role);
+      known.set(role, [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16)));
+    }
+    return known.get(role);
+  }
   const clear = (color, alpha) => [...color.map((value) => (alpha * value) / 255), alpha];
   let theme;
   const shade = (share) => {
@@ -64,6 +71,7 @@
   find(".scale .bar").style.background = `linear-gradient(90deg, ${data.shades.map((color) => `rgb(${color})`)})`;
 
   function setTheme() {
+    known.clear();
     theme = { grid: clear(rgb("muted"), dark.matches ? 0.5 : 0.42), shadow: [0, 0, 0, dark.matches ? 0.42 : 0.13] };
     setPaths();
     listArms();
