@@ -230,25 +230,34 @@ def _space_rows(panels: Sequence[Any]) -> CsvRows:
 
 
 def _panel_rows(panels: Sequence[Any]) -> CsvRows:
+    head, parts = tidy_parts(panels)
+    yield head
+    extras = head[head.index("value") + 1 :]
+    for lead, mark in parts:
+        extra = [_more(mark, name) for name in extras]
+        columns = [
+            mark.x,
+            mark.y,
+            *(np.full(mark.x.size, np.nan) if e is None else e for e in extra),
+        ]
+        for x, *values in np.column_stack(columns).tolist():
+            yield (*lead, _digits(x), *map(_digits, values))
+
+
+def tidy_parts(panels: Sequence[Any]) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], Mark]]]:
+    """Return the head of the tidy table of panels, and each mark with the texts of its rows."""
     marks = [mark for panel in panels for mark in panel.marks]
     labels = {panel.x_label or "x" for panel in panels}
     x_names = tuple(labels) if len(labels) == 1 else ("x_quantity", "x")
     more = [
         name for name in ("upper", "half_width") if any(_more(m, name) is not None for m in marks)
     ]
-    yield ("panel", "series", "quantity", *x_names, "value", *more)
+    parts = []
     for k, panel in enumerate(panels):
         x_lead = () if len(labels) == 1 else (panel.x_label or "x",)
         lead = (panel.title or panel.y_label or str(k + 1),)
-        for mark in panel.marks:
-            extra = [_more(mark, name) for name in more]
-            columns = [
-                mark.x,
-                mark.y,
-                *(np.full(mark.x.size, np.nan) if e is None else e for e in extra),
-            ]
-            for x, *values in np.column_stack(columns).tolist():
-                yield (*lead, mark.label, panel.y_label, *x_lead, _digits(x), *map(_digits, values))
+        parts += [((*lead, mark.label, panel.y_label, *x_lead), mark) for mark in panel.marks]
+    return ("panel", "series", "quantity", *x_names, "value", *more), parts
 
 
 def _more(mark: Mark, name: str) -> Float1D | None:

@@ -40,8 +40,26 @@ ONLY = {
 """Options that act with some of the actions only."""
 
 
-def campaign(*, action: CampaignAction, where: Path | None, json: bool, **options: Any) -> int:
+def campaign(
+    *,
+    action: CampaignAction,
+    where: Path | None,
+    out: Path | None,
+    quick: bool,
+    workers: int | None,
+    cluster: str | None,
+    again: bool,
+    dry_run: bool,
+    json: bool,
+) -> int:
     """Do ``robotid campaign``; its words are in `cli.syntax.campaign`."""
+    options: dict[str, Any] = {
+        "out": out,
+        "quick": quick,
+        "cluster": cluster,
+        "again": again,
+        "dry_run": dry_run,
+    }
     for name, actions in ONLY.items():
         if options[name] and action not in actions:
             flag, fitting = f"--{name.replace('_', '-')}", " or ".join(actions)
@@ -54,12 +72,12 @@ def campaign(*, action: CampaignAction, where: Path | None, json: bool, **option
         what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
         raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
     if action is CampaignAction.RUN:
-        return _run(load_plan(where), as_json=json, **options)
+        return _run(load_plan(where), workers=workers, as_json=json, **options)
     if action is CampaignAction.STATUS:
         return _status(where, as_json=json)
     if action is CampaignAction.SUMMARY:
-        return _summary(where, options["workers"] or os.cpu_count() or 1, as_json=json)
-    return _export(where, options["out"], as_json=json)
+        return _summary(where, workers or os.cpu_count() or 1, as_json=json)
+    return _export(where, out, as_json=json)
 
 
 def _list(*, as_json: bool) -> int:

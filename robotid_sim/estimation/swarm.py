@@ -163,6 +163,8 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
         kw_only=True,
         eq=False,
     )
+    # By its name here it is pickled: by value, the fields of the class itself would be replaced.
+    globals()[variant.__name__] = variant
     return documented(variant)
 
 

@@ -1,7 +1,6 @@
 """Charts drawn by matplotlib: figures for paper, SVG and PNG files, SVG for pages."""
 
 import io
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from matplotlib.ticker import MaxNLocator
 
 from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.files import atomic_path, write_text
-from robotid_sim.palette import ROLES, light
+from robotid_sim.palette import light
+from robotid_sim.report.svg_for_page import svg_for_page
 from robotid_sim.report.ticks import LINEAR_WITHIN, set_ticks
 
 WIDTH = 7.16
@@ -285,7 +285,7 @@ def draw(chart: Chart) -> Drawing:
         sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
         sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     text = svg.getvalue()
-    page, places = _for_page(text, chart.name), _places(chart, sheet)
+    page, places = svg_for_page(text, chart.name), _places(chart, sheet)
     return Drawing(text, png.getvalue(), csv_text(chart), page, places)
 
 
@@ -298,21 +298,3 @@ def _places(chart: Chart, sheet: Figure) -> dict[int, tuple[float, ...]]:
             box = (left, 1.0 - bottom - height, width, height, *axes.get_xlim())
             places[k] = tuple(round(float(value), 6) for value in box)
     return places
-
-
-def _for_page(svg: str, name: str) -> str:
-    body = svg[svg.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    body = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", body, count=1)
-    # A hundredth of a point is enough for a place; what is between tags is text, such as ticks.
-    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), body)
-    body = re.sub(r">\s+<", "><", re.sub(r"\s*([LCQ])\s+(?=-?\d)", r"\1", body))  # a fifth of it
-    # Ids must be unique on the page.
-    body = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
-    body = re.sub(r"(font(?:-family)?: [^;\"']*)'[^;\"]*", r"\1sans-serif", body)
-    seen: set[str] = set()
-    for role, (color, _) in ROLES.items():
-        if color not in seen:
-            body = body.replace(color, f"var(--{role})")
-            seen.add(color)
-    return body

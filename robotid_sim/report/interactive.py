@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float
-from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space
+from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space, tidy_parts
 from robotid_sim.report.figures_in_space import figure_in_space
 from robotid_sim.report.ticks import apart, symlog_candidates
 
@@ -53,9 +53,10 @@ def shown(text: str) -> str:
 
 
 def plotly_figure(chart: Chart) -> dict[str, Any]:
-    """Return a chart as ``data``, ``layout`` and ``narrow``.
+    """Return a chart as ``data``, ``layout`` and ``narrow``, and ``table`` if it `holds_data`.
 
-    ``narrow`` is the part of the layout that stacks all panels in one column.
+    ``narrow`` is the part of the layout that stacks all panels in one column; ``table`` says how
+    the page makes a table of its data.
     """
     if any(isinstance(panel, Space) for panel in chart.panels):
         return figure_in_space(chart)
@@ -77,7 +78,28 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
         "shapes": _shapes(chart),
         "showlegend": len(named) > 1,
     }
-    return {"data": data, "layout": layout, "narrow": narrow | {"scenes": {}}}
+    figure = {"data": data, "layout": layout, "narrow": narrow | {"scenes": {}}}
+    return figure | ({"table": _table(chart)} if holds_data(chart) else {})
+
+
+def holds_data(chart: Chart) -> bool:
+    """Return whether a figure holds all numbers of its chart, in single precision."""
+    return all(
+        isinstance(panel, Panel)
+        and panel.x_scale != "symlog"
+        and not any(isinstance(mark, Points) and mark.x_error is not None for mark in panel.marks)
+        for panel in chart.panels
+    )
+
+
+def _table(chart: Chart) -> dict[str, Any]:
+    """Return what makes a table of the traces: its head, and for each mark its texts and trace."""
+    head, parts = tidy_parts(chart.panels)
+    rows, trace = [], 0
+    for lead, mark in parts:
+        rows.append({"lead": lead, "trace": trace, "upper": isinstance(mark, Band)})
+        trace += 1 + isinstance(mark, Band)
+    return {"head": head, "parts": rows}
 
 
 def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:

@@ -114,7 +114,7 @@ def page_text(
     places : mapping, optional
         Where panels over time are in them.
     """
-    from robotid_sim.report.interactive import packed, plotly_figure, plotly_script
+    from robotid_sim.report.interactive import holds_data, packed, plotly_figure, plotly_script
 
     charts = [chart for section in page.sections for chart in section.charts]
     script = plotly_script() if charts else None
@@ -143,6 +143,7 @@ def page_text(
         live=live,
         style=Markup(style.replace("/*light*/", light).replace("/*dark*/", dark)),
         codes=[Markup(code) for code in codes],
+        tabled={chart.name for chart in charts if script is not None and holds_data(chart)},
         plotly="" if script is None else packed(script),
         encoded=lambda data: base64.b64encode(data).decode(),
         figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+import cloudpickle
 import numpy as np
 import pytest
 from searches import brief
@@ -58,3 +59,10 @@ class TestContract:
         (loaded,), _ = load_estimates(tmp_path / "estimate.json")
         assert bits(loaded) == bits(estimate)
         assert loaded.options == estimate.options
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_go_to_other_processes_by_their_name(name) -> None:
+    text = cloudpickle.dumps(ESTIMATORS[name])
+    assert len(text) < 200  # not the class itself, which would replace the fields of this one
+    assert cloudpickle.loads(text) is ESTIMATORS[name]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
+import numpy as np
 import pytest
 from robots import DATA
 from selenium import webdriver
@@ -17,6 +18,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from short_study import SHORT
 
+from robotid_sim.chart import csv_text
 from robotid_sim.report.page import write_page
 from robotid_sim.report.study_report import study_report
 
@@ -213,14 +215,21 @@ def test_table_sorts_by_value(browser) -> None:
         assert len(values) == 52
 
 
-def test_data_of_a_figure_downloads(browser) -> None:
+def test_data_of_a_figure_downloads(browser, quick_study) -> None:
     with browser() as driver:
         folder = {"behavior": "allow", "downloadPath": str(driver.downloads)}
         driver.execute_cdp_cmd("Page.setDownloadBehavior", folder)
         driver.execute_script("document.querySelector('button.data').click()")
         path = driver.downloads / "excitation.csv"
         WebDriverWait(driver, WAIT).until(lambda d: path.exists() and path.stat().st_size > 0)
-        assert path.read_text().startswith("panel,series,quantity,time [s],value\n")
+        rows = [line.split(",") for line in path.read_text().splitlines()]
+    page = study_report(quick_study[0], "robotid run irb140 --quick --out x")
+    (chart,) = [c for section in page.sections for c in section.charts if c.name == "excitation"]
+    expected = [line.split(",") for line in csv_text(chart).splitlines()]
+    assert rows[0] == expected[0] == ["panel", "series", "quantity", "time [s]", "value"]
+    assert [row[:3] for row in rows] == [row[:3] for row in expected]
+    numbers, told = (np.array([row[3:] for row in part[1:]], float) for part in (rows, expected))
+    np.testing.assert_allclose(numbers, told, rtol=1.1e-6, atol=1e-30)
 
 
 def test_printed_page_shows_the_static_figures(browser) -> None:

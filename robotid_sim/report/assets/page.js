@@ -10,12 +10,32 @@
   }
   globalThis.unpack = unpack; // for other scripts of the page
 
-  // Data of a figure.
+  // Data of a figure: as it is on the page, or out of the traces of the interactive one.
+  const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const digits = (x) => (Number.isNaN(x) ? "" : String(Number(x.toPrecision(7))));
+  function floats({ bdata }) {
+    return new Float32Array(Uint8Array.from(atob(bdata), (c) => c.charCodeAt(0)).buffer);
+  }
+  function table({ data, table: { head, parts } }) {
+    const lines = [head.map(cell).join(",")];
+    for (const { lead, trace, upper } of parts) {
+      const columns = [data[trace].x, data[trace].y].concat(upper ? data[trace + 1].y : []).map(floats);
+      const texts = lead.map(cell).join(",");
+      const rest = ",".repeat(head.length - lead.length - columns.length);
+      for (let k = 0; k < columns[0].length; k++)
+        lines.push(`${texts},${columns.map((column) => digits(column[k])).join(",")}${rest}`);
+    }
+    return lines.join("\n") + "\n";
+  }
+  async function csvOf(name) {
+    if (document.getElementById(`csv-${name}`)) return unpack(`csv-${name}`);
+    return table(JSON.parse(await unpack("figures"))[name]);
+  }
   for (const button of find("button.data")) {
     button.addEventListener("click", async () => {
       const name = button.dataset.name;
       const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([await unpack(`csv-${name}`)], { type: "text/csv" }));
+      link.href = URL.createObjectURL(new Blob([await csvOf(name)], { type: "text/csv" }));
       link.download = `${name}.csv`;
       link.click();
       URL.revokeObjectURL(link.href);
