@@ -23,7 +23,7 @@ from robotid_sim.report.study_report import study_report
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
-LARGEST = 6e6
+LARGEST = 5e6
 """Most bytes of a page."""
 
 

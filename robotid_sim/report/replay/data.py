@@ -22,8 +22,8 @@ from robotid_sim.report.replay.shapes import BodyMesh, body_meshes
 from robotid_sim.viewer.camera import direction
 from robotid_sim.viewer.colors import REFERENCE, warm
 
-MOST_SAMPLES = 20_000
-"""Samples of all motions of a page together: some 2 MB for seven joints."""
+MOST_SAMPLES = 16_000
+"""Samples of all motions of a page together: some 1.5 MB for seven joints."""
 
 SHADES = 16
 """Colors from a share of 0 to 1."""
