@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,14 +9,12 @@ from pydantic import Field, ValidationError, model_validator
 
 from robotid_sim.campaign.factors import Factor, Level, factor_of
 from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.study.config_errors import first_error
 
 Design = Literal["grid", "list", "latin-hypercube", "sobol"]
-
-SHIPPED = "plans"
-"""Folder of the plans that come with the package."""
 
 QUICK_SEEDS = 3
 QUICK_SAMPLES = 8
@@ -187,9 +184,3 @@ def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
         raise OptionError(f"{where}: '{key}': {reason}") from error
     except (OptionError, UnknownNameError) as error:
         raise type(error)(f"{where}: {error}") from error
-
-
-def shipped_plans() -> dict[str, Path]:
-    """Return the plans that come with the package, by name."""
-    folder = Path(str(files(__package__) / SHIPPED))
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}

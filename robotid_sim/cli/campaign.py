@@ -11,8 +11,9 @@ from typing import Any
 from robotid_sim.campaign.backend import working_in
 from robotid_sim.campaign.effort import Effort
 from robotid_sim.campaign.metrics import METRICS
-from robotid_sim.campaign.plan import CampaignPlan, load_plan, plan_of, shipped_plans
+from robotid_sim.campaign.plan import CampaignPlan, load_plan, plan_of
 from robotid_sim.campaign.run import Finished, run_campaign
+from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.statistics import answer
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork, StudyTrial, trials_of

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_distinct, require_file
 from robotid_sim.model.catalog_files import catalog
@@ -61,7 +62,8 @@ def _inputs(values: Mapping[str, Any]) -> Iterator[Path]:
                 model = catalog().get(each, Path(each))
                 yield from (model, model.parent / "robot.toml")
             elif isinstance(each, Path):
-                yield each
+                plans = shipped_plans() if name == "where" else {}
+                yield plans.get(str(each), each)
             elif isinstance(each, str) and name in ("hold_out", "plugin", "task"):
                 yield Path(each.removeprefix("csv:"))
 

@@ -5,7 +5,8 @@ import pytest
 from plans import SHORT, short_plan
 
 from robotid_sim.campaign.factors import factor_of
-from robotid_sim.campaign.plan import load_plan, plan_of, shipped_plans
+from robotid_sim.campaign.plan import load_plan, plan_of
+from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.trial_list import SharedWork, groups_of, trials_of
 from robotid_sim.errors import RobotIdError
 

@@ -5,7 +5,8 @@ import json
 import pytest
 from lxml import html
 
-from robotid_sim.campaign.plan import load_plan, shipped_plans
+from robotid_sim.campaign.plan import load_plan
+from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.store import DONE, Store
 
 
