@@ -13,7 +13,7 @@ from robotid_sim.cli.help import load_command
 
 EXAMPLES = [(name, words) for name, text in COMMANDS.items() for words in text.examples]
 
-LONG = ("run", "reproduce")
+LONG = ("run", "reproduce", "campaign")
 """Commands whose examples take minutes; tests of their own run them."""
 
 
