@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plans import told
-from repetitions import repetitions
 
 from robotid_sim.campaign.plan import load_plan
 from robotid_sim.campaign.run import run_campaign
@@ -33,7 +32,7 @@ preprocess = {{name = "rts"}}
 SEEDS = 20
 MANY = 2000
 
-KILLS = repetitions(20)
+KILLS = 20
 
 LONGEST = 120.0
 """Time that anything waits for processes [s]."""
@@ -133,13 +132,14 @@ def require_same(folder: Path, undisturbed) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.endurance
 @pytest.mark.parametrize(
     ("victim", "more", "kills"),
     [
         ("coordinator", (), KILLS),
         ("worker", (), KILLS),
         ("worker", ("--cluster", "local"), KILLS),
-        ("coordinator", ("--cluster", "local"), repetitions(5)),
+        ("coordinator", ("--cluster", "local"), 5),
     ],
 )
 def test_a_kill_at_any_moment_loses_no_trial(tmp_path, undisturbed, victim, more, kills) -> None:

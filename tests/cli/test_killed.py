@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from repetitions import repetitions
 from short_study import SHORT
 
 from robotid_sim.errors import FileFormatError
@@ -24,7 +23,7 @@ COMMANDS = {
     "identify": "identify twolink log.h5 -o identify.json",
 }
 
-KILLS = repetitions(16)
+KILLS = 16
 """Signals for a command, every second one SIGKILL."""
 
 TIMES = re.compile(r'"(seconds|began|pid|command)": .*|"(timings|files)": \{[^}]*\}')
@@ -81,6 +80,7 @@ def work(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.endurance
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_killed_at_any_moment_leaves_no_process_and_no_mixture(work, name) -> None:
     duration = finish(COMMANDS[name], work)
