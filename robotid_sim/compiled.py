@@ -20,7 +20,9 @@ F = TypeVar("F", bound=Callable[..., object])
 # To return an array Numba calls this function of Python, where a signal would be handled whose
 # exception Numba drops. A cache in C answers without a step of Python.
 if not hasattr(serialize._numba_unpickle, "cache_info"):  # noqa: SLF001 - Numba has no other place
-    serialize._numba_unpickle = lru_cache(maxsize=None)(serialize._numba_unpickle)  # noqa: SLF001
+    serialize._numba_unpickle = lru_cache(maxsize=None)(  # noqa: SLF001 - as above
+        serialize._numba_unpickle  # noqa: SLF001 - as above
+    )
 
 types: Any = numba.types
 """Types of compiled code."""

@@ -24,12 +24,12 @@ def advance(bodies: Any, tau: Float1D) -> None:
 
     For compiled code; an engine gives this and `read` a version for the type of its `bodies`.
     """
-    raise NotImplementedError
+    raise NotImplementedError  # Numba compiles the version of an engine, never this
 
 
 def read(bodies: Any, q: Float1D, dq: Float1D) -> None:
     """Put the engine's state into `q` and `dq`; see `advance`."""
-    raise NotImplementedError
+    raise NotImplementedError  # Numba compiles the version of an engine, never this
 
 
 @_jit

@@ -70,7 +70,7 @@ def served(robotid, monkeypatch):
     def run(*words: object):
         seen = []
         serve = web_view.serve
-        keep = lambda replay, *rest, **more: (seen.append(replay), serve(replay, *rest, **more))[1]  # noqa: E731
+        keep = lambda replay, *rest, **more: (seen.append(replay), serve(replay, *rest, **more))[1]  # noqa: E731 - a line
         with monkeypatch.context() as patch:
             patch.setattr(command, "serve", keep)
             done = robotid("view", *words, "--web", "--no-open")
