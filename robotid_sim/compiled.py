@@ -19,10 +19,9 @@ F = TypeVar("F", bound=Callable[..., object])
 
 # To return an array Numba calls this function of Python, where a signal would be handled whose
 # exception Numba drops. A cache in C answers without a step of Python.
-if not hasattr(serialize._numba_unpickle, "cache_info"):  # noqa: SLF001 - Numba has no other place
-    serialize._numba_unpickle = lru_cache(maxsize=None)(  # noqa: SLF001 - as above
-        serialize._numba_unpickle  # noqa: SLF001 - as above
-    )
+_unpickle = serialize._numba_unpickle  # noqa: SLF001 - Numba has no other place
+if not hasattr(_unpickle, "cache_info"):
+    serialize._numba_unpickle = lru_cache(maxsize=None)(_unpickle)  # noqa: SLF001 - the same
 
 types: Any = numba.types
 """Types of compiled code."""

@@ -44,13 +44,18 @@ def open_page(
     """Open a page and wait until an expression of JavaScript is true."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    set_scheme(driver, scheme)
     driver.get("about:blank")  # leave the browser's own start page behind
     for log in ("browser", "performance"):
         driver.get_log(log)
     driver.get(page.as_uri())
     WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(f"return Boolean({ready})"))
+
+
+def set_scheme(driver: webdriver.Chrome, scheme: str) -> None:
+    """Make the page's theme light or dark."""
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
 
 def complaints(driver: webdriver.Chrome) -> list[dict]:

@@ -70,7 +70,11 @@ def served(robotid, monkeypatch):
     def run(*words: object):
         seen = []
         serve = web_view.serve
-        keep = lambda replay, *rest, **more: (seen.append(replay), serve(replay, *rest, **more))[1]  # noqa: E731 - a line
+
+        def keep(replay, *rest, **more):
+            seen.append(replay)
+            return serve(replay, *rest, **more)
+
         with monkeypatch.context() as patch:
             patch.setattr(command, "serve", keep)
             done = robotid("view", *words, "--web", "--no-open")

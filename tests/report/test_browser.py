@@ -1,7 +1,6 @@
 """The report in a headless browser: quiet, offline, dark and narrow, a click hides a joint."""
 
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headless import WAIT, chromium, complaints, open_page, set_scheme
 from robots import DATA
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -24,14 +24,7 @@ from robotid_sim.report.study_report import study_report
 
 pytestmark = pytest.mark.browser
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUIET = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    "--disable-dev-shm-usage",
-)
-WAIT = 30.0
-"""Longest wait for the page [s]."""
+READY = "document.documentElement.dataset.ready === 'yes'"
 
 
 @pytest.fixture(scope="module")
@@ -44,50 +37,15 @@ def report(quick_study, tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def browser(report, tmp_path_factory) -> Iterator[Callable[..., object]]:
     """Return a context manager that opens the report at a width, light or dark."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    assert found, "no Chromium; install the package chromium"
-    options = webdriver.ChromeOptions()
-    options.binary_location = found
-    for flag in (*QUIET, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    downloads = tmp_path_factory.mktemp("downloads")
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=_service())
-    driver.downloads = downloads
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        driver.downloads = tmp_path_factory.mktemp("downloads")
 
-    @contextmanager
-    def open_page(width: int = 1100, scheme: str = "light", page: Path = report):
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        _set_scheme(driver, scheme)
-        driver.get("about:blank")  # leave the browser's own start page behind
-        for log in ("browser", "performance"):
-            driver.get_log(log)
-        driver.get(page.as_uri())
-        WebDriverWait(driver, WAIT).until(
-            lambda d: d.execute_script("return document.documentElement.dataset.ready") == "yes"
-        )
-        yield driver
+        @contextmanager
+        def opened(width: int = 1100, scheme: str = "light", page: Path = report):
+            open_page(driver, page, READY, width, scheme)
+            yield driver
 
-    yield open_page
-    driver.quit()
-
-
-def _service():
-    path = shutil.which("chromedriver")
-    assert path, "no chromedriver; install the package chromium-driver"
-    return webdriver.ChromeService(path)
-
-
-def _set_scheme(driver, scheme: str) -> None:
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-
-
-def complaints(driver) -> list[dict]:
-    """Return what the browser complained of; that it draws in space by software is its own."""
-    return [entry for entry in driver.get_log("browser") if entry["source"] != "rendering"]
+        yield opened
 
 
 def scroll_through(driver) -> None:
@@ -181,7 +139,7 @@ def test_theme_may_change_while_the_page_is_open(browser) -> None:
         scroll_through(driver)
         shown = "return getComputedStyle(document.querySelector('.live .xtick text')).fill"
         light = driver.execute_script(shown)
-        _set_scheme(driver, "dark")
+        set_scheme(driver, "dark")
         WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(shown) != light)
 
 
