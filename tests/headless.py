@@ -20,15 +20,15 @@ WAIT = 30.0
 
 
 @contextmanager
-def chromium(folder: Path) -> Iterator[webdriver.Chrome]:
-    """Give a browser with its profile in a folder."""
+def chromium(folder: Path, *flags: str) -> Iterator[webdriver.Chrome]:
+    """Give a browser with its profile in a folder, and flags beyond those of all."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     driver_path = shutil.which("chromedriver")
     assert found, "no Chromium; install the package chromium"
     assert driver_path, "no chromedriver; install the package chromium-driver"
     options = webdriver.ChromeOptions()
     options.binary_location = found
-    for flag in (*QUIET, f"--user-data-dir={folder}"):
+    for flag in (*QUIET, *flags, f"--user-data-dir={folder}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
@@ -39,12 +39,12 @@ def chromium(folder: Path) -> Iterator[webdriver.Chrome]:
 
 
 def open_page(
-    driver: webdriver.Chrome, page: Path, ready: str, width: int = 1100, scheme: str = "light"
+    driver: webdriver.Chrome, page: Path, ready: str, width: int = 1100, **media: str
 ) -> None:
-    """Open a page and wait until an expression of JavaScript is true."""
+    """Open a page under media features and wait until an expression of JavaScript is true."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    set_scheme(driver, scheme)
+    set_media(driver, **media)
     driver.get("about:blank")  # leave the browser's own start page behind
     for log in ("browser", "performance"):
         driver.get_log(log)
@@ -52,10 +52,10 @@ def open_page(
     WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(f"return Boolean({ready})"))
 
 
-def set_scheme(driver: webdriver.Chrome, scheme: str) -> None:
-    """Make the page's theme light or dark."""
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+def set_media(driver: webdriver.Chrome, **media: str) -> None:
+    """Set features of the medium, as ``prefers_color_scheme="dark"``; the rest as it comes."""
+    features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
 def complaints(driver: webdriver.Chrome) -> list[dict]:

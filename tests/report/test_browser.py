@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from headless import WAIT, chromium, complaints, open_page, set_scheme
+from headless import WAIT, chromium, complaints, open_page, set_media
 from robots import DATA
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -42,7 +42,7 @@ def browser(report, tmp_path_factory) -> Iterator[Callable[..., object]]:
 
         @contextmanager
         def opened(width: int = 1100, scheme: str = "light", page: Path = report):
-            open_page(driver, page, READY, width, scheme)
+            open_page(driver, page, READY, width, prefers_color_scheme=scheme)
             yield driver
 
         yield opened
@@ -139,7 +139,7 @@ def test_theme_may_change_while_the_page_is_open(browser) -> None:
         scroll_through(driver)
         shown = "return getComputedStyle(document.querySelector('.live .xtick text')).fill"
         light = driver.execute_script(shown)
-        set_scheme(driver, "dark")
+        set_media(driver, prefers_color_scheme="dark")
         WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(shown) != light)
 
 

@@ -1,7 +1,6 @@
 """The replay in a headless browser: poses, plots and keys in step, offline, letters as letters."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headless import WAIT, chromium, complaints, open_page
 from robots import urdf_path
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from test_browser import BROWSERS, QUIET, complaints
 
 from robotid_sim.chart import Chart, Clock, Curve, Panel
 from robotid_sim.kinematics.forward import link_poses, tip_position
@@ -28,8 +27,6 @@ from robotid_sim.viewer.animation import Animation
 
 pytestmark = pytest.mark.browser
 
-WAIT = 30.0
-"""Longest wait for the page [s]."""
 REPLAY = "document.getElementById('replay').replay"
 TENTH = 1e-4
 """A tenth of a millimeter [m]."""
@@ -64,19 +61,8 @@ def page_of(robot: Robot) -> Page:
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)))
-    flags = (
-        *QUIET,
-        "--enable-unsafe-swiftshader",
-        f"--user-data-dir={tmp_path_factory.mktemp('p')}",
-    )
-    for flag in flags:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    chrome = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    yield chrome
-    chrome.quit()
+    with chromium(tmp_path_factory.mktemp("p"), "--enable-unsafe-swiftshader") as chrome:
+        yield chrome
 
 
 @pytest.fixture(scope="module")
@@ -98,19 +84,11 @@ def opened(driver, pages) -> Callable[..., object]:
     """Return a context manager that opens a page and waits for its replay."""
 
     @contextmanager
-    def open_page(page: str | Path = "2r", width: int = 1100, **media):
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        features = [{"name": name.replace("_", "-"), "value": v} for name, v in media.items()]
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        driver.get("about:blank")  # leave the browser's own start page behind
-        for log in ("browser", "performance"):
-            driver.get_log(log)
-        driver.get(pages.get(page, page).as_uri())
-        wait(driver, f"return Boolean({REPLAY})")
+    def opened(page: str | Path = "2r", width: int = 1100, **media: str):
+        open_page(driver, pages.get(page, page), REPLAY, width, **media)
         yield driver
 
-    return open_page
+    return opened
 
 
 def wait(driver, script: str) -> None:

@@ -281,7 +281,7 @@ def test_the_configuration_is_copied(opened) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_it_fits_its_width_in_both_themes(browser, arm, width, scheme) -> None:
-    open_page(browser, arm.page, READY, width, scheme)
+    open_page(browser, arm.page, READY, width, prefers_color_scheme=scheme)
     wide = "return document.documentElement.scrollWidth"
     assert browser.execute_script(wide) <= width
     beyond = "map((box) => box.scrollWidth - box.clientWidth)"
