@@ -1,27 +1,48 @@
-"""How the site is built: ``sphinx-build -W -b html docs site``, without a network."""
+"""How the site is built: ``sphinx-build -W -b html docs site``, without a network.
+
+Notebooks and the pictures of the gallery are made when the site is built, in folders of their own.
+"""
 
 import importlib.metadata
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ["COLUMNS"] = "88"
+os.environ["ROBOTID_DOCS"] = str(HERE)
 
 project = "robotid_sim"
 author = "The robotid_sim authors"
 release = version = importlib.metadata.version("robotid_sim")
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
+    "sphinxcontrib.autodoc_pydantic",
+    "sphinxcontrib.programoutput",
     "sphinx-mathjax-offline",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_design",
 ]
 html_theme = "furo"
 html_title = project
 exclude_patterns = ["_build"]
-myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 default_role = "code"
+
+nb_execution_mode = "cache"
+nb_execution_in_temp = True
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+nb_output_stderr = "remove"  # progress
 
 
 def setup(app):
