@@ -6,7 +6,10 @@ Notebooks and the pictures of the gallery are made when the site is built, in fo
 import importlib.metadata
 import os
 import sys
+from functools import partialmethod
 from pathlib import Path
+
+import nbclient
 
 HERE = Path(__file__).parent
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -38,11 +41,15 @@ autodoc_default_options = {"members": True}
 default_role = "code"
 
 nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE.parent / ".jupyter_cache")
 nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
-nb_merge_streams = True
 nb_output_stderr = "remove"  # progress
+# What a command prints comes in pieces; MyST-NB's own merging puts a line end after each.
+nbclient.NotebookClient.__init__ = partialmethod(
+    nbclient.NotebookClient.__init__, coalesce_streams=True
+)
 
 
 def setup(app):
