@@ -21,7 +21,8 @@ from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.catalog_files import describe_catalog
 from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import CLEARANCE, load_config
+from robotid_sim.study.config import load_config
+from robotid_sim.study.config_tables import CLEARANCE
 from robotid_sim.study.excitation import design
 from robotid_sim.study.setup import Setup
 

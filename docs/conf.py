@@ -12,6 +12,7 @@ from pathlib import Path
 import nbclient
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ["COLUMNS"] = "88"
 os.environ["ROBOTID_DOCS"] = str(HERE)
@@ -20,10 +21,10 @@ project = "robotid_sim"
 author = "The robotid_sim authors"
 release = version = importlib.metadata.version("robotid_sim")
 extensions = [
+    "schema_tables",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinxcontrib.autodoc_pydantic",
     "sphinxcontrib.programoutput",
     "sphinx-mathjax-offline",
     "sphinx.ext.viewcode",

@@ -15,7 +15,7 @@ from robotid_sim.study.build import (
     build_setup,
 )
 from robotid_sim.study.build_design import build_design
-from robotid_sim.study.config import ControlConfig
+from robotid_sim.study.config_tables import ControlConfig
 from robotid_sim.study.excitation import design
 from robotid_sim.study.stages import simulate
 from robotid_sim.study.study import run_study

@@ -18,7 +18,8 @@ import pytest
 import robotid_sim
 from robotid_sim.docstrings import attributes_of, documented, with_attributes
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.study.config import DesignConfig, StudyConfig
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.config_tables import DesignConfig
 
 EXPORTED = {name: getattr(robotid_sim, name) for name in robotid_sim.__all__}
 CLASSES = [c for c in EXPORTED.values() if isinstance(c, type) and dataclasses.is_dataclass(c)]

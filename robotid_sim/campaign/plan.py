@@ -26,6 +26,7 @@ class AnswerConfig(ConfigSection):
     """What the page answers in a sentence, and by which metric."""
 
     metric: str
+    """The metric by which it is answered."""
     factor: str
     """Whose levels are asked for."""
     at_most: float | None = None
@@ -41,6 +42,7 @@ class CampaignPlan(ConfigSection):
     """A campaign: what every trial has in common, what changes, and how often."""
 
     title: str = "Campaign"
+    """Title of its page."""
     question: str = ""
     """What it is to answer, for its page."""
     robot: str | None = None
@@ -65,6 +67,7 @@ class CampaignPlan(ConfigSection):
     time_limit: float | None = Field(default=None, gt=0.0)
     """Seconds after which a group of trials that share a log is ended and recorded as late."""
     answers: tuple[AnswerConfig, ...] = ()
+    """What the page answers in sentences."""
 
     @model_validator(mode="after")
     def _names_exist(self) -> "CampaignPlan":

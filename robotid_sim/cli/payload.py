@@ -29,7 +29,8 @@ from robotid_sim.study.build import (
     build_preprocessor,
     build_robot,
 )
-from robotid_sim.study.config import PayloadConfig, StudyConfig
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.config_tables import PayloadConfig
 from robotid_sim.threads import one_blas_thread
 
 

@@ -50,16 +50,23 @@ class JointMap(ConfigSection):
     """
 
     position: str | None = None
+    """Column of the position."""
     velocity: str | None = None
+    """Column of the velocity."""
     torque: str | None = None
     """Measured torque."""
     command: str | None = None
     """Commanded torque."""
     current: str | None = None
+    """Column of the motor current."""
     position_unit: Annotated[str, _unit("position")] | None = None
+    """rad, deg, turn, m, mm, ..."""
     velocity_unit: Annotated[str, _unit("velocity")] | None = None
+    """Unit of the velocity."""
     torque_unit: Annotated[str, _unit("torque")] | None = None
+    """Unit of torques and commands."""
     current_unit: Annotated[str, _unit("current")] | None = None
+    """Unit of the current."""
     sign: Literal[-1, 1] = 1
     """Direction of positions and velocities against the joint's."""
     torque_sign: Literal[-1, 1] = 1
@@ -89,9 +96,11 @@ class ImportMap(ConfigSection):
     """Content of a map.toml; what it leaves out is inferred from names and numbers."""
 
     schema_: str = Field(default=schema_tag("import-map", VERSION), alias="schema")
+    """Kind and version of the file."""
     time: str | None = None
     """Column of the stamps."""
     time_unit: Annotated[str, _unit("time")] | None = None
+    """Unit of the stamps."""
     rate: float | None = Field(default=None, gt=0.0)
     """Samples a second [Hz], where no column has the time."""
     windows: tuple[tuple[float, float], ...] = ()

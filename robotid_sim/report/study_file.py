@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from robotid_sim.report.closing import Recipe
-from robotid_sim.study.config import EstimationConfig
+from robotid_sim.study.config_tables import EstimationConfig
 
 DROPPED = {
     **dict.fromkeys(("--quick", "--view", "--dry-run", "--json"), 0),

@@ -42,14 +42,14 @@ from robotid_sim.study.build_design import (
     require_period,
     require_whole_steps,
 )
-from robotid_sim.study.config import (
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.config_tables import (
     ControlConfig,
     EstimationConfig,
     ExperimentConfig,
     NominalConfig,
     PreprocessConfig,
     RobotConfig,
-    StudyConfig,
 )
 from robotid_sim.study.excitation import free_space
 from robotid_sim.study.nominal import perturbed_nominal, require_same_robot

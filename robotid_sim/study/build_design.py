@@ -30,7 +30,8 @@ from robotid_sim.preprocess.misfit import CONSIDERED
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.streams import Streams
-from robotid_sim.study.config import ConstraintsConfig, DesignConfig, StudyConfig
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.config_tables import ConstraintsConfig, DesignConfig
 from robotid_sim.study.excitation import free_space, in_space
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory

@@ -17,7 +17,7 @@ from robotid_sim.engine.engines import ENGINES
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
-from robotid_sim.study.config import VerdictLimits
+from robotid_sim.study.config_tables import VerdictLimits
 from robotid_sim.study.crossing import Crossing, Proof, both_engines, crossing, engine_runs
 from robotid_sim.study.result import CheckResult, VerdictResult
 from robotid_sim.study.setup import Setup

@@ -18,7 +18,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
-from robotid_sim.study.config import VerdictLimits
+from robotid_sim.study.config_tables import VerdictLimits
 from robotid_sim.study.excitation import design
 from robotid_sim.study.result import finite
 from robotid_sim.study.setup import Setup

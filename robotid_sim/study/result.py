@@ -32,26 +32,42 @@ class RobotResult(_Model):
     """The robot of the study."""
 
     name: str
+    """Name of the robot."""
     dof: int
+    """Number of joints."""
     joint_names: list[str]
+    """Joints from base to tip."""
     joint_units: list[str]
+    """Unit of every position: rad or m."""
     urdf_sha256: str | None
+    """SHA-256 of the URDF; null for a robot that was built in Python."""
 
 
 class TrajectoryResult(_Model):
     """The excitation and its use of the limits."""
 
     family: str
+    """Form of the motion."""
     criterion: str
+    """What the design minimized."""
     base_set: list[str]
+    """Names of the base parameters that the condition numbers are of."""
     cond_raw: float
+    """Condition number of the base regressor."""
     cond_normalized: float
+    """The same with columns of unit length."""
     duration_s: float
+    """Duration [s]."""
     max_position_ratio: float
+    """Largest use of a position limit."""
     max_velocity_ratio: float
+    """Largest use of a velocity limit."""
     max_acceleration_ratio: float
+    """Largest use of an acceleration limit."""
     max_torque_ratio_nominal: float
+    """Largest use of a torque limit by the nominal model."""
     max_torque_ratio_true: float | None
+    """The same by the plant; null for a machine."""
 
 
 class ContactResult(_Model):
@@ -60,6 +76,7 @@ class ContactResult(_Model):
     motion: str
     """``excitation``, ``unseen`` or the name of a task."""
     links: tuple[str, str]
+    """The two links."""
     depth_m: float
     """Of their convex hulls."""
     t_s: float
@@ -76,76 +93,114 @@ class MeasurementResult(_Model):
     """The log."""
 
     preset: str
+    """Preset of the sensors; ``custom`` for others, ``unknown`` for a machine."""
     samples: int
+    """Number of samples."""
     dt_s: float
+    """Time between samples [s]."""
     engine: str = "unknown"
     """What integrated the plant: its name, or ``unknown`` for a machine's log."""
     feedback: str
+    """What the controller sees: ``clean state``, or the sensors."""
     torque_noise_std: list[float | None]
+    """Standard deviation of the torque noise [N m or N]."""
     encoder_noise_std: list[float | None]
+    """Standard deviation of the position noise [rad or m]."""
 
 
 class ComparedPreprocessor(_Model):
     """One preprocessor of the comparison."""
 
     name: str
+    """The preprocessor."""
     torque_error_rms: list[float]
+    """RMS error of the torque against the true one [N m or N]."""
     parameter_error_over_bound: float | None
+    """RMS of the parameter errors over their Cramér-Rao standard deviations."""
 
 
 class PreprocessingResult(_Model):
     """The preprocessor that was used and those it was compared with."""
 
     chosen: str
+    """The preprocessor that was used."""
     message: str = ""
     """What a preprocessor that adapts has decided, and why."""
     compared: list[ComparedPreprocessor] = []
+    """Torque filters side by side."""
 
 
 class ParameterResult(_Model):
     """One parameter."""
 
     name: str
+    """The parameter."""
     unit: str
+    """Its unit."""
     value: float
+    """Estimate."""
     std: float | None
+    """Standard deviation; null where it is unknown."""
     true: float | None
+    """Value of the plant; null for a machine."""
 
 
 class PredictionResult(_Model):
     """Prediction on the unseen trajectory."""
 
     torque_rms: list[float]
+    """RMS difference of predicted and measured torque [N m or N]."""
     torque_rms_relative: list[float]
+    """The same over the RMS measured torque."""
     noise_std: list[float | None]
+    """Standard deviation of the torque noise [N m or N]; null where it is unknown."""
     model_error_relative: list[float | None]
+    """RMS difference of predicted and true torque over the RMS true torque."""
 
 
 class EstimateResult(_Model):
     """One estimator's result."""
 
     estimator: str
+    """Its name."""
     success: bool
+    """Whether there is a result."""
     message: str
+    """What it says of the result."""
     seconds: float
+    """Time of the fit [s]."""
     physically_consistent: bool
+    """Whether the parameters are those of rigid bodies that can exist."""
     torque_rms: list[float]
+    """RMS residual of the fit [N m or N]."""
     torque_rms_relative: list[float]
+    """The same over the RMS torque."""
     fitness_over_ls: float | None
+    """Weighted sum of squares over its minimum without constraints; null for another
+    criterion."""
     criterion_over_optimum: float | None
+    """Criterion over its optimum, where it is no sum of squares."""
     nees: float | None
+    """Squared error over covariance, by parameter; null for biased estimators."""
     base_parameters: list[ParameterResult]
+    """Identified combinations, with the truth where it is known."""
     parameters: list[ParameterResult]
+    """Full parameters that the identified robot has."""
     validation: PredictionResult | None
+    """Prediction of the unseen motion; null where there is none."""
 
 
 class CheckResult(_Model):
     """One check of the verdict: passed if value <= limit (>= for ``rank_full``)."""
 
     name: str
+    """The check."""
     passed: bool
+    """Whether it is passed."""
     value: float | None
+    """What was found; null where it cannot be told."""
     limit: float
+    """Largest value that passes."""
     lower: float | None = None
     """Least value that passes, where there is one."""
     message: str = ""
@@ -170,27 +225,38 @@ class VerdictResult(_Model):
     """The verdict: passed if every check passed."""
 
     passed: bool
+    """Whether all are."""
     checks: list[CheckResult]
+    """The checks."""
 
 
 class StudyResult(_Model):
     """Everything that a study found."""
 
     schema_: str = Field(default=f"robotid/result/{VERSION}", alias="schema")
+    """Kind and version of the file."""
     robot: RobotResult
     seed: int
+    """Seed of all randomness."""
     versions: dict[str, str]
+    """Versions of the packages that the numbers depend on."""
     reproducible: bool
+    """Whether the same seed gives the same numbers: not with a time budget."""
     assumptions: list[str]
+    """What was assumed, in words."""
     trajectory: TrajectoryResult
     contacts: list[ContactResult] = []
     """Links that touch on what was run; empty for a robot without geometry."""
     measurement: MeasurementResult
     preprocessing: PreprocessingResult
     estimates: list[EstimateResult]
+    """All estimators."""
     chosen: str
+    """The estimate behind the identified robot and the closed loop."""
     control: list[ControlRun] = []
+    """Runs of the closed loop."""
     timings: dict[str, float]
+    """Seconds by stage, one after another [s]."""
     verdict: VerdictResult
 
     @property

@@ -11,7 +11,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value
 from robotid_sim.streams import Streams
-from robotid_sim.study.config import VerdictLimits
+from robotid_sim.study.config_tables import VerdictLimits
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.validation.closed_loop import Comparison
 

@@ -19,7 +19,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.faults import lost_samples
-from robotid_sim.study.config import VerdictLimits
+from robotid_sim.study.config_tables import VerdictLimits
 from robotid_sim.study.result import CheckResult, ContactResult, EstimateResult, VerdictResult
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import Identification

@@ -116,22 +116,27 @@ class ControlRun:
     """
 
     controller: str
+    """The controller."""
     model: str
     """``true``, ``nominal``, ``identified``, an estimator, or ``published:SET``."""
     scenario: str
+    """Conditions, joined by ``+``."""
     task: str
+    """The task."""
     run: int = 0
     """Which repetition this is, from 0."""
     rms_error: Values
     """RMS tracking error [rad or m]."""
     max_error: Values
+    """Largest tracking error [rad or m]."""
     iae: Values
     """Integral of the absolute error [rad s or m s]."""
     itae: Values
     """Integral of time times the absolute error [rad s^2 or m s^2]."""
     tip_rms_error: float
-    """[m]."""
+    """The same of the tip [m]."""
     tip_max_error: float
+    """[m]."""
     tip_iae: float
     """[m s]."""
     tip_itae: float
@@ -141,8 +146,11 @@ class ControlRun:
     rise_time: Annotated[float | None, Field(alias="rise_time_s")]
     """Of the worst joint; this and the next three are None for tasks that start on their path."""
     settling_time: Annotated[float | None, Field(alias="settling_time_s")]
+    """Until the error stays within 2 % of the step [s]."""
     overshoot: Annotated[Share | None, Field(alias="overshoot_percent")]
+    """Beyond the reference, over the step."""
     steady_state_error: Annotated[Share | None, Field(alias="steady_state_error_percent")]
+    """What is left, over the step."""
     tip_step: StepMetrics | None
     """Of the tip's way back to its reference; None for tasks that start there."""
     energy: Annotated[Values, Field(alias="energy_j")]
@@ -166,6 +174,7 @@ class ControlRun:
     )
     """RMS torque error of the model along the reference [N m]."""
     trace: Annotated[Trace | None, PlainValidator(_unchanged), Field(exclude=True)] = None
+    """Time series for figures; None unless asked for."""
 
     @property
     def step(self) -> StepMetrics | None:

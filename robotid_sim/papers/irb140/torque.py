@@ -17,12 +17,12 @@ from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, RO
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.streams import named_stream
 from robotid_sim.study.build import build_robot, build_setup
-from robotid_sim.study.config import (
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.config_tables import (
     ConstraintsConfig,
     ControlConfig,
     DesignConfig,
     RobotConfig,
-    StudyConfig,
 )
 from robotid_sim.study.excitation import design
 from robotid_sim.study.stages import identify, simulate
