@@ -1,4 +1,4 @@
-"""README's table of the papers: from the claims of full reproductions with named seeds.
+"""The table of the papers in ``docs/papers.md``: from the claims of full reproductions with named seeds.
 
     robotid reproduce all --seed 0 --out out/0        # and so on for other seeds
     python bench/papers_table.py out/0 out/1 --store  # also writes stored.json
@@ -41,7 +41,7 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "parameters-visible",
     ),
 }  # fmt: skip
-"""Claims that the README shows; the pages have all of them."""
+"""Claims that the table shows; the pages have all of them."""
 
 
 def read_runs(folders: Iterable[Path]) -> StoredRuns:

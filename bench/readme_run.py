@@ -1,6 +1,6 @@
-"""Put what README's first command prints into README; a test compares the two.
+"""Put what the first command of all prints into ``docs/start.md`` and, in part, into README.
 
-Run as ``python bench/readme_run.py``.
+Run as ``python bench/readme_run.py``; tests compare.
 """
 
 import re
@@ -9,16 +9,22 @@ import sys
 import tempfile
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
-
-PRINTED = re.compile(r"(?<=and prints:\n\n```\n).*?(?=\n```)", re.DOTALL)
-"""The run in README."""
-
+ROOT = Path(__file__).parents[1]
 COMMAND = ["run", "irb140", "--out", "out"]
 
 
+def put(page: Path, before: str, printed: str) -> None:
+    """Replace the block of a page that follows some words."""
+    pattern = re.compile(rf"({before}\n\n```\n).*?(\n```)", re.DOTALL)
+    text = page.read_text(encoding="utf-8")
+    text, count = pattern.subn(lambda m: f"{m[1]}{printed}{m[2]}", text)
+    if count != 1:
+        sys.exit(f"{page} has {count} printed runs, not one")
+    page.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
-    """Run the command, write README."""
+    """Run the command, write the pages."""
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
             [sys.executable, "-m", "robotid_sim", *COMMAND],
@@ -28,10 +34,12 @@ def main() -> None:
             check=True,
         )
     lines = "\n".join(line.rstrip() for line in run.stdout.rstrip().splitlines())
-    text, count = PRINTED.subn(lambda _: lines, README.read_text(encoding="utf-8"))
-    if count != 1:
-        sys.exit(f"{README} has {count} printed runs, not one")
-    README.write_text(text, encoding="utf-8")
+    put(ROOT / "docs/start.md", "and prints:", lines)
+    fit = re.search(
+        r"^\w+ fit, and prediction.*?(?=\n\nEstimators)", lines, re.DOTALL | re.MULTILINE
+    )
+    verdict = lines[lines.index("\nverdict: ") + 1 :]
+    put(ROOT / "README.md", r"that it prints\]\(.*?\)\):", f"...\n{fit[0]}\n...\n{verdict}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The shape of the package: names, sizes, imports, and the map of it in the README."""
+"""The shape of the package: names, sizes, imports, and the map of it for contributors."""
 
 import ast
 import re
@@ -97,14 +97,14 @@ def test_only_one_module_looks_names_up():
     assert [path for path in seers if not path.startswith(allowed)] == []
 
 
-def rows_of_readme():
-    """Return rows and packages of the table in the README, from the top."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def rows_of_map():
+    """Return rows and packages of the table in CONTRIBUTING, from the top."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table = text.partition("## Packages\n")[2].partition("\n## ")[0]
     return re.findall(r"^\| (\d+) \| (?:`([\w/.]+)`) \| (.*?) \|$", table, re.MULTILINE)
 
 
-def test_the_map_in_the_readme_is_that_of_the_layers():
+def test_the_map_of_the_packages_is_that_of_the_layers():
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = next(c for c in config["tool"]["importlinter"]["contracts"] if c["id"] == "layers")
     expected = [
@@ -113,11 +113,11 @@ def test_the_map_in_the_readme_is_that_of_the_layers():
         for name in layer.split(" | ")
         if (PACKAGE / name).is_dir()
     ]
-    assert [(row, name.removesuffix("/")) for row, name, _ in rows_of_readme()] == expected
+    assert [(row, name.removesuffix("/")) for row, name, _ in rows_of_map()] == expected
 
 
-@pytest.mark.parametrize(("row", "name", "text"), rows_of_readme())
-def test_the_map_in_the_readme_says_what_the_package_says(row, name, text):
+@pytest.mark.parametrize(("row", "name", "text"), rows_of_map())
+def test_the_map_of_the_packages_says_what_the_package_says(row, name, text):
     docstring = import_module(f"robotid_sim.{name.removesuffix('/')}").__doc__
     assert text == docstring.splitlines()[0].removesuffix(".")
 

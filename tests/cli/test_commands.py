@@ -20,7 +20,7 @@ from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
 ARM = DATA / "2r.urdf"
 HERE = ("--workers", "1")
 PROGRESS = re.compile(r"[a-z]+: \d+%(, \d+ of \d+)?(, about \d+ s left)?")
@@ -217,18 +217,20 @@ def test_installed_program_and_module_run() -> None:
 
 
 def test_readme_commands_name_what_exists() -> None:
-    text = README.read_text()
+    text = (ROOT / "README.md").read_text()
     assert "pip install -e . && .venv/bin/robotid run irb140 --out out" in text
     assert "pip install -e '.[test]' && .venv/bin/pytest" in text
     assert "irb140" in catalog()
 
 
-def test_readme_python_chain_prints_what_it_says(capsys, tmp_path, monkeypatch) -> None:
+def test_the_python_chain_of_the_start_page_prints_what_it_says(
+    capsys, tmp_path, monkeypatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    text = README.read_text()
+    text = (ROOT / "docs/start.md").read_text()
     code = text.split("```python\n")[1].split("```")[0]
     promised = text.split("```python\n")[1].split("```\n")[2]
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(code, "start.md", "exec"), {})
     assert capsys.readouterr().out.split() == promised.split()
 
 

@@ -1,4 +1,4 @@
-"""The run that README shows is what its command prints."""
+"""The run that the documentation shows is what its command prints."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
 TIME = re.compile(r"\b\d+(?:\.\d+)?(?= s\b)")
 """Times are the machine's, those of a motion too: the search for it ends elsewhere."""
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -23,10 +23,23 @@ def agree(shown: str, printed: str) -> bool:
     return abs(one - other) <= max(SMALL, (FACTOR - 1.0) * min(abs(one), abs(other)))
 
 
+def shown_run():
+    text = (ROOT / "docs/start.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"and prints:\n\n```\n(.*?)\n```", text, re.DOTALL)
+    return shown
+
+
+def test_readme_shows_parts_of_the_same_run():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (excerpt,) = re.findall(r"that it prints\]\(.*?\)\):\n\n```\n(.*?)\n```", text, re.DOTALL)
+    parts = [part.strip() for part in excerpt.split("...\n")[1:]]
+    assert len(parts) == 2
+    assert all(part in shown_run() for part in parts)
+
+
 @pytest.mark.slow
 def test_the_printed_run_is_what_the_command_prints(tmp_path):
-    text = README.read_text(encoding="utf-8")
-    (shown,) = re.findall(r"and prints:\n\n```\n(.*?)\n```", text, re.DOTALL)
+    shown = shown_run()
     command = [sys.executable, "-m", "robotid_sim", "run", "irb140", "--out", "out"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     for ours, line in zip_longest(shown.splitlines(), run.stdout.rstrip().splitlines()):
