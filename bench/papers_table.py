@@ -1,4 +1,4 @@
-"""The table of the papers in ``docs/papers.md``: from the claims of full reproductions with named seeds.
+"""The table in ``docs/papers.md``: from the claims of full reproductions with named seeds.
 
     robotid reproduce all --seed 0 --out out/0        # and so on for other seeds
     python bench/papers_table.py out/0 out/1 --store  # also writes stored.json
