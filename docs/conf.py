@@ -11,6 +11,8 @@ from pathlib import Path
 
 import nbclient
 
+import robotid_sim
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -18,7 +20,7 @@ os.environ["COLUMNS"] = "88"
 os.environ["ROBOTID_DOCS"] = str(HERE)
 
 project = "robotid_sim"
-author = "The robotid_sim authors"
+author = copyright = "the robotid_sim authors"
 release = version = importlib.metadata.version("robotid_sim")
 extensions = [
     "schema_tables",
@@ -40,6 +42,9 @@ numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 default_role = "code"
+suppress_warnings = ["ref.python"]  # two attributes of one name
+nitpicky = True
+nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r"typing\..*")]  # types of signatures
 
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / ".jupyter_cache")
@@ -56,6 +61,7 @@ nbclient.NotebookClient.__init__ = partialmethod(
 def setup(app):
     """Make headings within docstrings of modules rubrics: they would be sections of the page."""
     app.connect("autodoc-process-docstring", make_rubrics)
+    app.connect("missing-reference", find_public)
 
 
 def make_rubrics(_app, what, _name, _object, _options, lines):
@@ -63,3 +69,13 @@ def make_rubrics(_app, what, _name, _object, _options, lines):
     if what == "module" and "References" in lines:
         at = lines.index("References")
         lines[at : at + 2] = [".. rubric:: References"]
+
+
+def find_public(app, env, node, content):
+    """Resolve ``robotid_sim.NAME``, a public name, where it is documented: in its module."""
+    package, _, name = node.get("reftarget", "").rpartition(".")
+    if package != "robotid_sim" or name not in robotid_sim.__all__:
+        return None
+    target = f"{getattr(robotid_sim, name).__module__}.{name}"
+    python, page = env.domains["py"], env.current_document.docname
+    return python.resolve_xref(env, page, app.builder, "obj", target, node, content)

@@ -1,7 +1,9 @@
-"""Directive ``schema``: tables of a file's keys, from the model that reads it."""
+"""Directives: tables of a file's keys from the model that reads it, and of the public names."""
 
 import dataclasses
+import inspect
 import json
+import re
 import types
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -13,6 +15,7 @@ from docutils import nodes
 from pydantic import BaseModel
 from sphinx.util.docutils import SphinxDirective
 
+import robotid_sim
 from robotid_sim.docstrings import attributes_of, summary_of
 
 KINDS = {
@@ -109,7 +112,8 @@ def sections_of(section: type, path: str, seen: set[type]) -> Iterator[tuple[str
 
 def markdown(docstring: str) -> str:
     """Return a text of a docstring in a line of Markdown."""
-    return " ".join(docstring.split()).replace("``", "`").replace("|", r"\|").replace("[", r"\[")
+    text = re.sub(r":math:`([^`]*)`", r"$\1$", " ".join(docstring.split()))
+    return text.replace("``", "`").replace("|", r"\|").replace("[", r"\[")
 
 
 class SchemaTables(SphinxDirective):
@@ -139,7 +143,24 @@ class SchemaTables(SphinxDirective):
             yield f"`{key}`", kind_text(kind), words, markdown(meaning)
 
 
+class PublicNames(SphinxDirective):
+    """``public-names``: the names that the package exports, each with its first sentence."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        lines = ["| name | what |", "|:--|:--|"]
+        for name in robotid_sim.__all__:
+            value = getattr(robotid_sim, name)
+            documented = hasattr(value, "__module__") and hasattr(value, "__qualname__")
+            place = f"{value.__module__}.{name}" if documented else f"robotid_sim.{name}"
+            text = summary_of(value) if isinstance(value, type) else inspect.getdoc(value) or ""
+            link = f"{{py:obj}}`{name} <{place}>`" if documented else f"`{name}`"
+            lines.append(f"| {link} | {markdown(text.split(chr(10) * 2)[0])} |")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the directive."""
     app.add_directive("schema", SchemaTables)
+    app.add_directive("public-names", PublicNames)
     return {"parallel_read_safe": True}

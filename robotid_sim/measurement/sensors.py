@@ -9,7 +9,7 @@ into the file (delay, outliers, lost samples). Each sensor leaves a note in the 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -152,7 +152,7 @@ def torque_rms(log: Log) -> Float1D:
     return np.asarray(np.sqrt((log.tau_meas[motion] ** 2).mean(axis=0)))
 
 
-Phases = tuple[tuple[float, ...], ...]
+_Phases: TypeAlias = tuple[tuple[float, ...], ...]
 """Phases of harmonics, one list per order with one number per joint."""
 
 
@@ -173,7 +173,7 @@ class HarmonicSensor(Sensor):
     """Revolutions G of it per revolution of the joint, or of the screw."""
     lead: PerJoint = 0.01
     """Travel of a prismatic joint per revolution of its screw [m]."""
-    phase: Phases | None = None
+    phase: _Phases | None = None
     """Phases [rad], a list per order with one per joint; by default they are drawn."""
 
     def __post_init__(self) -> None:
