@@ -4,17 +4,20 @@ Notebooks and the pictures of the gallery are made when the site is built, in fo
 """
 
 import importlib.metadata
+import itertools
 import os
 import sys
 from functools import partialmethod
 from pathlib import Path
 
 import nbclient
+from matplotlib.figure import Figure
+from sphinx_gallery.scrapers import figure_rst
 
 import robotid_sim
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE / "gallery")]
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ["COLUMNS"] = "88"
 os.environ["ROBOTID_DOCS"] = str(HERE)
@@ -30,15 +33,17 @@ extensions = [
     "sphinxcontrib.programoutput",
     "sphinx-mathjax-offline",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "sphinx_design",
 ]
 html_theme = "furo"
 html_title = project
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery", "pictures/*.ipynb"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
+autodoc_typehints = "none"  # the sections of the docstrings have them
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 default_role = "code"
@@ -56,6 +61,32 @@ nb_output_stderr = "remove"  # progress
 nbclient.NotebookClient.__init__ = partialmethod(
     nbclient.NotebookClient.__init__, coalesce_streams=True
 )
+
+
+def save_figures(_block, block_vars, gallery_conf):
+    """Save the figures that a script has made; ours are not those of pyplot."""
+    figures = {id(v): v for v in block_vars["example_globals"].values() if isinstance(v, Figure)}
+    paths = list(itertools.islice(block_vars["image_path_iterator"], len(figures)))
+    for figure, path in zip(figures.values(), paths, strict=True):
+        figure.savefig(path, dpi=120, bbox_inches="tight")
+    return figure_rst(paths, gallery_conf["src_dir"])
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE / "gallery"),
+    "gallery_dirs": "pictures",
+    "ignore_pattern": r"shared\.py",
+    "image_scrapers": (save_figures,),
+    "reset_modules": (),
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "remove_config_comments": True,
+    "only_warn_on_example_error": False,
+    "abort_on_example_error": True,
+    "plot_gallery": "True",
+}
 
 
 def setup(app):

@@ -1,0 +1,12 @@
+"""
+Fit of the log
+==============
+
+Measured and modelled torque of every joint.
+"""
+
+from shared import study
+
+import robotid_sim as rid
+
+figure = rid.plot(study, "fit")

@@ -1,0 +1,12 @@
+"""
+Torques of three models
+=======================
+
+What the model inside the controller changes in the torque.
+"""
+
+from shared import study
+
+import robotid_sim as rid
+
+figure = rid.plot(study, "torque-differences")
