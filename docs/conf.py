@@ -4,15 +4,12 @@ Notebooks and the pictures of the gallery are made when the site is built, in fo
 """
 
 import importlib.metadata
-import itertools
 import os
 import sys
 from functools import partialmethod
 from pathlib import Path
 
 import nbclient
-from matplotlib.figure import Figure
-from sphinx_gallery.scrapers import figure_rst
 
 import robotid_sim
 
@@ -63,20 +60,11 @@ nbclient.NotebookClient.__init__ = partialmethod(
 )
 
 
-def save_figures(_block, block_vars, gallery_conf):
-    """Save the figures that a script has made; ours are not those of pyplot."""
-    figures = {id(v): v for v in block_vars["example_globals"].values() if isinstance(v, Figure)}
-    paths = list(itertools.islice(block_vars["image_path_iterator"], len(figures)))
-    for figure, path in zip(figures.values(), paths, strict=True):
-        figure.savefig(path, dpi=120, bbox_inches="tight")
-    return figure_rst(paths, gallery_conf["src_dir"])
-
-
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE / "gallery"),
     "gallery_dirs": "pictures",
     "ignore_pattern": r"shared\.py",
-    "image_scrapers": (save_figures,),
+    "image_scrapers": ("gallery_figures.save_figures",),
     "reset_modules": (),
     "download_all_examples": False,
     "show_memory": False,
