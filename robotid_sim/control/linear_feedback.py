@@ -34,6 +34,20 @@ class ComputedTorque(ModelController):
     ----------
     .. [1] Siciliano, Sciavicco, Villani, Oriolo (2009), "Robotics: Modelling, Planning and
        Control", Springer, sec. 8.5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> with rid.Plant(setup.cell.plant) as engine:
+    ...     log = rid.rollout(engine, rid.ComputedTorque(nominal), path)
+    >>> error = log.q - path(log.t).q
+    >>> bool(np.abs(error).max() < 0.1)
+    True
     """
 
     model: Robot

@@ -202,6 +202,15 @@ def base_parameters(
         Which of ``Fv, Fc, Fo, Ia`` are considered beside the inertial parameters.
     measured : ndarray of bool, shape (n,), optional
         The joints whose torque is known; by default all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> basis = rid.base_parameters(robot)
+    >>> basis.rank, basis.groupings[:2]
+    (11, ('mx1 - Iyy1 - Ia1', 'mz1'))
     """
     dof = robot.dof
     considered = np.array(parameters.columns(dof, joint_parameters), dtype=np.intp)

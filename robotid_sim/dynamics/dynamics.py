@@ -34,6 +34,14 @@ def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike)
     -------
     tau : ndarray, shape (n,) or (N, n)
         Torque [N m], without friction and rotor inertia.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> rid.rigid_body_torque(robot, [0.3, 0.2], [1.0, -1.0], [0.0, 2.0]).round(3)
+    array([71.905, 33.223])
     """
     batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
     tau = kernels.inverse_dynamics(robot.geometry, robot.gravity, robot.parameters(), *batch)
@@ -48,6 +56,14 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
 
     Parameters and shapes as in `rigid_body_torque`. Terms that the robot has beside these are in
     it, see `robotid_sim.dynamics.term_torques`; a batch is taken for one motion in its order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> rid.joint_torque(robot, [0.3, 0.2], [1.0, -1.0], [0.0, 2.0]).round(3)
+    array([74.105, 31.823])
     """
     batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
     phi = robot.parameters()
@@ -58,7 +74,16 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
-    """Torque that holds the robot still against gravity [N m]; shapes as `q`."""
+    """Torque that holds the robot still against gravity [N m]; shapes as `q`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> rid.gravity_torque(robot, [0.3, 0.2]).round(3)
+    array([58.629, 25.827])
+    """
     still = np.zeros_like(np.asarray(q, dtype=float))
     return rigid_body_torque(robot, q, still, still)
 
@@ -79,6 +104,15 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
     """Mass matrix, shape (n, n) or (N, n, n), at positions q, shape (n,) or (N, n).
 
     With `rotors` the reflected rotor inertia `Ia` is on its diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> M = rid.mass_matrix(robot, [0.3, 0.2])
+    >>> M.shape, bool(np.allclose(M, M.T))
+    ((2, 2), True)
     """
     (batch,), single = states(q, dof=robot.dof, names=("q",))
     M = kernels.mass_matrix(robot.geometry, robot.parameters(), batch)
@@ -92,6 +126,14 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 
     For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability proofs of
     sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> rid.coriolis(robot, [0.3, 0.2], [1.0, -1.0], [1.0, -1.0]).round(3)
+    array([0.596, 0.596])
     """
     batch, _ = states(q, dq, v, dof=robot.dof, names=("q", "dq", "v"))
     first = (part[0] for part in batch)
@@ -104,6 +146,15 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
     Terms of the robot are those of sliding joints, with all dry friction built up.
 
     Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> tau = rid.joint_torque(robot, [0.3, 0.2], [1.0, -1.0], [0.5, 2.0])
+    >>> rid.forward_dynamics(robot, [0.3, 0.2], [1.0, -1.0], tau).round(6)
+    array([0.5, 2. ])
     """
     batch, _ = states(q, dq, tau, dof=robot.dof, names=("q", "dq", "tau"))
     model = (robot.geometry, robot.gravity, robot.parameters(), coefficients_of(robot))
@@ -157,6 +208,16 @@ def torque_regressor(
     ----------
     .. [1] Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads
        and links", Int. J. Robotics Research, doi:10.1177/027836498600500306, eq. (17).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> Y = rid.torque_regressor(robot, [0.3, 0.2], [1.0, -1.0], [0.5, 2.0])
+    >>> tau = rid.joint_torque(robot, [0.3, 0.2], [1.0, -1.0], [0.5, 2.0])
+    >>> Y.shape, bool(np.allclose(Y @ robot.parameters(), tau))
+    ((2, 28), True)
     """
     (q2, dq2, ddq2), single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
     every = np.arange(parameters.size(robot.dof))

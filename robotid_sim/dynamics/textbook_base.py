@@ -64,6 +64,15 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     .. [1] Gautier, Khalil (1990), "Direct calculation of minimum set of inertial parameters of
        serial robots", IEEE Trans. Robotics and Automation 6(3), doi:10.1109/70.56655.
     .. [2] Khalil, Dombre (2002), "Modeling, Identification and Control of Robots", ch. 9.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> basis = rid.textbook_base(robot)
+    >>> basis.rank
+    11
     """
     before = base_parameters(robot) if basis is None else basis
     order = _by_preference(robot, before)

@@ -82,6 +82,17 @@ class Plant(Closing):
     engine : str, optional
         ``pybullet`` or ``mujoco``, which integrates the bodies; by default the first that is
         installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> with rid.Plant(robot) as plant:
+    ...     plant.reset(np.array([0.3, 0.2]), np.zeros(2))
+    ...     step = plant.step(rid.gravity_torque(robot, plant.q))
+    ...     print(plant.q.round(3))
+    [0.3 0.2]
     """
 
     def __init__(

@@ -43,6 +43,20 @@ class Consistent(Estimator):
        doi:10.1109/LRA.2017.2729659.
     .. [2] Lee, Wensing, Park (2020), "Geometric robot dynamic identification: a convex programming
        approach", IEEE Trans. Robotics, doi:10.1109/TRO.2019.2926491.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
+    >>> estimate = rid.Consistent().fit(problem)
+    >>> estimate.success, estimate.cov is None
+    (True, False)
     """
 
     pull: float = 1e-6
@@ -118,6 +132,21 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     consistent robot has exactly these base parameters, shape (b,), the one of least deviation is
     taken, weighted by their covariance, shape (b, b), and the message says so. Raises
     `InconsistentInertiaError` if the solver finds no consistent robot at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
+    >>> estimate = rid.WeightedLeastSquares().fit(problem)
+    >>> identified = rid.lift(estimate.beta, estimate.cov, nominal, basis).robot
+    >>> identified.joint_names
+    ('joint_1', 'joint_2')
     """
     program = ConsistentProgram(nominal, basis)
     std = np.sqrt(np.diag(cov))

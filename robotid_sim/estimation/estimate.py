@@ -28,7 +28,22 @@ _ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weight
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """Estimated base parameters; a failed fit is an Estimate with ``success=False``."""
+    """Estimated base parameters; a failed fit is an Estimate with ``success=False``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
+    >>> estimate = rid.WeightedLeastSquares().fit(problem)
+    >>> estimate.success, estimate.beta.shape == estimate.std.shape
+    (True, True)
+    """
 
     TABLED: ClassVar = ("std",)
     """Properties that a notebook shows beside the parameters."""

@@ -53,6 +53,19 @@ class OrdinaryLeastSquares(Estimator):
     ----------
     .. [1] Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads
        and links", Int. J. Robotics Research, doi:10.1177/027836498600500306.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
+    >>> rid.OrdinaryLeastSquares().fit(problem).success
+    True
     """
 
     block: float | None = None
@@ -80,6 +93,21 @@ class WeightedLeastSquares(Estimator):
     ----------
     .. [1] Gautier, Poignet (2001), "Extended Kalman filtering and weighted least squares dynamic
        identification of robot", Control Engineering Practice, doi:10.1016/S0967-0661(01)00105-8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
+    >>> estimate = rid.WeightedLeastSquares().fit(problem)
+    >>> true = basis.of(setup.cell.plant.parameters())
+    >>> bool(np.all(np.abs(estimate.beta - true) < 5.0 * estimate.std))
+    True
     """
 
     rounds: int = 5

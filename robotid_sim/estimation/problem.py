@@ -114,6 +114,19 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
 
     The nominal robot gives kinematics, gravity and friction velocities; its inertial parameters do
     not enter, but for the loads of terms that it has, whose torque is taken off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
+    >>> problem.W.shape[-1] == basis.rank
+    True
     """
     remedy = "preprocess the log first, as Adaptive()(log, nominal) does"
     require_type(motion, Motion, "motion", remedy)

@@ -117,6 +117,22 @@ def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
     measured by, which preprocessing of noisy motion can only approach. The problem has rows of the
     exact regressor at the full sample rate; the noise of every joint [N m] has shape (n,). Raises
     `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
+    >>> estimate = rid.WeightedLeastSquares().fit(problem)
+    >>> bound = rid.cramer_rao(problem, estimate.torque_rms)
+    >>> ratio = np.median(estimate.std / np.sqrt(np.diag(bound)))
+    >>> bool(0.7 < ratio < 2.0)
+    True
     """
     _, R = reduce_rows(problem).solve(1.0 / np.asarray(noise_std))
     inverse = np.linalg.inv(R)

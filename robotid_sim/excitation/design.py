@@ -65,6 +65,17 @@ def random_design(
     """Return the best of many random feasible Fourier series by D-optimality.
 
     Parameters and exceptions as of `random_designs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng = np.random.default_rng(0)
+    >>> path = rid.random_design(nominal, basis, rng, candidates=5)
+    >>> round(path.duration, 1)
+    30.0
     """
     options = options or FourierOptions()
     return random_designs(

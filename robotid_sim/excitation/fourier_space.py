@@ -44,6 +44,13 @@ class FourierOptions(ExcitationFamily):
     ----------
     .. [1] Swevers, Ganseman, Tukel, De Schutter, Van Brussel (1997), "Optimal robot excitation and
        identification", IEEE Trans. Robotics and Automation, doi:10.1109/70.631234, eq. (9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> rid.FourierOptions(harmonics=3, period=5.0).periods
+    3
     """
 
     harmonics: int = 5

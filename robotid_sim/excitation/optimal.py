@@ -95,6 +95,18 @@ def optimal_design(
     ----------
     .. [1] Swevers, Ganseman, Tukel, De Schutter, Van Brussel (1997), "Optimal robot excitation and
        identification", IEEE Trans. Robotics and Automation, doi:10.1109/70.631234.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+    >>> plan = DesignPlan(search=GradientSearch(candidates=5, iterations=3))
+    >>> design = rid.optimal_design(nominal, basis, np.random.default_rng(0), plan)
+    >>> design.value_after < design.value_before
+    True
     """
     plan = plan or DesignPlan()
     starts, search = plan.gradient.starts, plan.gradient

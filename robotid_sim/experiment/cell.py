@@ -14,7 +14,19 @@ from robotid_sim.representation import public_value
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cell:
-    """A robot cell in the engine. The plant, which is the truth, stands here and nowhere else."""
+    """A robot cell in the engine. The plant, which is the truth, stands here and nowhere else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> nominal = rid.perturb(robot, np.random.default_rng(1))
+    >>> law = rid.ComputedTorque(nominal)
+    >>> cell = rid.Cell(plant=robot, controller=law, sensors=(rid.TorqueNoise(),))
+    >>> cell.rate
+    1000.0
+    """
 
     plant: Robot
     """The true robot."""

@@ -69,6 +69,19 @@ def rollout(
         If the controller returns anything but finite torques; carries the log up to there.
     LogError
         If the trajectory is of another robot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> with rid.Plant(setup.cell.plant) as engine:
+    ...     log = rid.rollout(engine, rid.ComputedTorque(nominal), path)
+    >>> log.truth is not None
+    True
     """
     robot = plant.robot
     if trajectory.joint_names != robot.joint_names:

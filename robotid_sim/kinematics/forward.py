@@ -9,13 +9,31 @@ from robotid_sim.model.robot import Robot
 
 
 def link_poses(robot: Robot, q: ArrayLike) -> Float:
-    """Pose of every movable body in the root frame, shape (n, 4, 4), at `q` of shape (n,)."""
+    """Pose of every movable body in the root frame, shape (n, 4, 4), at `q` of shape (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> rid.link_poses(robot, [0.3, 0.2]).shape
+    (2, 4, 4)
+    """
     (batch,), _ = states(q, dof=robot.dof, names=("q",))
     return np.asarray(kernels.link_poses(robot.geometry, batch[0]))
 
 
 def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
-    """Pose of the tip in the root frame, shape (4, 4), at `q` of shape (n,)."""
+    """Pose of the tip in the root frame, shape (4, 4), at `q` of shape (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> rid.tip_pose(robot, [0.0, 0.0]).shape
+    (4, 4)
+    """
     return np.asarray(link_poses(robot, q)[-1] @ robot.T_last_tip)
 
 
@@ -32,6 +50,14 @@ def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
 
     Maps joint velocities [rad/s] to the velocity of the tip's origin [m/s] and the angular velocity
     [rad/s].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> rid.tip_jacobian(robot, [0.3, 0.2]).shape
+    (6, 2)
     """
     (batch,), _ = states(q, dof=robot.dof, names=("q",))
     point = np.ascontiguousarray(robot.T_last_tip[:3, 3])

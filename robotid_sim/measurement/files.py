@@ -57,7 +57,24 @@ CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER)
 
 
 def save_log(log: Log, path: str | Path) -> None:
-    """Write a log: HDF5, or CSV if the path ends in ``.csv`` (without truth and provenance)."""
+    """Write a log: HDF5, or CSV if the path ends in ``.csv`` (without truth and provenance).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp()) / "log.csv"
+    >>> rid.save_log(log, file)
+    >>> rid.load_log(file).joint_names
+    ('joint_1', 'joint_2')
+    """
     with atomic_path(path) as temporary:
         if Path(path).suffix.lower() == ".csv":
             _write_csv(log, temporary)
@@ -81,6 +98,22 @@ def load_log(path: str | Path) -> Log:
         If the file is missing, truncated, of another kind or of a newer schema.
     LogError
         If the channels are incomplete, not finite or not uniform in time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp()) / "log.h5"
+    >>> rid.save_log(log, file)
+    >>> bool(np.all(rid.load_log(file).q == log.q))
+    True
     """
     file = Path(path)
     if not file.is_file():

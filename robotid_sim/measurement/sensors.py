@@ -54,6 +54,19 @@ def measure(
 
     The generator is the source of all noise, and the only difference between noise seeds; sensors
     that draw nothing need none. Raises `OptionError` if one that draws has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> noisier = rid.measure(log, rid.EncoderNoise(revolute=1e-3), rng)
+    >>> round(float(np.std(noisier.q - log.q)), 4)
+    0.001
     """
     require_type(log, Log, "log", "give what rollout or load_log returned")
     for sensor in (sensors,) if isinstance(sensors, Sensor) else sensors:

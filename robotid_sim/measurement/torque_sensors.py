@@ -19,7 +19,22 @@ PEAK_CURRENT = 10.0
 @documented
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueNoise(Sensor):
-    """White Gaussian noise on the joint torques, relative to their size or absolute."""
+    """White Gaussian noise on the joint torques, relative to their size or absolute.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> noisier = rid.measure(log, rid.TorqueNoise(relative=0.02), rng)
+    >>> noise = np.std(noisier.tau_meas - log.tau_meas, axis=0)
+    >>> bool(np.all(noise < 0.03 * np.std(log.tau_meas, axis=0)))
+    True
+    """
 
     relative: PerJoint = 0.01
     """Standard deviation over the RMS torque of the joint."""
@@ -170,6 +185,19 @@ class TorqueDelay(Sensor):
     Fractions of a sample are interpolated, see `between_samples`: up to a tenth of the sample rate
     the delay is right to 1e-5 samples. The first samples, for which no earlier torque is known,
     repeat the first one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> late = rid.measure(log, rid.TorqueDelay(samples=2))
+    >>> bool(np.allclose(late.tau_meas[2:], log.tau_meas[:-2]))
+    True
     """
 
     check_options: ClassVar[Mapping[str, Any]] = {"delay": 2.5e-3}

@@ -45,6 +45,18 @@ def write_urdf(
         If a body has parameters that no rigid body can have.
     FileFormatError
         If a file cannot be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp()) / "arm.urdf"
+    >>> not_carried = rid.write_urdf(robot, file)
+    >>> rid.load_robot(file).joint_names
+    ('joint_1', 'joint_2')
     """
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is not None:

@@ -25,6 +25,16 @@ def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = SCALE) -> 
         Source of randomness.
     scale : float
         Relative size of the errors, in [0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> nominal = rid.perturb(robot, np.random.default_rng(1))
+    >>> heavier = nominal.parameters()[0] / robot.parameters()[0]
+    >>> bool(0.8 <= heavier <= 1.2)
+    True
     """
 
     def factor(count: int) -> Float1D:

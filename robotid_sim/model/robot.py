@@ -67,6 +67,16 @@ class Robot:
     inertial parameters a link, then ``Fv Fc Fo Ia`` a joint, so that
 
     .. math:: \tau = Y(q, \dot q, \ddot q)\, \phi .
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> robot.dof, robot.joint_names
+    (2, ('joint_1', 'joint_2'))
+    >>> robot.limits.velocity
+    array([6.28318531, 6.28318531])
     """
 
     name: str

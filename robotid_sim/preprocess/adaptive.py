@@ -45,6 +45,19 @@ class Adaptive(RowPreprocessor):
     .. [2] Olsen, Swevers, Verdonck (2002), "Maximum likelihood identification of a dynamic robot
        model: implementation issues", Int. J. Robotics Research 21(2),
        doi:10.1177/027836402760475379 (motion and parameters in turn).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> motion = rid.Adaptive()(log, nominal)
+    >>> motion.ddq.shape == log.q.shape
+    True
     """
 
     method: str = "errors-in-variables"

@@ -133,6 +133,19 @@ class RtsSmoother(RowPreprocessor):
        AIAA Journal, doi:10.2514/3.3166.
     .. [2] Bierman (1973), "Fixed interval smoothing with discrete measurements", Int. J. Control,
        doi:10.1080/00207177308932526 (modified Bryson-Frazier form).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> motion = rid.RtsSmoother()(log, nominal)
+    >>> motion.ddq.shape == log.q.shape
+    True
     """
 
     corner_factor: float = 2.0

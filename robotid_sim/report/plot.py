@@ -53,6 +53,19 @@ def plot(
         If there is no figure of such a value.
     UnknownNameError
         If it has no figure of this name; the text lists what there is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> figure = rid.plot(log)
+    >>> len(figure.axes)
+    2
     """
     charts = {chart.name: chart for chart in _charts(value, robot)}
     chosen = next(iter(charts)) if name is None else name

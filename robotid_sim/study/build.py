@@ -84,6 +84,14 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
         If a path of the closed loop is not within reach.
     InfeasibleError, RankDeficientError
         If no excitation keeps the constraints, or none determines the parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> setup.nominal.joint_names
+    ('joint_1', 'joint_2')
     """
     config = config or StudyConfig()
     plant = robot if isinstance(robot, Robot) else build_robot(robot, config.robot)

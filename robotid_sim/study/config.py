@@ -28,7 +28,18 @@ _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-nois
 
 
 class StudyConfig(ConfigSection):
-    """All stages of a study."""
+    """All stages of a study.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> config = rid.StudyConfig()
+    >>> config.design.criterion
+    'd-optimality'
+    >>> config.quick().design.periods
+    2
+    """
 
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of all randomness."""
@@ -116,6 +127,13 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
         If a key is unknown or a value is refused; names the key.
     PluginError
         If a plugin that it names cannot be used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> rid.load_config(None, {"design": {"periods": 2}}).design.periods
+    2
     """
     content: dict[str, Any] = {}
     if path is not None:

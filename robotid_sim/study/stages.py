@@ -142,6 +142,18 @@ def simulate(
         What the log shall say of it.
     progress : callable
         Called with the stage and the share done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log.joint_names
+    ('joint_1', 'joint_2')
     """
     return measured(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
 

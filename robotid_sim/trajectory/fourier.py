@@ -35,6 +35,18 @@ class FourierTrajectory:
     ----------
     .. [1] Swevers, Ganseman, Tukel, De Schutter, Van Brussel (1997), "Optimal robot excitation and
        identification", IEEE Trans. Robotics and Automation, doi:10.1109/70.631234, eq. (9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> nominal, basis = setup.nominal, setup.basis
+    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+    >>> moving = path(np.linspace(0.0, path.duration, 4))
+    >>> moving.q.shape, bool(np.allclose(moving.dq[0], 0.0))
+    ((4, 2), True)
     """
 
     joint_names: tuple[str, ...]

@@ -30,7 +30,19 @@ APPROACH_SHARE = 0.5
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class PointToPoint:
-    """Quintic motion from one pose to another; velocity and acceleration vanish at both ends."""
+    """Quintic motion from one pose to another; velocity and acceleration vanish at both ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> way = rid.PointToPoint(robot.joint_names, [0.0, 0.0], [1.0, 0.5], 0.0, 2.0)
+    >>> way(np.array([0.0, 1.0, 2.0])).q
+    array([[0.  , 0.  ],
+           [0.5 , 0.25],
+           [1.  , 0.5 ]])
+    """
 
     joint_names: tuple[str, ...]
     q_start: Float1D
