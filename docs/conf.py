@@ -78,13 +78,15 @@ sphinx_gallery_conf = {
 
 
 def setup(app):
-    """Make headings within docstrings of modules rubrics: they would be sections of the page."""
+    """Connect what follows; let pages be read side by side."""
     app.connect("autodoc-process-docstring", make_rubrics)
     app.connect("missing-reference", find_public)
+    # It reads nothing, and does not say so: notebooks would run one after the other.
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
 
 
 def make_rubrics(_app, what, _name, _object, _options, lines):
-    """Replace ``References`` and its underline."""
+    """Make the heading ``References`` of a module a rubric: it would be a section of the page."""
     if what == "module" and "References" in lines:
         at = lines.index("References")
         lines[at : at + 2] = [".. rubric:: References"]
