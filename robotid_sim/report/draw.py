@@ -27,6 +27,10 @@ WIDTH = 7.16
 """Width of a figure [in]: two columns of a journal page."""
 
 DPI = 160
+
+CSS_DPI, NOTEBOOK_DPI = 96, 192
+"""Pixels of a page in an inch, and those of a picture in a notebook: twice as sharp."""
+
 FONT = 8.0  # [pt]
 
 STYLE: dict[Any, Any] = {
@@ -75,8 +79,19 @@ ROW, SHARED_ROW, LEGEND_ROW = 0.42, 0.16, 0.2
 """Room for the labels of a row of panels, of one that shares its axis, and of a legend [in]."""
 
 
-def figure(chart: Chart, width: float = WIDTH) -> Figure:
-    """Return a chart as a matplotlib figure.
+class NotebookFigure(Figure):
+    """A figure that a notebook shows when it is the value of a cell, whatever its backend."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        png = io.BytesIO()
+        with mpl.rc_context(STYLE):
+            self.savefig(png, format="png", dpi=NOTEBOOK_DPI, facecolor="#ffffff")
+        width, height = (round(CSS_DPI * size) for size in self.get_size_inches().tolist())
+        return png.getvalue(), {"width": width, "height": height}
+
+
+def figure(chart: Chart, width: float = WIDTH) -> NotebookFigure:
+    """Return a chart as a matplotlib figure, which a notebook shows.
 
     `width` is in inches; text keeps its size, so that a figure for one column of a paper is drawn
     at 3.5.
@@ -85,7 +100,7 @@ def figure(chart: Chart, width: float = WIDTH) -> Figure:
         return _drawn(chart, width)
 
 
-def _drawn(chart: Chart, width: float) -> Figure:
+def _drawn(chart: Chart, width: float) -> NotebookFigure:
     kinds = {type(panel) for panel in chart.panels}
     whole = any(isinstance(panel, Matrix) and panel.texts for panel in chart.panels)
     if not kinds - {Space, Matrix} and not whole:  # square
@@ -94,7 +109,7 @@ def _drawn(chart: Chart, width: float) -> Figure:
     columns = max(1, int((width - 0.7) / (0.45 + 0.065 * max(map(len, labels), default=1))))
     row = chart.panel_height + (SHARED_ROW if chart.share_x else ROW)
     height = chart.rows * row + LEGEND_ROW * -(-len(labels) // columns)
-    sheet = Figure(figsize=(width, height), layout="constrained")
+    sheet = NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(sheet)
     engine = sheet.get_layout_engine()
     assert isinstance(engine, ConstrainedLayoutEngine)
