@@ -1,6 +1,7 @@
 """Charts drawn by matplotlib: valid files, everything inside, nothing on top of each other."""
 
 import io
+import re
 from dataclasses import replace
 from itertools import combinations
 
@@ -165,8 +166,11 @@ def test_page_form_keeps_size_and_anchor_of_every_text(make) -> None:
 def text_styles(svg: str):
     """Yield the style of every text as a browser reads it."""
     tags = [f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("text", "tspan")]
-    for node in etree.fromstring(svg.encode()).iter(*tags):
-        if style := node.get("style"):  # formulas have theirs in their parts
+    root = etree.fromstring(svg.encode())
+    rules = dict(re.findall(r"svg g \.([\w-]+)\{([^}]*)\}", root.findtext(".//{*}style")))
+    for node in root.iter(*tags):
+        # Formulas have theirs in their parts.
+        if style := node.get("style") or rules.get(node.get("class")):
             parts = (part.split(":", 1) for part in style.split(";"))
             yield {name.strip(): value.strip() for name, value in parts}
 
