@@ -31,7 +31,7 @@ from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.excitation import Designs, design
-from robotid_sim.study.folder import LOG, study_folder
+from robotid_sim.study.folder import ESTIMATE, LOG, RESULT, study_folder
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
 from robotid_sim.study.result import (
@@ -231,13 +231,13 @@ def study_in(
         timings=clock.seconds,
         verdict=judged,
     )
-    result.save(folder / "result.json")
+    result.save(folder / RESULT)
     return Study(setup, designs, trajectory, log, fit, diagnosis, unseen, loop, result)
 
 
 def _write_fit(fit: Identification, folder: Path, meshes: MeshMode) -> Path | None:
     """Write what was identified; return the URDF, or None if there is no such robot."""
-    save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit, [LOG]))
+    save_estimates(list(fit.estimates), folder / ESTIMATE, **estimate_context(fit, [LOG]))
     write_parameters(fit, folder / PARAMETERS)
     return write_identified(fit, folder / "identified.urdf", meshes)
 
