@@ -102,8 +102,8 @@ def figure(chart: Chart, width: float = WIDTH) -> NotebookFigure:
 
 def _drawn(chart: Chart, width: float) -> NotebookFigure:
     kinds = {type(panel) for panel in chart.panels}
-    whole = any(isinstance(panel, Matrix) and panel.texts for panel in chart.panels)
-    if not kinds - {Space, Matrix} and not whole:  # square
+    whole = any(isinstance(panel, Matrix) and not panel.square for panel in chart.panels)
+    if not kinds - {Space, Matrix} and not whole:
         width = min(width, chart.columns * (chart.panel_height + 1.2))
     labels = list(chart.legend()) if len(chart.legend()) > 1 else []
     columns = max(1, int((width - 0.7) / (0.45 + 0.065 * max(map(len, labels), default=1))))
@@ -210,8 +210,8 @@ def _handle(label: str, mark: Mark) -> Line2D | Patch:
 
 
 def _draw_matrix(axes: Axes, panel: Matrix) -> None:
-    ends = (light(panel.colors[0]), "#ffffff", light(panel.colors[1]))
-    colors = LinearSegmentedColormap.from_list("matrix", ends)
+    *first, last = map(light, panel.colors)
+    colors = LinearSegmentedColormap.from_list("matrix", [*first, "#ffffff", last])
     n, low, high = len(panel.names), *panel.ends
     options: dict[str, Any] = {"cmap": colors, "vmin": low, "vmax": high, "rasterized": True}
     mesh = axes.pcolormesh(panel.values, alpha=0.6 if panel.texts else None, **options)
@@ -233,7 +233,8 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size)
         return
     axes.set_aspect("equal")
-    bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
+    ticks = [-1, -0.5, 0, 0.5, 1] if panel.square else MaxNLocator(4)
+    bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=ticks)
     bar.outline.set_visible(False)
 
 
