@@ -218,7 +218,7 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     sheet = axes.figure
     assert isinstance(sheet, Figure)
     side = min(*(0.8 * sheet.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
-    size = min(FONT - 1.0, 0.85 * side / n)
+    size = round(min(FONT - 1.0, 0.85 * side / n), 2)
     upright = 0 if panel.texts else 90
     places = np.arange(len(panel.columns)) + 0.5
     axes.set_xticks(places, panel.columns, rotation=upright, fontsize=size)
@@ -232,7 +232,8 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
             for j, text in enumerate(row):
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size)
         return
-    axes.set_aspect("equal")
+    if panel.square:
+        axes.set_aspect("equal")
     ticks = [-1, -0.5, 0, 0.5, 1] if panel.square else MaxNLocator(4)
     bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=ticks)
     bar.outline.set_visible(False)

@@ -198,8 +198,9 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
             return x | {"tickfont": small, "type": "category"}, y | {"type": "category"}
         across = {"size": min(11.0, 420.0 / len(panel.columns))}
         x |= {"tickfont": across, "tickangle": -90, "dtick": 1}
-        y |= {"scaleanchor": "x", "constrain": "domain"}
-        x["constrain"] = "domain"
+        if panel.square:
+            y |= {"scaleanchor": "x", "constrain": "domain"}
+            x["constrain"] = "domain"
         return x, y
     above = k - chart.columns
     if chart.share_x and above >= 0:

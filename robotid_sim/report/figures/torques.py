@@ -22,6 +22,9 @@ ZOOM = 0.06
 SEGMENT = 128
 """Samples of a segment of the spectrum (Welch's method)."""
 
+INNER = slice(1, -1)
+"""Frequencies of a spectrum without the ends, which scatter more."""
+
 WHOLE_ROWS = 0.02
 """Part of a row by which a period may miss a whole number of them."""
 
@@ -139,8 +142,8 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
         panels += [
             Panel(
                 marks=(
-                    Curve(f[1:], power[1:], "residual", "identified"),
-                    Curve(f[1:], flat[1:], "white noise of that size", "ink", style="dashed"),
+                    Curve(f[INNER], power[INNER], "residual", "identified"),
+                    Curve(f[INNER], flat[INNER], "white noise of that size", "ink", style="dashed"),
                     *floor,
                 ),
                 x_label="frequency [Hz]",
@@ -175,7 +178,9 @@ def _noise_floor(left: Float1D, period: float | None, rate: float) -> list[Curve
         return []
     change = left[shift:] - left[:-shift]
     f, power = scipy.signal.welch(change, rate, nperseg=min(change.size, SEGMENT))
-    return [Curve(f[1:], 0.5 * power[1:], "noise: what does not repeat", "filter-2", width=0.8)]
+    return [
+        Curve(f[INNER], 0.5 * power[INNER], "noise: what does not repeat", "filter-2", width=0.8)
+    ]
 
 
 def prediction(
