@@ -80,7 +80,9 @@ def test_log_shows_types_as_the_source_has_them() -> None:
 
 
 def test_configuration_shows_its_keys() -> None:
-    keys = "seed : int\n    Seed of all randomness.\nplugins : tuple[str, ...]\n    Modules, or files"
+    keys = (
+        "seed : int\n    Seed of all randomness.\nplugins : tuple[str, ...]\n    Modules, or files"
+    )
     assert keys in inspect.getdoc(StudyConfig)
     assert "prior : tuple[Path, ...]\n    Trajectories or logs" in inspect.getdoc(DesignConfig)
 
