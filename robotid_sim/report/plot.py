@@ -153,6 +153,9 @@ FIGURES = tuple(name for name, value in vars(Plots).items() if isinstance(value,
 """Names of all figures, as attributes of `plot`."""
 
 plot = Plots()
+"""``plot(value, name=None, *, robot=None, width=7.16)`` returns a figure of a value: of a study any
+of its page, of an identification, a closed loop, a log, a trajectory (with its robot) or an
+estimate those that it has. Without a name it is the first."""
 
 
 @singledispatch
