@@ -56,6 +56,7 @@ from .preprocess.kalman_torque import FivePointCubic as FivePointCubic
 from .preprocess.kalman_torque import KalmanTorque as KalmanTorque
 from .preprocess.linear_filters import Butterworth as Butterworth
 from .preprocess.rts import RtsSmoother as RtsSmoother
+from .progress_display import progress_line as progress_line
 from .report.plot import plot as plot
 from .study.build import build_setup as build_setup
 from .study.config import StudyConfig as StudyConfig

@@ -126,8 +126,8 @@ class Matrix:
     """Names of the columns; empty for those of the rows."""
     ends: tuple[float, float] = (-1.0, 1.0)
     """Values of the last colors."""
-    colors: tuple[str, str] = ("nominal", "identified")
-    """Roles of these."""
+    colors: tuple[str, ...] = ("nominal", "identified")
+    """Roles of these; of one alone, the first color is that of the paper."""
     texts: tuple[tuple[str, ...], ...] = ()
     """What stands in the cells, for a heat map of few of them."""
 
@@ -135,6 +135,11 @@ class Matrix:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return self.across or self.names
+
+    @property
+    def square(self) -> bool:
+        """Whether it has the same rows and columns."""
+        return not self.across
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -19,10 +19,10 @@ from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork, StudyTrial, trials_of
 from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.syntax.campaign import CampaignAction
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import FILE_SPACE, atomic_path, require_space, require_writable
+from robotid_sim.progress_display import progress_line
 from robotid_sim.report.campaign_report import campaign_report
 from robotid_sim.report.page import write_page
 from robotid_sim.table import Table

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.files import FILE_SPACE, write_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers
+from robotid_sim.progress_display import progress_line
 from robotid_sim.report.certificate_report import (
     certificate_finding,
     certificate_report,

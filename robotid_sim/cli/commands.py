@@ -68,7 +68,11 @@ COMMANDS: Mapping[str, CommandText] = {
     ),
     "compare": CommandText(
         "are estimates of one robot? What differs, and by how much",
-        ("compare estimate.json again.json", "compare estimate.json again.json -o agreement.json"),
+        (
+            "compare estimate.json again.json",
+            "compare estimate.json again.json -o agreement.json",
+            "compare out other --report comparison.html",
+        ),
     ),
     "validate": CommandText(
         "an estimate on an unseen log and in the closed loop",

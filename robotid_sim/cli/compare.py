@@ -1,7 +1,7 @@
-"""``robotid compare``: whether estimates are of one robot."""
+"""``robotid compare``: whether estimates are of one robot, and what studies make of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,21 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.cli import output
+from robotid_sim.cli.command_line import command_line
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.files import require_writable, write_json
 from robotid_sim.report.agreement_table import difference_table, pair_table
+from robotid_sim.report.comparison_report import (
+    comparison_report,
+    prediction_table,
+    tracking_rows,
+    tracking_table,
+)
+from robotid_sim.report.page import write_page
+from robotid_sim.result_folder import owner_of, require_complete
+from robotid_sim.study.folder import ESTIMATE, KIND, RESULT
+from robotid_sim.study.result import StudyResult
 from robotid_sim.validation.agreement import (
     ASSUMED_DOF,
     Agreement,
@@ -27,34 +38,46 @@ class _EstimateSource:
 
     compared: ComparedEstimate
     context: dict[str, Any]
+    result: StudyResult | None
+    """Of the study whose estimate it is, if it is one."""
 
     @property
     def label(self) -> str:
         return self.compared.label
 
 
-def compare(*, estimates: list[Path], out: Path | None, json: bool) -> int:
+def compare(*, estimates: list[Path], out: Path | None, report: Path | None, json: bool) -> int:
     """Do ``robotid compare``; its words are in `cli.syntax.compare`."""
-    outputs = [] if out is None else [out]
+    outputs = [path for path in (out, report) if path is not None]
     for path in outputs:
         require_writable(path)
     _require_several(estimates)
     sources = [_load(path) for path in estimates]
     _require_one_kind(sources)
-    agreement = compare_estimates([source.compared for source in sources])
+    compared = [source.compared for source in sources]
+    agreement = compare_estimates(compared)
+    results = {source.label: source.result for source in sources if source.result is not None}
     notes = _notes(sources, agreement)
     content = {
         "estimates": [_described(source) for source in sources],
         **agreement.content(),
         "notes": notes,
+        "results": [_outcome(label, result) for label, result in results.items()],
     }
     if out is not None:
         write_json(out, "agreement", 1, content)
+    if report is not None:
+        page = comparison_report(agreement, compared, results, notes, command_line())
+        write_page(page, report)
     if json:
         output.print_json(content)
     else:
         _print(agreement, sources, notes)
-        output.print_written([out])
+        for table in (prediction_table(results), tracking_table(results)):
+            if table is not None:
+                output.print_line()
+                output.print_table(table)
+        output.print_written([out, report])
     return 0 if agreement.agrees else 1
 
 
@@ -66,9 +89,24 @@ def _require_several(paths: Sequence[Path]) -> None:
             raise OptionError(f"{one} is given twice; give estimates of independent logs")
 
 
+def _files_of(path: Path) -> tuple[Path, Path | None]:
+    """Return the estimate file of a file or result folder, and its study's result if it has one."""
+    if path.is_dir():
+        require_complete(path)
+        estimate, result = path / ESTIMATE, path / RESULT
+    elif path.name == RESULT:
+        estimate, result = path.with_name(ESTIMATE), path
+    else:
+        owner, estimate, result = owner_of(path), path, path.with_name(RESULT)
+        if owner is None or owner.kind != KIND:
+            return path, None
+    return estimate, result if result.is_file() else None
+
+
 def _load(path: Path) -> _EstimateSource:
     """Return the chosen estimate of a file with the degrees of freedom that the file holds."""
-    _, chosen, context = load_chosen(path)
+    file, of_study = _files_of(path)
+    _, chosen, context = load_chosen(file)
     groupings = context.get("groupings") or chosen.names
     dof, blocks = context.get("cov_dof"), context.get("cov_blocks")
     if not isinstance(groupings, list | tuple) or len(groupings) != len(chosen.names):
@@ -83,7 +121,9 @@ def _load(path: Path) -> _EstimateSource:
         # larger than the noise, and a test of all directions would find them.
         count = None
     compared = ComparedEstimate(str(path), chosen, tuple(groupings), dof=freedom, blocks=count)
-    return _EstimateSource(compared, context)
+    return _EstimateSource(
+        compared, context, None if of_study is None else StudyResult.load(of_study)
+    )
 
 
 def _require_one_kind(sources: Sequence[_EstimateSource]) -> None:
@@ -111,6 +151,21 @@ def _require_one_kind(sources: Sequence[_EstimateSource]) -> None:
                 f"{one.label} and {two.label} hold the same estimate; give those of independent "
                 "logs"
             )
+
+
+def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
+    """Return what a study came to: verdict, prediction and tracking of the chosen estimate."""
+    tried = result.chosen_estimate.validation
+    return {
+        "file": label,
+        "passed": result.verdict.passed,
+        "prediction": None if tried is None else tried.model_dump(mode="json"),
+        "tracking": [
+            asdict(row.case) | {"unit": unit, "rms_error": None if value is None else value.mean}
+            for row in tracking_rows(result)
+            for unit, value in row.values.items()
+        ],
+    }
 
 
 def _described(source: _EstimateSource) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from robotid_sim.cli import output
 from robotid_sim.cli.entry import interrupted_code
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.cli.syntax.design import COMPARED, numbered
 from robotid_sim.cli.view import show_motion
@@ -16,6 +15,7 @@ from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress
+from robotid_sim.progress_display import progress_line
 from robotid_sim.report.design_report import DesignSummary, design_report
 from robotid_sim.report.page import write_page
 from robotid_sim.section import number, percent

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.cli import logs, output
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
@@ -18,6 +17,7 @@ from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
+from robotid_sim.progress_display import progress_line
 from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (

@@ -8,7 +8,6 @@ from typing import Any
 
 from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.engine.engines import engine_named, using_engine
 from robotid_sim.files import FILE_SPACE
 from robotid_sim.papers import PAPERS, find_paper
@@ -17,6 +16,7 @@ from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.parallel import kept_workers
 from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
+from robotid_sim.progress_display import progress_line
 from robotid_sim.result_folder import Run, result_folder
 from robotid_sim.study.study import versions
 from robotid_sim.table import Table

@@ -11,12 +11,12 @@ import numpy as np
 
 from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.view import show_motion
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers
 from robotid_sim.progress import Progress
+from robotid_sim.progress_display import progress_line
 from robotid_sim.report.loop_section import model_table
 from robotid_sim.report.page import write_page
 from robotid_sim.report.study_report import study_report

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.cli import output
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import save_log
+from robotid_sim.progress_display import progress_line
 from robotid_sim.section import number
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_cell, build_nominal, build_robot

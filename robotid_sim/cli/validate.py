@@ -8,7 +8,6 @@ from typing import Any
 
 from robotid_sim.cli import logs, output
 from robotid_sim.cli.predict import estimates_of, predict_file
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
@@ -19,6 +18,7 @@ from robotid_sim.importing.reading import ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.progress_display import progress_line
 from robotid_sim.report.loop_section import model_table
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import check_table, prediction_table

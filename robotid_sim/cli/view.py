@@ -8,7 +8,6 @@ from types import ModuleType
 from typing import Any
 
 from robotid_sim.cli import output
-from robotid_sim.cli.progress_line import progress_line
 from robotid_sim.cli.syntax.view import FPS, PICTURE, WINDOW
 from robotid_sim.cli.task_view import require_true_robot, task_of_result
 from robotid_sim.cli.web_view import serve, task_motion
@@ -18,6 +17,7 @@ from robotid_sim.measurement.files import load_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress as ProgressCallback
+from robotid_sim.progress_display import progress_line
 from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams

@@ -41,8 +41,8 @@ HARMLESS = 30.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WorstDirection:
-    """Direction of the least singular value of the weighted regressor with columns of unit length.
+class WeakDirection:
+    """Direction of a small singular value of the weighted regressor with columns of unit length.
 
     A parameter's weight is its share in units of the torque that it makes: a weight of one is the
     change of that parameter alone which moves the weighted torques by one.
@@ -53,11 +53,13 @@ class WorstDirection:
     """Unit vector over all base parameters, shape (b,); its largest entry is positive."""
     singular_values: Float1D
     """All of them, the largest first, shape (b,)."""
+    place: int = -1
+    """Which of them is that of the direction."""
 
     @property
     def ratio(self) -> float:
-        """How much worse the worst direction is seen than the best: the condition number."""
-        return float(self.singular_values[0] / self.singular_values[-1])
+        """How much worse the direction is seen than the best; of the worst the condition number."""
+        return float(self.singular_values[0] / self.singular_values[self.place])
 
     @property
     def leading(self) -> tuple[tuple[str, float], ...]:
@@ -67,13 +69,17 @@ class WorstDirection:
         chosen = [k for k in order if size[k] > LEADING * size.max()]
         return tuple((self.names[k], float(self.weights[k])) for k in chosen)
 
+    @property
+    def text(self) -> str:
+        """The direction as a sum of parameters."""
+        return " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading)
+
     def sentences(self) -> list[str]:
-        """Return the direction in words."""
-        text = " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading)
+        """Return the worst direction in words."""
         sentences = [
-            f"The data see {text} worst, {self.ratio:.3g} times worse than the direction seen best "
-            "(condition number of the rows as they are fitted, every joint weighted by its noise, "
-            "columns of unit length)."
+            f"The data see {self.text} worst, {self.ratio:.3g} times worse than the direction seen "
+            "best (condition number of the rows as they are fitted, every joint weighted by its "
+            "noise, columns of unit length)."
         ]
         if self.ratio > HARMLESS and len(self.leading) > 1:
             sentences.append(
@@ -83,13 +89,24 @@ class WorstDirection:
         return sentences
 
 
-def worst_direction(problem: LinearProblem, estimate: Estimate) -> WorstDirection:
-    """Return the combination of parameters that the rows of a fit see worst.
+def worst_direction(problem: LinearProblem, estimate: Estimate) -> WeakDirection:
+    """Return the combination of parameters that the rows of a fit see worst."""
+    return weakest_directions(problem, estimate, 1)[0]
+
+
+def weakest_directions(
+    problem: LinearProblem, estimate: Estimate, count: int
+) -> tuple[WeakDirection, ...]:
+    """Return so many combinations of parameters that the rows of a fit see least, the worst last.
 
     The estimate is a fit of the rows and gives the weights of the joints. Raises
     `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
     """
     _, R = reduce_rows(problem).solve(weights_of(estimate))
     _, s, Vt = np.linalg.svd(R / np.linalg.norm(R, axis=0))
-    v = Vt[-1] * np.sign(Vt[-1][np.abs(Vt[-1]).argmax()])
-    return WorstDirection(problem.basis.names, np.asarray(v), np.asarray(s))
+    weakest = []
+    for place in range(-min(count, s.size), 0):
+        v = Vt[place] * np.sign(Vt[place][np.abs(Vt[place]).argmax()])
+        names = problem.basis.names
+        weakest.append(WeakDirection(names, np.asarray(v), np.asarray(s), place))
+    return tuple(weakest)

@@ -27,6 +27,10 @@ WIDTH = 7.16
 """Width of a figure [in]: two columns of a journal page."""
 
 DPI = 160
+
+CSS_DPI, NOTEBOOK_DPI = 96, 192
+"""Pixels of a page in an inch, and those of a picture in a notebook: twice as sharp."""
+
 FONT = 8.0  # [pt]
 
 STYLE: dict[Any, Any] = {
@@ -75,8 +79,19 @@ ROW, SHARED_ROW, LEGEND_ROW = 0.42, 0.16, 0.2
 """Room for the labels of a row of panels, of one that shares its axis, and of a legend [in]."""
 
 
-def figure(chart: Chart, width: float = WIDTH) -> Figure:
-    """Return a chart as a matplotlib figure.
+class NotebookFigure(Figure):
+    """A figure that a notebook shows when it is the value of a cell, whatever its backend."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        png = io.BytesIO()
+        with mpl.rc_context(STYLE):
+            self.savefig(png, format="png", dpi=NOTEBOOK_DPI, facecolor="#ffffff")
+        width, height = (round(CSS_DPI * size) for size in self.get_size_inches().tolist())
+        return png.getvalue(), {"width": width, "height": height}
+
+
+def figure(chart: Chart, width: float = WIDTH) -> NotebookFigure:
+    """Return a chart as a matplotlib figure, which a notebook shows.
 
     `width` is in inches; text keeps its size, so that a figure for one column of a paper is drawn
     at 3.5.
@@ -85,16 +100,16 @@ def figure(chart: Chart, width: float = WIDTH) -> Figure:
         return _drawn(chart, width)
 
 
-def _drawn(chart: Chart, width: float) -> Figure:
+def _drawn(chart: Chart, width: float) -> NotebookFigure:
     kinds = {type(panel) for panel in chart.panels}
-    whole = any(isinstance(panel, Matrix) and panel.texts for panel in chart.panels)
-    if not kinds - {Space, Matrix} and not whole:  # square
+    whole = any(isinstance(panel, Matrix) and not panel.square for panel in chart.panels)
+    if not kinds - {Space, Matrix} and not whole:
         width = min(width, chart.columns * (chart.panel_height + 1.2))
     labels = list(chart.legend()) if len(chart.legend()) > 1 else []
     columns = max(1, int((width - 0.7) / (0.45 + 0.065 * max(map(len, labels), default=1))))
     row = chart.panel_height + (SHARED_ROW if chart.share_x else ROW)
     height = chart.rows * row + LEGEND_ROW * -(-len(labels) // columns)
-    sheet = Figure(figsize=(width, height), layout="constrained")
+    sheet = NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(sheet)
     engine = sheet.get_layout_engine()
     assert isinstance(engine, ConstrainedLayoutEngine)
@@ -195,15 +210,15 @@ def _handle(label: str, mark: Mark) -> Line2D | Patch:
 
 
 def _draw_matrix(axes: Axes, panel: Matrix) -> None:
-    ends = (light(panel.colors[0]), "#ffffff", light(panel.colors[1]))
-    colors = LinearSegmentedColormap.from_list("matrix", ends)
+    *first, last = map(light, panel.colors)
+    colors = LinearSegmentedColormap.from_list("matrix", [*first, "#ffffff", last])
     n, low, high = len(panel.names), *panel.ends
     options: dict[str, Any] = {"cmap": colors, "vmin": low, "vmax": high, "rasterized": True}
     mesh = axes.pcolormesh(panel.values, alpha=0.6 if panel.texts else None, **options)
     sheet = axes.figure
     assert isinstance(sheet, Figure)
     side = min(*(0.8 * sheet.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
-    size = min(FONT - 1.0, 0.85 * side / n)
+    size = round(min(FONT - 1.0, 0.85 * side / n), 2)
     upright = 0 if panel.texts else 90
     places = np.arange(len(panel.columns)) + 0.5
     axes.set_xticks(places, panel.columns, rotation=upright, fontsize=size)
@@ -217,8 +232,10 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
             for j, text in enumerate(row):
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size)
         return
-    axes.set_aspect("equal")
-    bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
+    if panel.square:
+        axes.set_aspect("equal")
+    ticks = [-1, -0.5, 0, 0.5, 1] if panel.square else MaxNLocator(4)
+    bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=ticks)
     bar.outline.set_visible(False)
 
 

@@ -156,7 +156,10 @@ def _sections(
     for part in parts:
         if part.predicted is None:
             continue
-        section = part.tied(prediction_section(*part.predicted, chosen.noise_std, "fitted"))
+        fitted, before = part.predicted
+        section = part.tied(
+            prediction_section(fitted, before, chosen.noise_std, "fitted", part.log.period)
+        )
         text = "Measured and fitted torque of the log itself; try the estimate on another log "
         sections.append(replace(section, text=text + "with `robotid predict`."))
     if chosen.success:

@@ -165,8 +165,9 @@ def _symlog_ticks(panel: Panel) -> Float:
 
 
 def _heatmap(panel: Matrix) -> list[dict[str, Any]]:
-    first, last = (f"role:{role}" for role in panel.colors)
-    scale = [[0.0, first], [0.5, "role:paper"], [1.0, last]]
+    *first, last = (f"role:{role}" for role in panel.colors)
+    steps = [*first, "role:paper", last]
+    scale = [list(step) for step in zip(np.linspace(0.0, 1.0, len(steps)), steps, strict=True)]
     texts = {"text": [list(row) for row in panel.texts], "texttemplate": "%{text}"}
     return [
         {
@@ -195,9 +196,11 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
         y |= {"tickfont": small, "autorange": "reversed", "dtick": 1}
         if panel.texts:
             return x | {"tickfont": small, "type": "category"}, y | {"type": "category"}
-        x |= {"tickfont": small, "tickangle": -90, "dtick": 1}
-        y |= {"scaleanchor": "x", "constrain": "domain"}
-        x["constrain"] = "domain"
+        across = {"size": min(11.0, 420.0 / len(panel.columns))}
+        x |= {"tickfont": across, "tickangle": -90, "dtick": 1}
+        if panel.square:
+            y |= {"scaleanchor": "x", "constrain": "domain"}
+            x["constrain"] = "domain"
         return x, y
     above = k - chart.columns
     if chart.share_x and above >= 0:

@@ -185,12 +185,19 @@ def next_motion_section(fit: Identification) -> Section:
 
 
 def prediction_section(
-    identified: Prediction, nominal: Prediction, noise_std: Float1D, role: LogRole
+    identified: Prediction,
+    nominal: Prediction,
+    noise_std: Float1D,
+    role: LogRole,
+    period: float | None = None,
 ) -> Section:
-    """Return measured and predicted torque of a log, of the identification or another."""
+    """Return measured and predicted torque of a log, of the identification or another.
+
+    The period [s] is that of a motion that repeats.
+    """
     charts = [prediction(identified, nominal, noise_std, role)]
     if role == "fitted":
-        charts.append(residuals(identified))
+        charts.append(residuals(identified, period))
     return Section(
         title="Fit" if role == "fitted" else "Prediction",
         charts=tuple(charts),

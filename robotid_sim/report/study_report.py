@@ -146,7 +146,9 @@ def _study_sections(
     ]
     if predicted:
         std = fit.chosen.noise_std
-        sections.append(in_motion(prediction_section(*predicted[LOG], std, "fitted"), LOG))
+        sections.append(
+            in_motion(prediction_section(*predicted[LOG], std, "fitted", log.period), LOG)
+        )
         sections.append(friction_section(fit, [log]))
         sections.append(in_motion(prediction_section(*predicted[UNSEEN], std, "unseen"), UNSEEN))
         motion = fit.preprocessor(study.unseen, fit.nominal)

@@ -5,19 +5,29 @@ from typing import Protocol
 
 import numpy as np
 
-from robotid_sim.diagnostics.directions import worst_direction
+from robotid_sim.chart import Chart
+from robotid_sim.diagnostics.directions import weakest_directions, worst_direction
 from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.diagnostics.intervals import Intervals, relative_std
 from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.discrepancy import widening
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.report.figures.trust import (
+    information_over_time,
+    residuals_over_state,
+    singular_values,
+)
 from robotid_sim.report.finding import well_known
 from robotid_sim.report.tables import unit_text
-from robotid_sim.section import Section
+from robotid_sim.section import Section, number
 from robotid_sim.study.choosing import loop_noise_sentence
 from robotid_sim.study.stages import Identification, intervals_of
+from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
+
+WEAKEST = 5
+"""Directions that are given in words."""
 
 TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
@@ -40,6 +50,7 @@ def trust_section(fit: Identification, intervals: Intervals | None) -> tuple[Sec
         return ()
     with one_blas_thread():
         notes = [*lack_of_fit(fit), *_uncertain(fit.chosen, intervals), *_checks(fit)]
+        charts, tables = trust_charts(fit)
     section = Section(
         title="How far to trust the numbers",
         text="The 95 % intervals in the table of base parameters are made from the residuals of "
@@ -47,8 +58,26 @@ def trust_section(fit: Identification, intervals: Intervals | None) -> tuple[Sec
         "degrees of freedom that the blocks of correlated residuals leave. Their standard "
         "deviation has no bias; the one in the table errs on the large side, by some percent.",
         notes=tuple(notes),
+        charts=charts,
+        tables=tables,
     )
     return (section,)
+
+
+def trust_charts(fit: Identification) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
+    """Return residuals over the state, and what the motion shows, as far as it shows all."""
+    try:
+        weakest = weakest_directions(fit.problem, fit.chosen, WEAKEST)
+    except np.linalg.LinAlgError:
+        return (residuals_over_state(fit),), ()
+    table = Table.of(
+        {
+            "direction seen least": [direction.text for direction in reversed(weakest)],
+            "best over it": [number(direction.ratio, 3) for direction in reversed(weakest)],
+        }
+    )
+    charts = (residuals_over_state(fit), singular_values(weakest), information_over_time(fit))
+    return charts, (table,)
 
 
 def lack_of_fit(fit: Identification) -> list[str]:

@@ -9,12 +9,15 @@ from robotid_sim.result_folder import Run, require_usable, result_folder
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.setup import Setup
 
-LOG = "log.h5"
-"""The measured log."""
+LOG, ESTIMATE, RESULT = "log.h5", "estimate.json", "result.json"
+"""The measured log, the estimates, and what came out."""
+
+KIND = "study"
+"""What such a folder is of."""
 
 FILES = (
-    *("result.json", "identified.urdf", "nominal.urdf", "trajectory.json", LOG),
-    *("estimate.json", PARAMETERS, "report.html", "figures", MESHES, "run.log"),
+    *(RESULT, "identified.urdf", "nominal.urdf", "trajectory.json", LOG),
+    *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, "run.log"),
 )
 """What a study and its page leave in a folder."""
 
@@ -37,4 +40,4 @@ def require_study_folder(out: str | Path, setup: Setup, command: str) -> None:
 def _run_and_space(setup: Setup, command: str) -> tuple[Run, float]:
     plant, family = setup.cell.plant, setup.excitation.family
     samples = family.periods * family.period * setup.cell.rate
-    return Run("study", plant.name, command), FILE_SPACE + SAMPLE_SPACE * samples * plant.dof
+    return Run(KIND, plant.name, command), FILE_SPACE + SAMPLE_SPACE * samples * plant.dof

@@ -5,7 +5,7 @@ import logging
 import platform
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -26,11 +26,12 @@ from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.progress import Progress, silent
+from robotid_sim.progress import Progress
+from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.excitation import Designs, design
-from robotid_sim.study.folder import LOG, study_folder
+from robotid_sim.study.folder import ESTIMATE, LOG, RESULT, study_folder
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
 from robotid_sim.study.result import (
@@ -149,7 +150,7 @@ def run_study(
     *,
     workers: int = 1,
     meshes: MeshMode = MeshMode.COPY,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Study:
     """Run a whole virtual study and write its files into a folder.
 
@@ -165,16 +166,18 @@ def run_study(
         Processes that share independent loops.
     meshes : MeshMode
         Whether the meshes come along.
-    progress : callable
-        Called with the stage and the share done.
+    progress : callable, optional
+        Called with the stage and the share done. By default a notebook shows a bar, and elsewhere
+        nothing is shown; ``with progress_line() as progress`` makes a line for a terminal.
 
     Returns
     -------
     study : Study
         The values of all stages; ``study.result`` is what ``result.json`` holds.
     """
-    with study_folder(out, setup) as folder:
-        return study_in(folder, setup, workers=workers, meshes=meshes, progress=progress)
+    line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
+    with study_folder(out, setup) as folder, line as shown:
+        return study_in(folder, setup, workers=workers, meshes=meshes, progress=shown)
 
 
 def study_in(
@@ -228,13 +231,13 @@ def study_in(
         timings=clock.seconds,
         verdict=judged,
     )
-    result.save(folder / "result.json")
+    result.save(folder / RESULT)
     return Study(setup, designs, trajectory, log, fit, diagnosis, unseen, loop, result)
 
 
 def _write_fit(fit: Identification, folder: Path, meshes: MeshMode) -> Path | None:
     """Write what was identified; return the URDF, or None if there is no such robot."""
-    save_estimates(list(fit.estimates), folder / "estimate.json", **estimate_context(fit, [LOG]))
+    save_estimates(list(fit.estimates), folder / ESTIMATE, **estimate_context(fit, [LOG]))
     write_parameters(fit, folder / PARAMETERS)
     return write_identified(fit, folder / "identified.urdf", meshes)
 

@@ -107,6 +107,11 @@ class ComparedEstimate:
         """Degrees of freedom of every variance, known or assumed, shape (b,)."""
         return np.full(len(self.cov), ASSUMED_DOF) if self.dof is None else self.dof
 
+    @property
+    def half_width(self) -> Float1D:
+        """Half of the interval of every parameter, at `LEVEL`, shape (b,)."""
+        return np.asarray(self.estimate.std * stdtrit(self.freedom, 0.5 + 0.5 * LEVEL))
+
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)

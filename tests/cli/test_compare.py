@@ -135,3 +135,64 @@ def test_other_base_parameters_and_copies_are_refused(robotid, files, tmp_path) 
     link = tmp_path / "link.json"
     link.symlink_to(files[0])
     refused(robotid, files[0], link, "is given twice")
+
+
+@pytest.fixture(scope="module")
+def studies(robotid, tmp_path_factory):
+    """Folder of two studies of the arm, ``one`` and ``two``, with other seeds."""
+    folder = tmp_path_factory.mktemp("studies")
+    (folder / "short.toml").write_text(SHORT)
+    for seed, name in enumerate(("one", "two")):
+        run = ("run", ARM, "--config", folder / "short.toml", "--quick", "--no-replay")
+        assert robotid(*run, "--seed", seed, "--out", folder / name).code in (0, 1)
+    return folder
+
+
+def test_result_folders_have_predictions_and_tracking_beside(robotid, studies, monkeypatch) -> None:
+    monkeypatch.chdir(studies)
+    page = studies / "page.html"
+    done = robotid("compare", "one", "two", "--report", page, "-o", "a.json")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    content = json.loads((studies / "a.json").read_text())
+    assert [part["file"] for part in content["results"]] == ["one", "two"]
+    text = page.read_text()
+    for part in content["results"]:
+        result = json.loads((studies / part["file"] / "result.json").read_text())
+        (chosen,) = (e for e in result["estimates"] if e["estimator"] == result["chosen"])
+        assert part["prediction"] == chosen["validation"]
+        assert part["passed"] == result["verdict"]["passed"]
+        runs = [run for run in result["control"] if run["model"] == "identified"]
+        errors = [np.sqrt(np.mean(np.square(run["rms_error"]))) for run in runs]
+        assert [case["rms_error"] for case in part["tracking"]] == pytest.approx(errors)
+        assert f"{1e3 * errors[0]:.4g}" in done.out
+        assert f"{1e3 * errors[0]:.4g}" in text
+        for name in chosen["base_parameters"]:
+            assert name["name"] in text
+    for heading in ("Agreement", "Differences", "Parameters", "Prediction", "Closed loop"):
+        assert f"<h2>{heading}</h2>" in text
+    assert "robotid compare one two --report" in text
+
+
+def test_files_of_a_result_folder_stand_for_it(robotid, studies, monkeypatch) -> None:
+    monkeypatch.chdir(studies)
+    whole = json.loads(robotid("compare", "one", "two", "--json").out)
+    files = ("one/result.json", "two/estimate.json")
+    parts = json.loads(robotid("compare", *files, "--json").out)
+    assert [part.pop("file") for part in parts["results"]] == list(files)
+    for part in whole["results"]:
+        part.pop("file")
+    assert parts["results"] == whole["results"]
+    assert parts["pairs"][0]["chi_squared"] == whole["pairs"][0]["chi_squared"]
+    refused(robotid, "one", "one/estimate.json", "hold the same estimate")
+
+
+def test_estimates_without_a_study_have_parameters_alone(robotid, files, tmp_path) -> None:
+    page = tmp_path / "page.html"
+    done = robotid("compare", *files, "--report", page, "--json")
+    assert done.code == 1
+    assert json.loads(done.out)["results"] == []
+    text = page.read_text()
+    assert "<h2>Differences of pair 2</h2>" in text
+    assert 'id="figure-differences-3"' in text
+    assert "<h2>Prediction</h2>" not in text

@@ -1,15 +1,18 @@
 """Charts drawn by matplotlib: valid files, everything inside, nothing on top of each other."""
 
 import io
+import re
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from lxml import etree
+from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from PIL import Image
 
+from robotid_sim import palette
 from robotid_sim.chart import Band, Chart, Curve, Matrix, Panel, Points, Space
 from robotid_sim.palette import ROLES
 from robotid_sim.report.draw import DPI, WIDTH, draw, figure
@@ -52,6 +55,18 @@ def matrix() -> Chart:
     return Chart(name="matrix", title="M", caption="", panels=(panel,), panel_height=5.0)
 
 
+def wide_matrix() -> Chart:
+    """Few rows, many columns, and one color."""
+    panel = Matrix(
+        values=np.linspace(0.0, 0.4, 520).reshape(10, 52),
+        names=tuple(f"{k} to {k + 1} s" for k in range(10)),
+        across=tuple(f"Ixx{k}R" for k in range(52)),
+        ends=(0.0, 0.4),
+        colors=("identified",),
+    )
+    return Chart(name="wide_matrix", title="M", caption="", panels=(panel,), panel_height=1.35)
+
+
 def space() -> Chart:
     curve = np.column_stack([np.cos(T), np.sin(T), T / 10.0])
     panel = Space(curves=(("path", "identified", curve),))
@@ -89,7 +104,7 @@ def spread() -> Chart:
     return Chart(name="spread", title="S", caption="", panels=(panel,))
 
 
-CHARTS = [lines, intervals, matrix, space, band, hard]
+CHARTS = [lines, intervals, matrix, wide_matrix, space, band, hard]
 
 
 def texts(made) -> list[Text]:
@@ -165,14 +180,17 @@ def test_page_form_keeps_size_and_anchor_of_every_text(make) -> None:
 def text_styles(svg: str):
     """Yield the style of every text as a browser reads it."""
     tags = [f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("text", "tspan")]
-    for node in etree.fromstring(svg.encode()).iter(*tags):
-        if style := node.get("style"):  # formulas have theirs in their parts
+    root = etree.fromstring(svg.encode())
+    rules = dict(re.findall(r"svg g \.([\w-]+)\{([^}]*)\}", root.findtext(".//{*}style")))
+    for node in root.iter(*tags):
+        # Formulas have theirs in their parts.
+        if style := node.get("style") or rules.get(node.get("class")):
             parts = (part.split(":", 1) for part in style.split(";"))
             yield {name.strip(): value.strip() for name, value in parts}
 
 
 @pytest.mark.parametrize("width", [COLUMN, WIDTH])
-@pytest.mark.parametrize("make", [lines, intervals, matrix, band, hard, spread])
+@pytest.mark.parametrize("make", [lines, intervals, matrix, wide_matrix, band, hard, spread])
 def test_texts_lie_inside_and_not_on_each_other(make, width) -> None:
     made = figure(make(), width)
     made.set_dpi(100.0)
@@ -220,3 +238,20 @@ def test_panels_in_space_are_inside_with_their_titles_and_the_names_of_their_axe
 def test_drawing_saves_three_files(tmp_path) -> None:
     draw(band()).save(tmp_path, "band")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["band.csv", "band.png", "band.svg"]
+
+
+def test_a_matrix_of_one_color_begins_with_the_paper() -> None:
+    made = figure(wide_matrix())
+    mesh = made.axes[0].collections[0]
+    np.testing.assert_array_equal(mesh.cmap(0.0), np.ones(4))
+    assert to_hex(mesh.cmap(1.0)) == palette.light("identified")
+    assert made.get_figwidth() == WIDTH
+
+
+def test_page_form_says_a_style_once() -> None:
+    page = draw(hard()).page
+    styles = re.findall(r'style="([^"]*)"', page)
+    assert len(styles) == len(set(styles))
+    rules = re.findall(r"svg g \.([\w-]+)\{", page)
+    assert set(re.findall(r'class="([^"]*)"', page)) == set(rules)
+    assert all(rule.startswith("hard-") for rule in rules)

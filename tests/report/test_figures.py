@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from robotid_sim.chart import Chart, Curve, Matrix, Panel, Space
+from robotid_sim.diagnostics.directions import weakest_directions, worst_direction
+from robotid_sim.estimation.problem import rows_of
+from robotid_sim.estimation.state_functions import joint_states
 from robotid_sim.excitation.design import assess
 from robotid_sim.report.figures.closed_loop import (
     energy_differences,
@@ -17,8 +20,14 @@ from robotid_sim.report.figures.excitation import design_convergence, excitation
 from robotid_sim.report.figures.friction import friction
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, residuals, torque_filters
+from robotid_sim.report.figures.trust import (
+    SURE,
+    information_over_time,
+    residuals_over_state,
+    singular_values,
+)
 from robotid_sim.trajectory.quintic import PointToPoint
-from robotid_sim.validation.prediction import predictions
+from robotid_sim.validation.prediction import Prediction, predictions
 
 
 @pytest.fixture
@@ -110,6 +119,66 @@ def test_residuals_have_the_spectrum_and_the_distribution_of_their_noise(study) 
         steps, normal = distribution.marks
         assert np.trapezoid(steps.y, steps.x) == pytest.approx(1.0, abs=0.02)
         assert np.trapezoid(normal.y, normal.x) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_noise_is_what_periods_do_not_repeat() -> None:
+    rng, t = np.random.default_rng(1), 0.1 * np.arange(4000)
+    noise, ripple = rng.normal(0.0, 0.2, t.size), np.sin(2.0 * np.pi * 1.5 * t)
+    rows = (noise + ripple)[:, None]
+    fitted = Prediction(("a",), ("N m",), t, rows, 0.0 * rows, *np.ones((2, 1)), None)
+    power, flat, floor = residuals(fitted, period=8.0).panels[0].marks
+    assert power.y.max() > 20.0 * flat.y[0]
+    assert floor.y.mean() == pytest.approx(2.0 * 0.2**2 / 10.0, rel=0.1)
+    assert floor.y.max() < 2.0 * floor.y.mean()
+    for period in (None, 8.05, 300.0):  # no whole rows, or too long
+        assert len(residuals(fitted, period).panels[0].marks) == 2
+
+
+def changed(fit, of_state):
+    """Return a fit whose rows of joint 2 have a torque beside, a function of its state."""
+    state = joint_states(fit.motion, fit.nominal)[1]
+    beside = np.zeros((fit.motion.t.size, fit.problem.dof))
+    beside[:, 1] = of_state(state)
+    rows = rows_of(fit.motion, beside) * 3.0 * fit.chosen.noise_std[1]
+    return replace(fit, plain=replace(fit.plain, y=fit.plain.y + rows.ravel()))
+
+
+@pytest.mark.parametrize(
+    ("panel", "of_state"),
+    [
+        (0, lambda s: np.sin(8.0 * s.q)),
+        (1, lambda s: s.dq * np.abs(s.dq) / (s.dq**2).max()),
+        (2, lambda s: np.abs(s.load) * s.sign / np.abs(s.load).max()),
+    ],
+)
+def test_residuals_over_the_state_show_what_the_model_lacks(study, panel, of_state) -> None:
+    fit = study.fit
+    for shown in residuals_over_state(fit).panels:
+        assert max(np.abs(mark.y).max() for mark in shown.marks) < SURE
+    shown = residuals_over_state(changed(fit, of_state)).panels[panel]
+    sizes = [np.abs(mark.y).max() for mark in shown.marks]
+    assert sizes[1] > SURE
+    assert max(sizes[:1] + sizes[2:]) < SURE
+
+
+def test_singular_values_mark_the_directions_of_the_table(study) -> None:
+    weakest = weakest_directions(study.fit.problem, study.fit.chosen, 3)
+    curve, points = singular_values(weakest).panels[0].marks
+    assert curve.y[0] == 1.0
+    assert (np.diff(curve.y) <= 0.0).all()
+    np.testing.assert_array_equal(points.y, curve.y[-3:])
+    assert [direction.ratio for direction in weakest] == pytest.approx(1.0 / points.y)
+    assert weakest[-1].text == worst_direction(study.fit.problem, study.fit.chosen).text
+
+
+def test_information_over_time_is_by_stretch_and_parameter(study) -> None:
+    matrix = information_over_time(study.fit).panels[0]
+    assert matrix.columns == study.fit.chosen.names
+    assert matrix.values.shape == (len(matrix.names), len(matrix.columns))
+    assert matrix.names[0].startswith("0 to ")
+    # Without one stretch the rest says less, and the parts say no more than all.
+    assert matrix.values.min() >= 0.0
+    assert 0.1 < matrix.values.max() < 1.0
 
 
 def test_the_design_converges_from_the_best_draw_to_the_best_start(study) -> None:

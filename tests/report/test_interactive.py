@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from test_draw import CHARTS, band, intervals, lines, space
 
-from robotid_sim.chart import Chart, Panel, Points
+from robotid_sim.chart import Chart, Matrix, Panel, Points
 from robotid_sim.palette import ROLES
 from robotid_sim.report.interactive import SYMLOG, packed, plotly_figure, plotly_script
 
@@ -122,3 +122,14 @@ def test_a_narrow_logarithmic_axis_is_left_to_find_ticks() -> None:
     marks = (Points(np.arange(2.0), np.array([8.41, 8.43]), "a", "true"),)
     chart = Chart(name="c", title="c", caption="c", panels=(Panel(marks=marks, y_scale="log"),))
     assert "dtick" not in plotly_figure(chart)["layout"]["yaxis"]  # powers of ten: there is none
+
+
+def test_a_matrix_of_one_color_begins_with_the_paper() -> None:
+    matrix = Matrix(values=np.eye(2, 3), names=("a", "b"), across=("x", "y", "z"))
+    for colors, first in ((("identified",), "paper"), (("nominal", "identified"), "nominal")):
+        chart = Chart(name="m", title="m", caption="", panels=(replace(matrix, colors=colors),))
+        made = plotly_figure(chart)
+        scale = made["data"][0]["colorscale"]
+        assert scale[0] == [0.0, f"role:{first}"]
+        assert scale[-1] == [1.0, "role:identified"]
+        assert "scaleanchor" not in made["layout"]["yaxis"]  # it fills the page

@@ -10,7 +10,9 @@ from robotid_sim.cli import options
 EstimateFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="ESTIMATE ESTIMATE…", help="Estimate files of `robotid identify`, two or more."
+        metavar="ESTIMATE ESTIMATE…",
+        help="Estimate files of `robotid identify`, or result folders of `robotid run`, two or "
+        "more.",
     ),
 ]
 
@@ -18,6 +20,7 @@ EstimateFiles = Annotated[
 def compare(
     estimates: EstimateFiles,
     out: options.ResultFile = None,
+    report: options.ReportFile = None,
     json: options.Json = False,
     verbose: options.Verbose = False,
     debug: options.Debug = False,
@@ -25,5 +28,6 @@ def compare(
     """Say whether estimates of independent logs are of one robot, and what differs.
 
     The chosen estimates are compared pair by pair, by their covariances; of 100 sets of estimates
-    of one robot 1 at most is called different. Exit 1 if they differ.
+    of one robot 1 at most is called different. Of result folders, predictions and tracking errors
+    stand side by side, too. Exit 1 if they differ.
     """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.chart import Chart, Curve, Mark, Panel, Points
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.dynamics.term_torques import terms_torque
@@ -35,7 +35,7 @@ def friction(fit: Identification, logs: Sequence[Log]) -> Chart:
     Accelerations are those of smoothed positions: a motion that follows from torques too holds the
     noise of both, which only the rows of a fit weigh as they should.
     """
-    model, pairs = _fitted(fit), zip(logs, fit.preprocessors, strict=True)
+    model, pairs = fitted_model(fit), zip(logs, fit.preprocessors, strict=True)
     motions = [informed_by_sensors(log, use, fit.nominal) for log, use in pairs]
     dq = np.concatenate([_used(motion, motion.dq) for motion in motions])
     measured = np.concatenate(
@@ -84,7 +84,7 @@ def _used(motion: Motion, signal: Float2D) -> Float2D:
     return signal if motion.row_filter is None else signal[motion.row_filter.used]
 
 
-def _fitted(fit: Identification) -> Robot:
+def fitted_model(fit: Identification) -> Robot:
     """Return the model of the estimate, possible or not."""
     phi = fit.basis.completed(fit.chosen.beta, fit.nominal.parameters())
     return fit.nominal.with_parameters(phi, formal=True)
@@ -105,10 +105,15 @@ def _beside_friction(fit: Identification, model: Robot, motion: Motion) -> Float
     return _bodies(model, motion) + terms_torque(model, others, *state, t=motion.from_middle)
 
 
-def _binned(speed: Float1D, torque: Float1D) -> tuple[Float1D, Float1D]:
-    """Return mean speeds and torques of bins with equally many samples."""
-    parts = np.array_split(np.argsort(speed, kind="stable"), min(BINS, speed.size))
-    means = [(speed[part].mean(), torque[part].mean()) for part in parts]
+def equal_parts(at: Float1D, bins: int) -> list[Int1D]:
+    """Return the samples of bins with equally many of them, in ascending order of `at`."""
+    return np.array_split(np.argsort(at, kind="stable"), min(bins, at.size))
+
+
+def _binned(at: Float1D, values: Float1D) -> tuple[Float1D, Float1D]:
+    """Return the means of both over bins with equally many samples."""
+    parts = equal_parts(at, BINS)
+    means = [(at[part].mean(), values[part].mean()) for part in parts]
     x, y = np.array(means).T
     return x, y
 

@@ -22,6 +22,12 @@ ZOOM = 0.06
 SEGMENT = 128
 """Samples of a segment of the spectrum (Welch's method)."""
 
+INNER = slice(1, -1)
+"""Frequencies of a spectrum without the ends, which scatter more."""
+
+WHOLE_ROWS = 0.02
+"""Part of a row by which a period may miss a whole number of them."""
+
 WIDEST = 4.0
 """Distributions are shown up to so many standard deviations."""
 
@@ -111,8 +117,12 @@ def _reversal(log: Log, motion: Motion, j: int) -> float:
     return float(t[turns[np.abs(ddq[turns]).argmax()]])
 
 
-def residuals(identified: Prediction) -> Chart:
-    """Return spectra and histograms of what the fit leaves of its own log."""
+def residuals(identified: Prediction, period: float | None = None) -> Chart:
+    """Return spectra and histograms of what the fit leaves of its own log.
+
+    With the period [s] of the motion the spectrum of what does not repeat stands beside: that is
+    noise.
+    """
     rate = 1.0 / float(np.median(np.diff(identified.t)))
     size = np.linspace(-WIDEST, WIDEST, 200)
     normal = np.exp(-0.5 * size**2) / np.sqrt(2.0 * np.pi)
@@ -128,11 +138,13 @@ def residuals(identified: Prediction) -> Chart:
         density, edges = np.histogram(left / std, 24, (-WIDEST, WIDEST), density=True)
         steps = Curve(np.repeat(edges, 2)[1:-1], np.repeat(density, 2), "residual", "identified")
         flat = np.full(f.size, 2.0 * std**2 / rate)
+        floor = _noise_floor(left, period, rate)
         panels += [
             Panel(
                 marks=(
-                    Curve(f[1:], power[1:], "residual", "identified"),
-                    Curve(f[1:], flat[1:], "white noise of that size", "ink", style="dashed"),
+                    Curve(f[INNER], power[INNER], "residual", "identified"),
+                    Curve(f[INNER], flat[INNER], "white noise of that size", "ink", style="dashed"),
+                    *floor,
                 ),
                 x_label="frequency [Hz]",
                 y_label=f"({unit})²/Hz",
@@ -150,11 +162,25 @@ def residuals(identified: Prediction) -> Chart:
         title="Residuals of the fit",
         caption="What the fit leaves, joint by joint: power over frequency (left) beside that of "
         "white noise, and distribution (right) beside the normal one. A peak is a periodic effect "
-        "that the model lacks; heavy tails are outliers.",
+        "that the model lacks; heavy tails are outliers. Where the motion repeats, noise is what "
+        "does not: residuals above it are errors of the model.",
         panels=tuple(panels),
         columns=2,
         panel_height=0.9,
     )
+
+
+def _noise_floor(left: Float1D, period: float | None, rate: float) -> list[Curve]:
+    """Return the spectrum of the noise, from differences of rows a period apart, if there are."""
+    rows = 0.0 if period is None else period * rate
+    shift = round(rows)
+    if not 0 < shift <= left.size // 2 or abs(rows - shift) > WHOLE_ROWS:
+        return []
+    change = left[shift:] - left[:-shift]
+    f, power = scipy.signal.welch(change, rate, nperseg=min(change.size, SEGMENT))
+    return [
+        Curve(f[INNER], 0.5 * power[INNER], "noise: what does not repeat", "filter-2", width=0.8)
+    ]
 
 
 def prediction(

@@ -1,4 +1,4 @@
-"""Progress on stderr: plain lines where it is no terminal, one line where it is."""
+"""Progress: plain lines where it is no terminal, one line where it is."""
 
 import io
 import re
@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from robotid_sim.cli import progress_line as module
-from robotid_sim.cli.progress_line import progress_line
+from robotid_sim import progress_display as module
 from robotid_sim.progress import Portion
+from robotid_sim.progress_display import progress_line
 
 
 class Screen(io.StringIO):

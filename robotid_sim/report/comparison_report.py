@@ -1,0 +1,142 @@
+"""The page of a comparison: parameters of estimates, and what studies make of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from robotid_sim.report.agreement_table import difference_table, pair_table
+from robotid_sim.report.figures.differences import differences
+from robotid_sim.report.loop_section import MILLI
+from robotid_sim.report.page import Page
+from robotid_sim.report.tables import number_within, unit_text
+from robotid_sim.section import Section, number, percent
+from robotid_sim.study.result import StudyResult
+from robotid_sim.table import Table
+from robotid_sim.validation.agreement import Agreement, ComparedEstimate, Difference
+from robotid_sim.validation.closed_loop import IDENTIFIED
+from robotid_sim.validation.summary import Row, rms_of_unit, summarize
+
+
+def comparison_report(
+    agreement: Agreement,
+    estimates: Sequence[ComparedEstimate],
+    results: Mapping[str, StudyResult],
+    notes: Sequence[str],
+    command: str,
+) -> Page:
+    """Return the page of a comparison.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        What the estimates say of one another.
+    estimates : sequence of ComparedEstimate
+        The estimates themselves.
+    results : mapping
+        Results of the studies that some of them are of, by the labels of the estimates.
+    notes : sequence of str
+        What a reader must know of the comparison.
+    command : str
+        What makes the page again.
+    """
+    shares = [pair.share_within for pair in agreement.pairs]
+    return Page(
+        title=f"Comparison of {len(estimates)} estimates",
+        finding=f"{agreement.finding[0].upper()}{agreement.finding[1:]}.",
+        passed=agreement.agrees,
+        facts=(
+            ("base parameters", str(len(agreement.pairs[0].names))),
+            ("false alarms", percent(agreement.false_alarm)),
+            ("parameters within intervals, worst pair", percent(min(shares))),
+        ),
+        sections=(
+            Section(title="Agreement", tables=(pair_table(agreement),), notes=tuple(notes)),
+            *_pair_sections(agreement.pairs),
+            Section(title="Parameters", tables=(parameters_table(estimates),)),
+            *_result_sections(results),
+            Section(title="Reproduce", code=command),
+        ),
+    )
+
+
+def _pair_sections(pairs: Sequence[Difference]) -> list[Section]:
+    """Return the differences of the one pair, or of those that differ."""
+    sections = []
+    for k, pair in enumerate(pairs, 1):
+        if len(pairs) > 1 and pair.agrees:
+            continue
+        chart, title = differences(pair), "Differences"
+        if len(pairs) > 1:
+            chart, title = replace(chart, name=f"{chart.name}-{k}"), f"{title} of pair {k}"
+        sections.append(Section(title=title, charts=(chart,), tables=(difference_table(pair),)))
+    return sections
+
+
+def parameters_table(estimates: Sequence[ComparedEstimate]) -> Table:
+    """Return every parameter of all estimates, with half of its 95 % interval."""
+    first = estimates[0]
+    columns = {
+        "parameter": list(first.estimate.names),
+        "grouping": list(first.groupings),
+        "unit": [unit_text(unit) for unit in first.estimate.units],
+    }
+    for each in estimates:
+        values = zip(each.estimate.beta, each.estimate.std, each.half_width, strict=True)
+        columns[each.label] = [
+            f"{number_within(float(value), float(std))} ± {number(float(half), 2)}"
+            for value, std, half in values
+        ]
+    return Table.of(columns, "estimate ± half of its 95 % interval", text_columns=3)
+
+
+def _result_sections(results: Mapping[str, StudyResult]) -> list[Section]:
+    sections = []
+    if predicted := prediction_table(results):
+        text = "Residual of an unseen motion over its RMS torque, each study's own, and the error "
+        text += "of the model there (without noise)."
+        sections.append(Section(title="Prediction", text=text, tables=(predicted,)))
+    if tracked := tracking_table(results):
+        sections.append(Section(title="Closed loop", tables=(tracked,)))
+    return sections
+
+
+def prediction_table(results: Mapping[str, StudyResult]) -> Table | None:
+    """Return what the chosen estimates predict of unseen motions, by joint; None if unknown."""
+    tried = {name: result.chosen_estimate.validation for name, result in results.items()}
+    known = {name: value for name, value in tried.items() if value is not None}
+    if not known:
+        return None
+    columns = {"joint": list(next(iter(results.values())).robot.joint_names)}
+    for name, value in known.items():
+        columns[f"residual, {name}"] = [percent(v) for v in value.torque_rms_relative]
+    for name, value in known.items():
+        columns[f"model error, {name}"] = [percent(v) for v in value.model_error_relative]
+    return Table.of(columns, "unseen motion, over the RMS torque")
+
+
+def tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
+    """Return tracking errors of the identified models by case; None without closed loops."""
+    rows = {name: tracking_rows(result) for name, result in results.items() if result.control}
+    if not rows:
+        return None
+    values = {
+        name: {(row.case, key): v for row in of_run for key, v in row.values.items()}
+        for name, of_run in rows.items()
+    }
+    cases = list(dict.fromkeys(key for of_run in values.values() for key in of_run))
+    columns = {
+        "task": [case.task for case, _ in cases],
+        "scenario": [case.scenario for case, _ in cases],
+        "controller": [case.controller for case, _ in cases],
+        "unit": [f"m{unit}" for _, unit in cases],
+    }
+    for name, of_run in values.items():
+        shown = [of_run.get(key) for key in cases]
+        columns[name] = ["-" if v is None else number(MILLI * v.mean) for v in shown]
+    return Table.of(columns, "RMS tracking error of the identified model", text_columns=4)
+
+
+def tracking_rows(result: StudyResult) -> list[Row]:
+    """Return the tracking errors of the identified model by case, of every unit of joints."""
+    units = result.robot.joint_units
+    quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
+    return summarize([run for run in result.control if run.model == IDENTIFIED], quantities)
