@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import inspect
+import re
 import pickle
 import pydoc
 import subprocess
@@ -202,3 +203,16 @@ def test_import_parses_nothing(flags, shown) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == shown
+
+
+FUNCTIONS = [n for n in robotid_sim.__all__ if inspect.isfunction(getattr(robotid_sim, n))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_says_what_it_takes_and_gives(name) -> None:
+    function = inspect.unwrap(getattr(robotid_sim, name))
+    sections = re.findall(r"^(\w+)\n-+$", inspect.getdoc(function), re.MULTILINE)
+    signature = inspect.signature(function)
+    if len(signature.parameters) >= 2:
+        assert "Parameters" in sections
+        assert "Returns" in sections or signature.return_annotation in (None, "None")

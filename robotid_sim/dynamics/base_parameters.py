@@ -203,6 +203,11 @@ def base_parameters(
     measured : ndarray of bool, shape (n,), optional
         The joints whose torque is known; by default all.
 
+    Returns
+    -------
+    basis : BaseParameters
+        Base parameters with names, units and groupings.
+
     Examples
     --------
     >>> import numpy as np

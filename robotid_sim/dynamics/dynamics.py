@@ -57,6 +57,22 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
     Parameters and shapes as in `rigid_body_torque`. Terms that the robot has beside these are in
     it, see `robotid_sim.dynamics.term_torques`; a batch is taken for one motion in its order.
 
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : array_like, shape (n,) or (N, n)
+        Position [rad or m].
+    dq : array_like, shape (n,) or (N, n)
+        Velocity [rad/s or m/s].
+    ddq : array_like, shape (n,) or (N, n)
+        Acceleration [rad/s^2 or m/s^2].
+
+    Returns
+    -------
+    tau : ndarray, shape (n,) or (N, n)
+        Torque [N m or N].
+
     Examples
     --------
     >>> import numpy as np
@@ -75,6 +91,18 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
     """Torque that holds the robot still against gravity [N m]; shapes as `q`.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : array_like, shape (n,) or (N, n)
+        Position [rad or m].
+
+    Returns
+    -------
+    tau : ndarray, shape (n,) or (N, n)
+        [N m or N]
 
     Examples
     --------
@@ -105,6 +133,20 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
 
     With `rotors` the reflected rotor inertia `Ia` is on its diagonal.
 
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : array_like, shape (n,) or (N, n)
+        Position [rad or m].
+    rotors : bool
+        Whether the reflected rotor inertia is in it.
+
+    Returns
+    -------
+    M : ndarray, shape (n, n) or (N, n, n)
+        [kg m^2 or kg]
+
     Examples
     --------
     >>> import numpy as np
@@ -127,6 +169,18 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
     For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability proofs of
     sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
 
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q, dq, v : array_like, shape (n,)
+        Position [rad or m], velocity [rad/s or m/s], and what C is applied to.
+
+    Returns
+    -------
+    Cv : ndarray, shape (n,)
+        [N m or N]
+
     Examples
     --------
     >>> import numpy as np
@@ -146,6 +200,20 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
     Terms of the robot are those of sliding joints, with all dry friction built up.
 
     Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q, dq : array_like, shape (n,)
+        Position [rad or m] and velocity [rad/s or m/s].
+    tau : array_like, shape (n,)
+        Torque of the drives [N m or N].
+
+    Returns
+    -------
+    ddq : ndarray, shape (n,)
+        Acceleration [rad/s^2 or m/s^2].
 
     Examples
     --------

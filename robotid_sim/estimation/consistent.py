@@ -133,6 +133,22 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     taken, weighted by their covariance, shape (b, b), and the message says so. Raises
     `InconsistentInertiaError` if the solver finds no consistent robot at all.
 
+    Parameters
+    ----------
+    beta : ndarray, shape (b,)
+        Base parameters.
+    cov : ndarray, shape (b, b)
+        Their covariance.
+    nominal : Robot
+        What resolves the rest.
+    basis : BaseParameters
+        What `beta` means.
+
+    Returns
+    -------
+    lift : Lift
+        The robot, whether it has these base parameters, and a message.
+
     Examples
     --------
     >>> import numpy as np

@@ -115,6 +115,20 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     The nominal robot gives kinematics, gravity and friction velocities; its inertial parameters do
     not enter, but for the loads of terms that it has, whose torque is taken off.
 
+    Parameters
+    ----------
+    motion : Motion
+        Motion, torque and row filter, from a preprocessor.
+    nominal : Robot
+        What is known of the robot.
+    basis : BaseParameters
+        The parameters to look for.
+
+    Returns
+    -------
+    problem : LinearProblem
+        Regressor, shape (N n, b), and torque, shape (N n,) [N m or N].
+
     Examples
     --------
     >>> import numpy as np

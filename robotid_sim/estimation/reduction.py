@@ -118,6 +118,18 @@ def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
     exact regressor at the full sample rate; the noise of every joint [N m] has shape (n,). Raises
     `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
 
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the exact regressor.
+    noise_std : ndarray, shape (n,)
+        Torque noise of every joint [N m or N].
+
+    Returns
+    -------
+    bound : ndarray, shape (b, b)
+        Smallest covariance of an unbiased estimate.
+
     Examples
     --------
     >>> import numpy as np

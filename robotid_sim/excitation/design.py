@@ -66,6 +66,26 @@ def random_design(
 
     Parameters and exceptions as of `random_designs`.
 
+    Parameters
+    ----------
+    nominal : Robot
+        Limits, torques and regressor.
+    basis : BaseParameters
+        The parameters to look for.
+    rng : numpy.random.Generator
+        Source of the draws.
+    options : FourierOptions, optional
+        Harmonics, periods, margins.
+    candidates : int
+        Number of draws.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    trajectory : FourierTrajectory
+        The best of them.
+
     Examples
     --------
     >>> import numpy as np

@@ -84,6 +84,26 @@ def optimal_design(
     One motion is designed, whatever its count. The result does not depend on the number of workers,
     which are processes.
 
+    Parameters
+    ----------
+    nominal : Robot
+        Limits, torques and regressor.
+    basis : BaseParameters
+        The parameters to look for.
+    rng : numpy.random.Generator
+        Source of the random draws.
+    plan : DesignPlan, optional
+        What to minimize under which constraints.
+    workers : int
+        Processes that share the starts.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    design : DesignResult
+        The trajectory, and the criterion before and after.
+
     Raises
     ------
     InfeasibleError

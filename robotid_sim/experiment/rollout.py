@@ -61,6 +61,11 @@ def rollout(
     progress : callable
         Called with the stage and the share done.
 
+    Returns
+    -------
+    log : Log
+        The clean log, with what was true.
+
     Raises
     ------
     SimulationDiverged

@@ -11,6 +11,18 @@ from robotid_sim.model.robot import Robot
 def link_poses(robot: Robot, q: ArrayLike) -> Float:
     """Pose of every movable body in the root frame, shape (n, 4, 4), at `q` of shape (n,).
 
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : array_like, shape (n,)
+        Position [rad or m].
+
+    Returns
+    -------
+    T : ndarray, shape (n, 4, 4)
+        Link frames in the root frame [m].
+
     Examples
     --------
     >>> import numpy as np
@@ -25,6 +37,18 @@ def link_poses(robot: Robot, q: ArrayLike) -> Float:
 
 def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
     """Pose of the tip in the root frame, shape (4, 4), at `q` of shape (n,).
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : array_like, shape (n,)
+        Position [rad or m].
+
+    Returns
+    -------
+    T : ndarray, shape (4, 4)
+        Frame of the tip in the root frame [m].
 
     Examples
     --------
@@ -50,6 +74,18 @@ def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
 
     Maps joint velocities [rad/s] to the velocity of the tip's origin [m/s] and the angular velocity
     [rad/s].
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : array_like, shape (n,)
+        Position [rad or m].
+
+    Returns
+    -------
+    J : ndarray, shape (6, n)
+        [m or 1, then rad or 0]
 
     Examples
     --------

@@ -59,6 +59,13 @@ CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER)
 def save_log(log: Log, path: str | Path) -> None:
     """Write a log: HDF5, or CSV if the path ends in ``.csv`` (without truth and provenance).
 
+    Parameters
+    ----------
+    log : Log
+        The log.
+    path : str or Path
+        File to write; its folder exists.
+
     Examples
     --------
     >>> import numpy as np

@@ -55,6 +55,20 @@ def measure(
     The generator is the source of all noise, and the only difference between noise seeds; sensors
     that draw nothing need none. Raises `OptionError` if one that draws has none.
 
+    Parameters
+    ----------
+    log : Log
+        A clean log.
+    sensors : Sensor or sequence of Sensor
+        Applied in this order.
+    rng : numpy.random.Generator, optional
+        Source of all noise.
+
+    Returns
+    -------
+    log : Log
+        What the sensors see; the clean one is its truth.
+
     Examples
     --------
     >>> import numpy as np

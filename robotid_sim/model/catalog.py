@@ -25,6 +25,18 @@ def load_robot(robot: str | Path, **options: Any) -> Robot:
     """Return a robot by catalog name or by the path of a URDF or MJCF file.
 
     Options are those of `Robot.from_urdf`.
+
+    Parameters
+    ----------
+    robot : str or Path
+        Catalog name, or path of a URDF or MJCF file.
+    **options
+        As of `Robot.from_urdf`.
+
+    Returns
+    -------
+    robot : Robot
+        The robot.
     """
     return Robot.from_urdf(find_urdf(robot), **options)
 

@@ -39,6 +39,20 @@ def write_urdf(
     ``<robotid>`` element, which other loaders ignore and ours reads back, and `Ia` also into the
     ``<transmission>`` of its joint. A mesh that is missing keeps its name.
 
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    path : str or Path
+        File to write.
+    meshes : MeshMode
+        Whether meshes are copied, kept or named as of a ROS package.
+
+    Returns
+    -------
+    lacking : tuple of str
+        Mesh files that are missing.
+
     Raises
     ------
     InconsistentInertiaError
@@ -54,7 +68,7 @@ def write_urdf(
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> file = Path(mkdtemp()) / "arm.urdf"
-    >>> not_carried = rid.write_urdf(robot, file)
+    >>> lacking = rid.write_urdf(robot, file)
     >>> rid.load_robot(file).joint_names
     ('joint_1', 'joint_2')
     """

@@ -26,6 +26,11 @@ def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = SCALE) -> 
     scale : float
         Relative size of the errors, in [0, 1).
 
+    Returns
+    -------
+    nominal : Robot
+        The wrong one.
+
     Examples
     --------
     >>> import numpy as np

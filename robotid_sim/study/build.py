@@ -76,6 +76,11 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     config : StudyConfig, optional
         Names and options.
 
+    Returns
+    -------
+    setup : Setup
+        What `run_study` takes.
+
     Raises
     ------
     OptionError, UnknownNameError

@@ -119,6 +119,11 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
     overrides : mapping, optional
         Nested like the file; the command line's options.
 
+    Returns
+    -------
+    config : StudyConfig
+        Every key, with defaults where nothing is given.
+
     Raises
     ------
     FileFormatError

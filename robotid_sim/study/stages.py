@@ -143,6 +143,11 @@ def simulate(
     progress : callable
         Called with the stage and the share done.
 
+    Returns
+    -------
+    log : Log
+        What a real cell would give, and the truth for scoring.
+
     Examples
     --------
     >>> import numpy as np
@@ -185,6 +190,11 @@ def identify(
         For estimators that draw.
     progress : callable
         Called with the stage and the share done.
+
+    Returns
+    -------
+    identification : Identification
+        Estimates, the chosen one, the identified robot.
     """
     each = (logs,) if isinstance(logs, Log) else tuple(logs)
     for log in each:

@@ -220,6 +220,18 @@ def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
 
     The `radius` [m] is by default 15, 10 or 5 % of the reach, whichever works; `shape_path` says
     how the circle is placed. Raises `PathError` if a radius is given and no circle of it works.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    radius : float, optional
+        [m]
+
+    Returns
+    -------
+    path : JointPath
+        The path of the tip and of the joints.
     """
     return shape_path(robot, CIRCLE, size=radius)
 
@@ -231,6 +243,22 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
 
     `share` is that of the limits, and `longest` the time [s] that is returned if even that is too
     fast.
+
+    Parameters
+    ----------
+    robot : Robot
+        Whose limits count.
+    path : JointPath
+        The path.
+    share : float
+        Share of the limits.
+    longest : float
+        Time that is returned if even that is too fast [s].
+
+    Returns
+    -------
+    lap : Lap
+        The timed path.
     """
     still = joint_torque(robot, path.points, 0.0 * path.points, 0.0 * path.points)
     counts = np.abs(still).max(axis=0) < share * robot.limits.effort

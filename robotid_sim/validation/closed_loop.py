@@ -231,11 +231,15 @@ def closed_loop(
     progress : callable
         Called with the stage and the share done.
 
+    Returns
+    -------
+    loop : ClosedLoop
+        All runs, and those that failed.
+
     Raises
     ------
     SimulationDiverged
-        If the loop with the true model diverges undisturbed. Other runs that fail are in
-        `ClosedLoop.failures`.
+        If the true model's loop diverges undisturbed; others are in `ClosedLoop.failures`.
     """
     comparison = comparison or Comparison()
     tasks = task_runs(nominal, comparison)
