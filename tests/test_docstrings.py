@@ -3,9 +3,9 @@
 import ast
 import dataclasses
 import inspect
-import re
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 import textwrap
