@@ -9,4 +9,4 @@ from shared import study
 
 import robotid_sim as rid
 
-figure = rid.plot(study, "base-parameters")
+figure = rid.plot.base_parameters(study)

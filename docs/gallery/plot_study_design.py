@@ -10,4 +10,4 @@ from shared import study
 
 import robotid_sim as rid
 
-figure = rid.plot(study, "design-convergence")
+figure = rid.plot.design_convergence(study)

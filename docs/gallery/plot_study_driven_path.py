@@ -9,4 +9,4 @@ from shared import study
 
 import robotid_sim as rid
 
-figure = rid.plot(study, "driven-path")
+figure = rid.plot.driven_path(study)

@@ -10,4 +10,4 @@ from shared import study
 
 import robotid_sim as rid
 
-figure = rid.plot(study, "torque-filters")
+figure = rid.plot.torque_filters(study)

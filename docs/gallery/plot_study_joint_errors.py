@@ -9,4 +9,4 @@ from shared import study
 
 import robotid_sim as rid
 
-figure = rid.plot(study, "joint-errors")
+figure = rid.plot.joint_errors(study)

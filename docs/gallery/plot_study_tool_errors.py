@@ -9,4 +9,4 @@ from shared import study
 
 import robotid_sim as rid
 
-figure = rid.plot(study, "tool-errors")
+figure = rid.plot.tool_errors(study)

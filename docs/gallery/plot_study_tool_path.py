@@ -10,4 +10,4 @@ from shared import study
 
 import robotid_sim as rid
 
-figure = rid.plot(study, "tool-path")
+figure = rid.plot.tool_path(study)

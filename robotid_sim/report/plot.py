@@ -1,7 +1,7 @@
 """Figures of values, for notebooks and scripts: the same that pages have."""
 
 from collections.abc import Sequence
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -170,7 +170,14 @@ def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
 @_charts.register
 def _(value: Study, robot: Robot | None) -> Sequence[Chart]:
     del robot
-    return [chart for section in study_report(value, "").sections for chart in section.charts]
+    return _of_page(value)
+
+
+@lru_cache(maxsize=1)
+def _of_page(study: Study) -> tuple[Chart, ...]:
+    """Return the figures of a study's page, those of the study before at once."""
+    sections = study_report(study, "").sections
+    return tuple(chart for section in sections for chart in section.charts)
 
 
 @_charts.register

@@ -74,3 +74,9 @@ def test_the_package_has_what_a_study_needs() -> None:
     assert {"wls", "consistent"} <= set(rid.ESTIMATORS)
     assert rid.PREPROCESSORS.name_of(rid.Adaptive()) == "adaptive"
     assert {"plot", "identify", "simulate", "Study", "StudyConfig"} <= set(rid.__all__)
+
+
+def test_a_second_figure_of_a_study_builds_no_page(study, monkeypatch) -> None:
+    rid.plot(study, "prediction")
+    monkeypatch.delattr("robotid_sim.report.plot.study_report")
+    assert rid.plot.excitation(study).axes
