@@ -1,7 +1,7 @@
 """Figures of values, for notebooks and scripts: the same that pages have."""
 
 from collections.abc import Sequence
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -86,7 +86,13 @@ def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
 @_charts.register
 def _(value: Study, robot: Robot | None) -> Sequence[Chart]:
     del robot
-    return [chart for section in study_report(value, "").sections for chart in section.charts]
+    return _study_charts(value)
+
+
+@lru_cache(maxsize=1)
+def _study_charts(study: Study) -> tuple[Chart, ...]:
+    """Return the figures of a study; kept of the last one, for they are asked for one by one."""
+    return tuple(chart for section in study_report(study, "").sections for chart in section.charts)
 
 
 @_charts.register

@@ -5,6 +5,7 @@ import pytest
 
 import robotid_sim as rid
 from robotid_sim.errors import ArgumentTypeError, OptionError, UnknownNameError
+from robotid_sim.report.study_report import study_report
 
 
 @pytest.fixture
@@ -29,6 +30,19 @@ def test_a_study_has_the_figures_of_its_page(study) -> None:
     assert shown.axes[0].get_ylabel() == "tool error [mm]"
     with pytest.raises(UnknownNameError, match=r"tool-error.*did you mean 'tool-errors'"):
         rid.plot(study, "tool-error")
+
+
+def test_a_page_is_made_once_for_all_figures_of_a_study(study, monkeypatch) -> None:
+    made = []
+
+    def counted(*args):
+        made.append(args)
+        return study_report(*args)
+
+    monkeypatch.setattr("robotid_sim.report.plot.study_report", counted)
+    rid.plot(study, "fit")
+    rid.plot(study, "prediction")
+    assert len(made) <= 1  # none if another test has asked before
 
 
 def test_what_has_no_figure_is_told(study) -> None:
