@@ -21,6 +21,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import Reduction, reduce_parts, reduce_rows
+from robotid_sim.threads import one_blas_thread
 
 ProblemStream = Callable[[], Iterable[LinearProblem]]
 """Returns the parts of a log from its first one; called once a pass.
@@ -133,6 +134,7 @@ def check_block(block: float | None) -> None:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
+@one_blas_thread()
 def fit_rows(
     problem: LinearProblem,
     name: str,

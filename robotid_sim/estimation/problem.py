@@ -17,6 +17,7 @@ from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
 
 
 @public_value
@@ -109,6 +110,7 @@ def with_rows_changed(problem: LinearProblem, change: Callable[[Float], Float]) 
     )
 
 
+@one_blas_thread()
 def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> LinearProblem:
     """Return the linear problem of a motion; regressor and torque pass the same row filter.
 

@@ -12,6 +12,7 @@ from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.fourier_space import FourierOptions, with_approach
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import (
     FourierTrajectory,
     fourier_basis,
@@ -53,6 +54,7 @@ class Assessment:
     """Largest torque of the model over the limit; 0 without limits."""
 
 
+@one_blas_thread()
 def random_design(
     nominal: Robot,
     basis: BaseParameters,

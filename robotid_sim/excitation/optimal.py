@@ -17,6 +17,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 
 SPARE = 3
@@ -63,6 +64,7 @@ class Arrival:
     """The criterion after every iteration."""
 
 
+@one_blas_thread()
 def optimal_design(
     nominal: Robot,
     basis: BaseParameters,

@@ -11,6 +11,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.optimizer import Optimizer, finite_costs
+from robotid_sim.threads import one_blas_thread
 
 Cost = Callable[[Float2D], ArrayLike]
 """Costs of points, (m, d) to (m,)."""
@@ -36,6 +37,7 @@ class OptimResult:
     """Points evaluated and best cost after every batch, shape (nit, 2)."""
 
 
+@one_blas_thread()
 def minimize(
     fun: Cost,
     lower: ArrayLike,

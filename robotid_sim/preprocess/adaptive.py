@@ -18,6 +18,7 @@ from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.registry import INTERNAL
 from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
 
 METHODS = ("errors-in-variables", "fourier-fit", "rts")
 
@@ -85,6 +86,7 @@ class Adaptive(RowPreprocessor):
                 f"more; got delay {self.delay}, outliers {self.outliers}"
             )
 
+    @one_blas_thread()
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the motion of the log as decided."""
         tuned = self.tuned(log, robot)
@@ -103,6 +105,7 @@ class Adaptive(RowPreprocessor):
         delay = self.tuned(log, robot).delay
         return _prepared(log, delay or 0.0, _faults(log, self.outliers))
 
+    @one_blas_thread()
     def tuned(self, log: Log, robot: Robot) -> "Adaptive":
         """Return the preprocessor with all decisions made for `log` and reported in `message`."""
         if self.message:

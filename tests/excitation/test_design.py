@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -173,3 +174,15 @@ def test_a_design_needs_a_candidate(arm):
     basis = base_parameters(arm)
     with pytest.raises(OptionError, match="at least 1 candidate"):
         random_design(arm, basis, np.random.default_rng(0), candidates=0)
+
+
+def test_a_design_runs_on_one_blas_thread_wherever_it_is_called(arm):
+    seen = set()
+
+    def watch(_stage, _share):
+        seen.update(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
+
+    with threadpool_limits(2):
+        rng = np.random.default_rng(0)
+        random_design(arm, base_parameters(arm), rng, candidates=1, progress=watch)
+    assert seen == {1}
