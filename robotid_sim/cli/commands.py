@@ -71,7 +71,7 @@ COMMANDS: Mapping[str, CommandText] = {
         (
             "compare estimate.json again.json",
             "compare estimate.json again.json -o agreement.json",
-            "compare out other --report comparison.html",
+            "compare estimate.json again.json --report comparison.html",
         ),
     ),
     "validate": CommandText(

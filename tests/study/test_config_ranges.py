@@ -9,13 +9,17 @@ from pydantic import BaseModel, ValidationError
 
 from robotid_sim.config_section import LARGEST, ConfigSection, OpenEnd
 from robotid_sim.importing import import_map
-from robotid_sim.study import config
+from robotid_sim.study import config_tables as tables
+from robotid_sim.study.config import StudyConfig
 
 SECTIONS = [
-    kind
-    for module in (config, import_map)
-    for kind in vars(module).values()
-    if isinstance(kind, type) and issubclass(kind, ConfigSection) and kind is not ConfigSection
+    StudyConfig,
+    *(
+        kind
+        for module in (tables, import_map)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, ConfigSection) and kind is not ConfigSection
+    ),
 ]
 
 REQUIRED: dict[str, dict[str, Any]] = {
@@ -79,25 +83,25 @@ def test_a_number_has_a_range_and_is_one(section, name) -> None:
 
 @pytest.mark.parametrize("value", [-math.inf, 0.5])
 def test_a_side_may_be_open(value) -> None:
-    assert config.ConstraintsConfig(floor=value).floor == value
+    assert tables.ConstraintsConfig(floor=value).floor == value
     assert OpenEnd.__origin__ is float
 
 
 @pytest.mark.parametrize(
     ("section", "values", "words"),
     [
-        (config.NominalConfig, {"mismatch": (0.3, 0.05)}, "0 <= lower < upper <= 10"),
-        (config.NominalConfig, {"mismatch": (-0.3, 0.05)}, "0 <= lower < upper <= 10"),
-        (config.ConstraintsConfig, {"floor": math.inf}, "less than or equal to 1000"),
-        (config.ExperimentConfig, {"kp": 1e12}, "within 1e+09"),
-        (config.ExperimentConfig, {"kp": 9e8}, "less than or equal to 100000000"),
-        (config.EstimationConfig, {"estimators": ("wls", "wls")}, "names 'wls' twice"),
-        (config.ControlConfig, {"scenarios": ["payload", "payload"]}, "names 'payload' twice"),
-        (config.DesignConfig, {"periods": 0}, "greater than or equal to 1"),
-        (config.DesignConfig, {"margin": 1.1}, "less than or equal to 1"),
-        (config.StudyConfig, {"seed": 2**63}, "less than 9223372036854775808"),
-        (config.StudyConfig, {"seed": True}, "should not be true or false"),
-        (config.VerdictLimits, {"gap": -1.0}, "greater than 0"),
+        (tables.NominalConfig, {"mismatch": (0.3, 0.05)}, "0 <= lower < upper <= 10"),
+        (tables.NominalConfig, {"mismatch": (-0.3, 0.05)}, "0 <= lower < upper <= 10"),
+        (tables.ConstraintsConfig, {"floor": math.inf}, "less than or equal to 1000"),
+        (tables.ExperimentConfig, {"kp": 1e12}, "within 1e+09"),
+        (tables.ExperimentConfig, {"kp": 9e8}, "less than or equal to 100000000"),
+        (tables.EstimationConfig, {"estimators": ("wls", "wls")}, "names 'wls' twice"),
+        (tables.ControlConfig, {"scenarios": ["payload", "payload"]}, "names 'payload' twice"),
+        (tables.DesignConfig, {"periods": 0}, "greater than or equal to 1"),
+        (tables.DesignConfig, {"margin": 1.1}, "less than or equal to 1"),
+        (StudyConfig, {"seed": 2**63}, "less than 9223372036854775808"),
+        (StudyConfig, {"seed": True}, "should not be true or false"),
+        (tables.VerdictLimits, {"gap": -1.0}, "greater than 0"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused(section, values, words) -> None:
@@ -107,7 +111,7 @@ def test_a_value_that_cannot_be_meant_is_refused(section, values, words) -> None
 
 
 def test_what_is_true_or_false_stays_so() -> None:
-    study = config.StudyConfig.model_validate(
+    study = StudyConfig.model_validate(
         {"experiment": {"leapfrog": False}, "estimation": {"options": {"wls": {"x": True}}}}
     )
     assert (study.experiment.leapfrog, study.estimation.options["wls"]["x"]) == (False, True)

@@ -65,6 +65,7 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     unseen = replace(simulate(setup.cell, setup.unseen, streams("b")), truth=None)
     fit = identify(log, setup.nominal, setup.basis, setup.fit, streams("i"))
     found = predicted(fit, unseen, setup.fit, model_error(fit, [log], setup.fit)).in_band
-    assert np.mean(found) == pytest.approx(0.9, abs=0.02)
-    # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more.
-    assert np.abs(found - 0.9).max() < 0.12
+    # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more, and
+    # one or two of six may: which motion the design ends at depends on the processor's rounding.
+    assert np.median(found) == pytest.approx(0.9, abs=0.02)
+    assert np.abs(found - 0.9).max() < 0.09
