@@ -104,7 +104,7 @@ def summary_of(cls: type) -> str:
 def source_of(cls: type) -> str:
     """Return the first entry of the References section of a class docstring, else empty."""
     _, _, references = _own_docstring(cls).partition("References\n----------\n")
-    first = references.split("\n.. [2]")[0].removeprefix(".. [1]")
+    first = re.split(r"\n\.\. \[2\]|\n\w+\n-+\n", references)[0].removeprefix(".. [1]")
     return " ".join(first.split())
 
 
