@@ -12,5 +12,5 @@ def save_figures(_block: Any, block_vars: dict[str, Any], gallery_conf: dict[str
     figures = {id(v): v for v in block_vars["example_globals"].values() if isinstance(v, Figure)}
     paths = list(itertools.islice(block_vars["image_path_iterator"], len(figures)))
     for figure, path in zip(figures.values(), paths, strict=True):
-        figure.savefig(path, dpi=120, bbox_inches="tight")
+        figure.savefig(path, dpi=120, bbox_inches="tight", facecolor="white")  # in the dark, too
     return str(figure_rst(paths, gallery_conf["src_dir"]))
