@@ -1,6 +1,7 @@
 """What the gallery takes from a script: its figures, which need not be those of pyplot."""
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -13,4 +14,5 @@ def save_figures(_block: Any, block_vars: dict[str, Any], gallery_conf: dict[str
     paths = list(itertools.islice(block_vars["image_path_iterator"], len(figures)))
     for figure, path in zip(figures.values(), paths, strict=True):
         figure.savefig(path, dpi=120, bbox_inches="tight", facecolor="white")  # in the dark, too
-    return str(figure_rst(paths, gallery_conf["src_dir"]))
+    words = Path(block_vars["src_file"]).stem.removeprefix("plot_").replace("_", " ")
+    return str(figure_rst(paths, gallery_conf["src_dir"], words))
