@@ -55,7 +55,7 @@ def test_parts_of_a_study_have_their_figures(study) -> None:
 
 def test_an_unknown_figure_names_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match=r"'tool_error'.*did you mean 'tool_errors'"):
-        rid.plot.tool_error  # noqa: B018
+        rid.plot.tool_error  # noqa: B018 - to read it is the test
     assert not hasattr(rid.plot, "tool_error")
     assert not hasattr(rid.plot, "_repr_html_")
     assert "log" in FIGURES
