@@ -65,8 +65,8 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     unseen = replace(simulate(setup.cell, setup.unseen, streams("b")), truth=None)
     fit = identify(log, setup.nominal, setup.basis, setup.fit, streams("i"))
     found = predicted(fit, unseen, setup.fit, model_error(fit, [log], setup.fit)).in_band
-    # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more: which
-    # motion that is depends on the processor's rounding, and with it how far the mean lies above.
+    # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more.
+    # Which motion that is depends on the processor, and with it how far the mean lies above.
     assert np.mean(found) > 0.88
     assert np.median(found) == pytest.approx(0.9, abs=0.02)
     assert np.abs(found - 0.9).max() < 0.09
