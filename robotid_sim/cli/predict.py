@@ -10,7 +10,7 @@ from robotid_sim.arrays import Bool1D, readonly
 from robotid_sim.cli import logs, output
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import FileFormatError, RobotIdError, ShapeError
+from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.estimation.state_functions import Lack, require_function_of
 from robotid_sim.files import require_writable, write_json
@@ -38,7 +38,7 @@ from robotid_sim.validation.log_prediction import (
     predict_log,
     with_friction_velocity,
 )
-from robotid_sim.validation.predictive_band import ModelError
+from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
 
 
 def predict(
@@ -90,7 +90,7 @@ def predict_file(
     against = logs.contradicted([read], nominal, basis, force=force).errors
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
     lacks, terms = lacks_of(context, nominal), terms_of(context, nominal)
-    error = _model_error(context, basis, measured)
+    error = _model_error(context, nominal, basis, measured)
     with one_blas_thread():
         given = (chosen.beta, data, nominal, basis, preprocessor, lacks, terms, error)
         predicted = predict_log(*given)
@@ -136,7 +136,7 @@ def _print(
 
 
 def _model_error(
-    context: Mapping[str, Any], basis: BaseParameters, measured: Bool1D
+    context: Mapping[str, Any], nominal: Robot, basis: BaseParameters, measured: Bool1D
 ) -> ModelError | None:
     """Return how far predictions may be off, if the estimate file says so; NaN if not measured."""
     known = context.get("model_error")
@@ -144,12 +144,17 @@ def _model_error(
         return None
     try:
         std = readonly(known["std"], shape=measured.shape, name="std")
-        cov = readonly(known["cov"], shape=(basis.rank, basis.rank), name="cov")
-    except (KeyError, TypeError, ShapeError) as error:
+        functions = tuple(UncertainFunction(**entry) for entry in known.get("functions", ()))
+        for function in functions:
+            where = (function.joint, function.quantity)
+            require_function_of(nominal, *where, function.knots, function.mean)
+        size = basis.rank + sum(len(function.knots) for function in functions)
+        cov = readonly(known["cov"], shape=(size, size), name="cov")
+    except (KeyError, TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(
             f"the estimate's 'model_error' is not that of `identify`: {error}"
         ) from error
-    return ModelError(np.where(measured, std, np.nan), cov)
+    return ModelError(np.where(measured, std, np.nan), cov, functions)
 
 
 def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
@@ -157,7 +162,7 @@ def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
     try:
         lacks = [Lack(**lack) for lack in context.get("lacks", ())]
         for lack in lacks:
-            require_function_of(lack, nominal)
+            require_function_of(nominal, lack.joint, lack.quantity, lack.knots, lack.values)
     except (TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(
             f"the estimate's 'lacks' are not those of `identify`: {error}"

@@ -3,13 +3,14 @@ r"""What a model lacks, as random functions of the state of every joint beside i
 Residuals that are the same function of velocity, position, load or time are no noise, however small
 they look beside it: they move the parameters together. Here the torque of joint j is
 
-.. math:: y_j = W_j \beta + \sum_f \Phi_{jf} u_{jf} + e_j, \qquad u_{jf} \sim N(0, \theta_{jf} 1)
+.. math:: y_j = W_j \beta + \sum_f \Phi_{jf} u_{jf} + e_j, \qquad u_{jf} \sim N(0, \theta_{jf} K_f)
 
-with piecewise linear functions of one quantity f of the joint, low-passed like the rows, and with
-variances chosen by restricted likelihood: most are zero, all of them where the model is right. The
-rows are then weighed by the inverse root of their covariance [1]_, joint by joint, so that every
-estimator leaves out what the functions may explain; and what of them is left in the parameters
-widens the intervals, for the functions are the nearest to the truth that the data show [2]_.
+with piecewise linear functions of one quantity f of the joint, low-passed like the rows, of values
+that are independent but for a level that those of the two directions share. Their variances are
+chosen by restricted likelihood: most are zero, all of them where the model is right. The rows are
+then weighed by the inverse root of their covariance [1]_, joint by joint, so that every estimator
+leaves out what the functions may explain; and what of them is left in the parameters widens the
+intervals, for the functions are the nearest to the truth that the data show [2]_.
 
 References
 ----------
@@ -42,6 +43,7 @@ from robotid_sim.estimation.state_functions import (
     QUANTITIES,
     REST,
     Lack,
+    RandomFunction,
     joint_states,
     state_functions,
 )
@@ -73,17 +75,6 @@ TINY = float(np.finfo(float).tiny)
 
 EXTREMES = 0.02
 """Share of the rows of a joint that must not be all that shows a function."""
-
-
-class RandomFunction(NamedTuple):
-    """A piecewise linear function of random values with zero mean."""
-
-    knots: Float1D
-    """In the unit of its quantity, shape (k,)."""
-    mean: Float1D
-    """What was taken off the functions of the knots, shape (k,)."""
-    std: float
-    """Standard deviation of the values [N m], of a lag [s]."""
 
 
 @public_value
@@ -165,7 +156,7 @@ def along(
     for lack, function in zip(found.lacks, found.functions, strict=True):
         j = problem.joint_names.index(lack.joint)
         values = QUANTITIES[lack.quantity].functions(states[j], function.knots) - function.mean
-        own = joint_only(function.std * values, j, problem.dof)
+        own = joint_only(values @ function.root, j, problem.dof)
         columns.append(rows_of(motion, own).reshape(len(problem.y), -1))
     none = np.zeros((len(problem.y), 0))
     whole = replace(found, columns=np.hstack([none, *columns]), noise_std=estimate.noise_std)
@@ -186,15 +177,18 @@ def _with_functions(
     gains, noise = nothing.columns, nothing.noise_std
     model = problem.by_joint(problem.W @ beta)
     phi = problem.basis.completed(beta, nominal.parameters())
-    keys, blocks, shapes = [], [], []
+    keys, shapes = [], []
+    blocks: list[Float2D] = []
     functions = state_functions(motion, nominal.with_parameters(phi, formal=True))
     for key, (rows, knots, mean) in functions.items():
         shown = np.abs(rows).max(axis=0) > 0.0
-        size = float(np.sqrt((rows**2).sum() / problem.samples))
-        if size > 0.0:
+        if shown.any():
+            root = QUANTITIES[key[0]].root(int(shown.sum()))
+            block = rows[:, shown] @ root
+            size = float(np.sqrt((block**2).sum() / problem.samples))
             keys.append(key)
-            blocks.append(rows[:, shown] / size)
-            shapes.append(RandomFunction(knots[shown], mean[shown], 1.0 / size))
+            blocks.append(block / size)
+            shapes.append(RandomFunction(knots[shown], mean[shown], root / size))
     search = _Explanations(problem, keys, blocks, gains, significance)
     y = problem.by_joint(problem.y)
     chosen = search.components(y, noise)
@@ -210,7 +204,7 @@ def _with_functions(
         of_noise = size * float(before[j] / noise[j])
         name = problem.joint_names[j]
         lacks.append(Lack(name, quantity, size * float(before[j]), of_noise, ratio))
-        used.append(shapes[c]._replace(std=std * shapes[c].std))
+        used.append(shapes[c]._replace(root=std * shapes[c].root))
         scaled = Z[..., ends[c] : ends[c + 1]] * (std * before[j])
         columns.append(scaled.reshape(len(problem.y), -1))
     return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(used))
@@ -276,8 +270,8 @@ def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D)
         if not _foretells(C, left[:, j]):
             continue
         u = _effects(C, left[:, j])
-        for lack, (knots, mean, std), _ in own:
-            part, u = std * u[: len(knots)], u[len(knots) :]
+        for lack, (knots, mean, root), _ in own:
+            part, u = root @ u[: len(knots)], u[len(knots) :]
             values = part - mean @ part  # the functions of the knots add up to one
             valued[lack] = replace(lack, knots=tuple(knots), values=tuple(values))
     return replace(discrepancy, lacks=tuple(valued.get(k, k) for k in discrepancy.lacks))

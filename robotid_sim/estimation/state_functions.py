@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
@@ -23,6 +24,13 @@ REST = "phase"
 
 PHASES = 20
 """Piecewise linear functions a period."""
+
+OFFSET = 10.0
+"""Variance of an offset over that of how it varies with the speed.
+
+Joints differ between their directions by an offset most of all. Were the values of the function
+independent, one that gravity nearly explains would be taken for gravity.
+"""
 
 
 def hats(x: Float1D, knots: Float1D, period: float | None = None) -> Float2D:
@@ -76,11 +84,30 @@ class Dependence(NamedTuple):
     stays: bool = True
     """Whether another motion has the same function."""
     period: float | None = None
+    level: float = 0.0
+    """Variance of what all values have in common over that of each about it."""
+    open_ends: tuple[bool, bool] = (False, False)
+    """Whether another motion may go below the first knot, above the last."""
 
     def functions(self, states: JointStates, knots: Float1D) -> Float2D:
         """Return the functions of the states, one a knot, shape (N, k)."""
         values = hats(self.of(states), knots, self.period)
         return values if self.factor is None else values * self.factor(states)[:, None]
+
+    def root(self, count: int) -> Float2D:
+        """Return a root of the covariance of the values at knots, shape (k, k)."""
+        return np.asarray(np.eye(count) + (np.sqrt(1.0 + self.level * count) - 1.0) / count)
+
+
+class RandomFunction(NamedTuple):
+    """A piecewise linear function of random values with zero mean."""
+
+    knots: Float1D
+    """In the unit of its quantity, shape (k,)."""
+    mean: Float1D
+    """What was taken off the functions of the knots, shape (k,)."""
+    root: Float2D
+    """Root of the covariance of the values [N m], of a lag [s], shape (k, k)."""
 
 
 def _speed_knots(states: JointStates) -> Float1D:
@@ -94,12 +121,21 @@ def _span(x: Float1D, count: int) -> Float1D:
 
 
 QUANTITIES: Mapping[str, Dependence] = {
-    "speed": Dependence(lambda s: np.abs(s.dq), _speed_knots, lambda s: s.sign),
-    "direction": Dependence(lambda s: np.abs(s.dq), _speed_knots),
-    "load": Dependence(
-        lambda s: np.abs(s.load), lambda s: _span(np.abs(s.load), 4), lambda s: s.sign
+    "speed": Dependence(
+        lambda s: np.abs(s.dq), _speed_knots, lambda s: s.sign, open_ends=(False, True)
     ),
-    "position": Dependence(lambda s: s.q, lambda s: _span(s.q, 8), centred=True),
+    "direction": Dependence(
+        lambda s: np.abs(s.dq), _speed_knots, level=OFFSET, open_ends=(False, True)
+    ),
+    "load": Dependence(
+        lambda s: np.abs(s.load),
+        lambda s: _span(np.abs(s.load), 4),
+        lambda s: s.sign,
+        open_ends=(True, True),
+    ),
+    "position": Dependence(
+        lambda s: s.q, lambda s: _span(s.q, 8), centred=True, open_ends=(True, True)
+    ),
     "time": Dependence(
         lambda s: s.time, lambda _: np.linspace(0.0, 1.0, 6), centred=True, stays=False
     ),
@@ -154,16 +190,18 @@ class Lack:
         )
 
 
-def require_function_of(lack: Lack, robot: Robot) -> None:
-    """Raise `OptionError` unless a lack is a function of a quantity of a joint of the robot."""
-    if lack.joint not in robot.joint_names or lack.quantity not in QUANTITIES:
-        raise OptionError(f"{robot.name} has no joint '{lack.joint}' with a '{lack.quantity}'")
-    knots, values = np.array(lack.knots, dtype=float), np.array(lack.values, dtype=float)
+def require_function_of(
+    robot: Robot, joint: str, quantity: str, knots: ArrayLike, values: ArrayLike
+) -> None:
+    """Raise `OptionError` unless there is such a function of a quantity of a joint of the robot."""
+    if joint not in robot.joint_names or quantity not in QUANTITIES:
+        raise OptionError(f"{robot.name} has no joint '{joint}' with a '{quantity}'")
+    knots, values = np.array(knots, dtype=float), np.array(values, dtype=float)
     alike = knots.shape == values.shape and knots.ndim == 1
     if not (alike and np.isfinite([knots, values]).all() and (np.diff(knots) > 0.0).all()):
         raise OptionError(
-            f"{lack.joint}, {lack.quantity}: knots need to ascend and a value each; got "
-            f"{lack.knots} and {lack.values}"
+            f"{joint}, {quantity}: knots need to ascend and a value each; got "
+            f"{knots.tolist()} and {values.tolist()}"
         )
 
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.estimation.draws import draw_robots
-from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.files import make_folder
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
@@ -19,7 +18,7 @@ from robotid_sim.study.setup import FitPlan
 from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction, pooled
-from robotid_sim.validation.predictive_band import ModelError
+from robotid_sim.validation.predictive_band import ModelError, error_of
 
 PATTERN = "draw_*.urdf"
 
@@ -63,6 +62,4 @@ def model_error(
 ) -> ModelError:
     """Return how far predictions of a fit may be off: by data held out, else by its own logs."""
     found = held_out or pooled([predicted(fit, log, plan) for log in logs])
-    _, R = reduce_rows(fit.plain).solve(1.0 / fit.discrepancy.noise_std)
-    root = np.linalg.inv(R)
-    return ModelError(found.identified.torque_rms, root @ root.T)
+    return error_of(fit.plain, fit.discrepancy, found.identified.torque_rms)

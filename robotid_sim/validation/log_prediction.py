@@ -163,7 +163,7 @@ def predict_log(
     slow = np.array([joint.friction.eps for joint in nominal.joints])
     predicted, band = joint_torque(model, q, dq, ddq) + (modeled + lacking)[used], None
     if error is not None:
-        spread = spread_of(error.cov, q, dq, ddq, nominal, basis)
+        spread = spread_of(error, motion, model, basis)[used]
         band = half_width(motion.tau[used] - predicted, motion, error.std, spread)
     return LogPrediction(
         identified=with_torque(parameters, rows_of(motion, lacking)),

@@ -8,20 +8,33 @@ nothing of the model. A band of level p about the prediction has the half-width
 .. math:: \sqrt{q_p^2 + z_p^2 (m^2 + W \Sigma W^T)}
 
 with the quantile :math:`q_p` of the size of the differences above the cut-off, the factor
-:math:`z_p` of a Gaussian, the error m of the model, RMS, and the covariance of its parameters for
-the noise of the fit alone: what the model lacks is in m already.
+:math:`z_p` of a Gaussian, the error m of the model, RMS, and the covariance :math:`\Sigma` of its
+parameters and of the functions that it lacks, for W has their columns too. Where a motion leaves
+what the fit has seen, of speeds for example, a function may have any of the values that are likely
+for it, and the parameters any that go with them: the band is as wide as that.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, parts_of
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import regressor_parts
+from robotid_sim.estimation.discrepancy import Discrepancy
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import triangular_factor
+from robotid_sim.estimation.state_functions import (
+    QUANTITIES,
+    JointStates,
+    Lack,
+    RandomFunction,
+    joint_states,
+)
 from robotid_sim.measurement.motion import Motion, ungated
 from robotid_sim.model.robot import Robot
 
@@ -30,18 +43,94 @@ LEVEL = 0.9
 
 
 @documented
+@dataclass(frozen=True, slots=True)
+class UncertainFunction:
+    """A function of the state of one joint that a model lacks, as far as its values are open."""
+
+    joint: str
+    quantity: str
+    knots: tuple[float, ...]
+    """In the unit of its quantity, beyond what the fit has seen too."""
+    mean: tuple[float, ...]
+    """What is taken off the functions of the knots."""
+
+    def columns(self, states: JointStates) -> Float2D:
+        """Return the functions of its knots along a motion of its joint, shape (N, k)."""
+        values = QUANTITIES[self.quantity].functions(states, np.array(self.knots))
+        return np.asarray(values - np.array(self.mean))
+
+
+@documented
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelError:
     """How far the torques of a fit may be off below the cut-off of its rows."""
 
     std: Float1D
-    """RMS error of predictions [N m], shape (n,)."""
+    """RMS error of predictions of motions like that of the fit [N m], shape (n,)."""
     cov: Float2D
-    """Covariance of the base parameters by noise alone, shape (b, b)."""
+    """Covariance of base parameters and of values of the functions, shape (b + k, b + k)."""
+    functions: tuple[UncertainFunction, ...] = ()
+    """What the model lacks, k knots in all."""
 
-    def content(self) -> dict[str, list[Any]]:
+    def content(self) -> dict[str, Any]:
         """Return the error as JSON values."""
-        return {"std": self.std.tolist(), "cov": self.cov.tolist()}
+        functions = [asdict(function) for function in self.functions]
+        return {"std": self.std.tolist(), "cov": self.cov.tolist(), "functions": functions}
+
+
+def error_of(problem: LinearProblem, found: Discrepancy, std: Float1D) -> ModelError:
+    """Return the error of a model by the rows of its fit and what they show it to lack.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        The rows as the model has them.
+    found : Discrepancy
+        What it lacks, with the values that are predicted.
+    std : ndarray, shape (n,)
+        RMS error of predictions of motions like that of the fit [N m].
+    """
+    b, k = problem.basis.rank, sum(len(function.knots) for function in found.functions)
+    columns = found.columns[:, found.columns.shape[1] - k :]
+    rows = problem.by_joint(np.hstack([problem.W, columns])) / found.noise_std[:, None]
+    R = triangular_factor(np.vstack([rows.reshape(-1, b + k), np.eye(b + k)[b:]]))
+    parts = np.split(
+        np.linalg.inv(R), np.cumsum([b, *(len(f.knots) for f in found.functions)])[:-1]
+    )
+    roots: list[Float2D] = [parts[0]]
+    variances: list[Float1D] = [np.zeros(b)]
+    functions = []
+    for lack, function, part in zip(found.lacks, found.functions, parts[1:], strict=True):
+        if QUANTITIES[lack.quantity].stays:
+            uncertain, beyond = _with_open_ends(lack, function)
+            root = np.zeros((len(beyond), b + k))
+            root[beyond == 0.0] = function.root @ part
+            roots.append(root)
+            variances.append(beyond)
+            functions.append(uncertain)
+    root = np.concatenate(roots)
+    cov = root @ root.T + np.diag(np.concatenate(variances))
+    return ModelError(std, cov, tuple(functions))
+
+
+def _with_open_ends(lack: Lack, function: RandomFunction) -> tuple[UncertainFunction, Float1D]:
+    """Return a function with knots beyond those that a fit has seen, and the variance there.
+
+    Beyond, the last value is predicted, and any of those that it has is as likely. The variance is
+    zero at the knots that the fit has seen.
+    """
+    quantity, knots = QUANTITIES[lack.quantity], function.knots
+    below, above = np.array(quantity.open_ends) & (len(knots) > 1)
+    used = np.array([below, *np.ones(len(knots), dtype=bool), above])
+    ends = 2.0 * knots[[0, -1]] - knots[[min(1, len(knots) - 1), max(-2, -len(knots))]]
+    values = np.array(lack.values or np.zeros(len(knots)))
+    each = float((function.root[0] ** 2).sum()) / (1.0 + quantity.level)
+    far = each + (values[[0, -1]] - values.mean()) ** 2
+    variances = np.array([far[0], *np.zeros(len(knots)), far[1]])[used]
+    knots = np.array([ends[0], *knots, ends[1]])[used]
+    mean = np.pad(function.mean, 1)[used]
+    known = (lack.joint, lack.quantity, tuple(knots.tolist()), tuple(mean.tolist()))
+    return UncertainFunction(*known), variances
 
 
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:
@@ -67,14 +156,22 @@ def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Fl
     return np.asarray(np.sqrt(noise**2 + factor**2 * (model_std**2 + spread**2)))
 
 
-def spread_of(
-    cov: Float2D, q: Float2D, dq: Float2D, ddq: Float2D, nominal: Robot, basis: BaseParameters
-) -> Float2D:
-    """Return the deviation of predicted torques by that of base parameters [N m], (N, n).
+def spread_of(error: ModelError, motion: Motion, robot: Robot, basis: BaseParameters) -> Float2D:
+    """Return the deviation of predicted torques by that of parameters and functions [N m], (N, n).
 
-    The motion has the shape (N, n), the covariance (b, b).
+    The functions depend on the torques of the robot.
     """
-    values, vectors = np.linalg.eigh(cov)
+    values, vectors = np.linalg.eigh(error.cov)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    parts = regressor_parts(nominal, q, dq, ddq, basis.columns)
-    return np.concatenate([np.linalg.norm(part @ root, axis=2) for part in parts])
+    ends = np.cumsum([basis.rank, *(len(function.knots) for function in error.functions)])
+    states = joint_states(motion, robot) if error.functions else []
+    joints = [robot.joint_names.index(function.joint) for function in error.functions]
+    pairs = zip(error.functions, joints, strict=True)
+    columns = [parts_of(function.columns(states[j])) for function, j in pairs]
+    spread = []
+    for part in regressor_parts(robot, motion.q, motion.dq, motion.ddq, basis.columns):
+        rows = part @ root[: basis.rank]
+        for own, j, (low, high) in zip(columns, joints, pairwise(ends), strict=True):
+            rows[:, j] += next(own) @ root[low:high]
+        spread.append(np.linalg.norm(rows, axis=2))
+    return np.concatenate(spread)
