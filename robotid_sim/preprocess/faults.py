@@ -6,7 +6,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from robotid_sim.arrays import Bool1D, Bool2D, Float2D
+from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.measurement.log import Log
 
 THRESHOLD = 8.0
@@ -29,6 +29,9 @@ TORQUE_FLOOR = 0.01
 
 POSITION_FLOOR = 1e-4
 """Smallest spread of the position about its neighbours, over the RMS deviation from its mean."""
+
+ROUNDING = 1.5
+"""Resolutions that a rounded position may be off its neighbours, with a margin."""
 
 MAD_TO_STD = 1.4826
 """Standard deviation of a Gaussian over its median absolute deviation."""
@@ -124,15 +127,18 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
 
     The distance is a fourth difference, :math:`(x_{-2} - 4 x_{-1} + 6 x_0 - 4 x_1 + x_2) / 6`;
     motion of a robot has next to none. Of neighbours that are all far off, the farthest counts; it
-    is repaired before the next search.
+    is repaired before the next search. What rounding to a resolution makes, up to 4/3 of a step, is
+    none: a slow joint holds one value for long, so that the median is zero.
     """
     outliers, x = np.zeros(q.shape, dtype=bool), np.array(q)
     floor = POSITION_FLOOR * q.std(axis=0)
+    rounding = ROUNDING * _resolution(q)
     for _ in range(PASSES):
         off = np.zeros(q.shape)
         off[2:-2] = (x[:-4] - 4.0 * x[1:-3] + 6.0 * x[2:-2] - 4.0 * x[3:-1] + x[4:]) / 6.0
         size = np.abs(off)
         limit = threshold * np.maximum(MAD_TO_STD * np.median(size, axis=0), floor)
+        limit = np.maximum(limit, rounding)
         peaks = maximum_filter1d(size, 5, axis=0, mode="constant")
         fresh = (size > limit) & (size == peaks)
         if not fresh.any():
@@ -140,6 +146,13 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
         outliers |= fresh
         x = np.where(fresh, x - off, x)
     return outliers
+
+
+def _resolution(q: Float2D) -> Float1D:
+    """Return the smallest step between samples, shape (n,); of what is not rounded next to zero."""
+    steps = np.abs(np.diff(q, axis=0))
+    shown = steps > np.finfo(float).eps * np.abs(q).max(axis=0) * 8.0
+    return np.where(shown.any(axis=0), np.where(shown, steps, np.inf).min(axis=0), 0.0)
 
 
 def _bridged(log: Log, bad: Bool2D) -> Log:

@@ -29,6 +29,21 @@ def test_engine_data_without_faults_have_none(engine, arm, sensors):
     assert repaired(log, find_faults(log)) is log
 
 
+@pytest.mark.parametrize("bits", [8, 10])
+@pytest.mark.parametrize("rows", [1, 4])
+def test_a_coarse_encoder_has_no_outliers_but_those_that_are_put_in(engine, irb140, bits, rows):
+    """It holds one value for most samples, so that steps are rare and far off the median."""
+    every = slice(None, None, rows)
+    clean = replace(engine(irb140).log, dq=None, tau_cmd=None, truth=None)
+    clean = replace(clean, t=clean.t[every], q=clean.q[every], tau_meas=clean.tau_meas[every])
+    log = measure(clean, (EncoderQuantization(bits=bits),), np.random.default_rng(0))
+    assert not find_faults(log).position.any()
+    wild = np.zeros(log.q.shape, dtype=bool)
+    wild[100:-100:200] = True
+    found = find_faults(replace(log, q=log.q + 12.0 * 2.0 * np.pi / 2**bits * wild)).position
+    np.testing.assert_array_equal(found, wild)
+
+
 @pytest.mark.parametrize("step", [2, 8, 10, 16, 32])
 def test_slow_logs_have_no_more_faults_and_theirs_are_found(engine, irb140, step):
     clean = replace(measured(engine(irb140).log), dq=None, tau_cmd=None, truth=None)
