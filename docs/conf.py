@@ -23,6 +23,7 @@ project = "robotid_sim"
 author = copyright = "the robotid_sim authors"
 release = version = importlib.metadata.version("robotid_sim")
 extensions = [
+    "paper_claims",
     "schema_tables",
     "myst_nb",
     "numpydoc",
