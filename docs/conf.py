@@ -25,6 +25,7 @@ release = version = importlib.metadata.version("robotid_sim")
 extensions = [
     "paper_claims",
     "schema_tables",
+    "theory_links",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
