@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import default_reasons
 import pytest
 import theory_links
 
@@ -38,3 +39,23 @@ def test_a_link_with_a_text_of_its_own_is_read(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("{py:func}`~a.b` and {py:attr}`words <a.C.d>`, `e.f`, {py:func}`~a.b`", "utf-8")
     assert theory_links.targets(page) == ["a.b", "a.C.d"]
+
+
+def test_every_default_has_a_reason_and_every_reason_a_default() -> None:
+    sections = default_reasons.rows_by_section()  # raises where one is without the other
+    assert sum(map(len, sections.values())) == len(default_reasons.defaults())
+
+
+@pytest.mark.parametrize("change", ["added", "dropped"])
+def test_a_key_without_a_reason_is_told(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    known = default_reasons.defaults()
+    texts = {**known, "design.new": "`1`"} if change == "added" else {"seed": known["seed"]}
+    monkeypatch.setattr(default_reasons, "defaults", lambda: texts)
+    with pytest.raises(ValueError, match=r"design\.(new|family)"):
+        default_reasons.rows_by_section()
+
+
+def test_a_script_that_is_not_there_is_told() -> None:
+    assert default_reasons.measured_text(["design.py"]) == "`python bench/design.py`"
+    with pytest.raises(ValueError, match=r"no bench/dream\.py"):
+        default_reasons.measured_text(["dream.py"])
