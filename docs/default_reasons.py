@@ -78,8 +78,8 @@ def rows_by_section() -> dict[str, list[tuple[str, ...]]]:
         raise ValueError(f"{REASONS.name}: keys without a reason, or reasons without a key: {odd}")
     sections: dict[str, list[tuple[str, ...]]] = {}
     for key, text in texts.items():
-        section, _, _ = key.partition(".")
-        title = section if "." in key else TOP
+        section, _, name = key.partition(".")
         cells = markdown(reasons[key]["why"]), measured_text(reasons[key]["by"])
-        sections.setdefault(title, []).append((f"`{key}`", text, *cells))
+        rows = sections.setdefault(section if name else TOP, [])
+        rows.append((f"`{name or key}`", text, *cells))
     return sections
