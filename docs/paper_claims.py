@@ -16,7 +16,7 @@ from robotid_sim.papers.stored import STORED, stored_runs, stored_verdicts, valu
 
 SEEDS = "depends on the seed"
 GROUPS = {
-    "reproduced": "Holds with the paper's numbers and ranges, without conditions.",
+    "reproduced": "Holds by the rules of the claim, without conditions.",
     "conditional": "Holds under the conditions that stand first in the last column.",
     SEEDS: "The verdict differs between the seeds; the shares stand first in the last column.",
     "not-reproducible": "Does not hold; the last column says why.",
