@@ -1,6 +1,6 @@
 """What each criterion of an excitation buys: designs of the ABB IRB 140 by every one of them.
 
-Default options and noise, a nominal model 20 % wrong, two starts of 200 draws, one seed. Condition
+Default options and noise, a nominal model 20 % wrong, one start from 200 draws, one seed. Condition
 numbers are those of the base regressor in SI units and with columns of unit length; log det is that
 of the information of the log, under the noise that criteria assume. Standard deviations are
 Cramér-Rao bounds of the log for one fixed noise, 1 % of the torque scale of every joint, in

@@ -1,4 +1,4 @@
-"""The table in ``docs/papers.md``: from the claims of full reproductions with named seeds.
+"""The table in ``docs/papers/index.md``: from the claims of full reproductions with named seeds.
 
     robotid reproduce all --seed 0 --out out/0        # and so on for other seeds
     python bench/papers_table.py out/0 out/1 --store  # also writes stored.json
@@ -11,13 +11,19 @@ table says so, with the share of every verdict.
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.sheet import PrintedClaim
-from robotid_sim.papers.stored import STORED, StoredClaim, StoredRuns, stored_runs, stored_verdicts
-from robotid_sim.section import number
+from robotid_sim.papers.stored import (
+    STORED,
+    StoredClaim,
+    StoredRuns,
+    stored_runs,
+    stored_verdicts,
+    value_over_seeds,
+)
 
 KEPT = ("ours", "verdict", "outcome")
 HEADLINES: dict[str, tuple[str, ...]] = {
@@ -59,15 +65,6 @@ def read_runs(folders: Iterable[Path]) -> StoredRuns:
     return runs
 
 
-def value(values: Sequence[float | str | None], unit: str) -> str:
-    """Return a number, or its range over the seeds, with its unit."""
-    numbers = [v for v in dict.fromkeys(values) if isinstance(v, int | float)]
-    if len(numbers) < len(set(values)):
-        return str(values[0] or "-")
-    ends = list(dict.fromkeys(number(end, 3) for end in (min(numbers), max(numbers))))
-    return " … ".join(ends) + (f" {unit}" if unit else "")
-
-
 def printed(paper: str, name: str) -> PrintedClaim:
     """Return a claim as the paper's file has it."""
     return next(claim for claim in PAPERS[paper].sheet.claim if claim.name == name)
@@ -80,8 +77,8 @@ def table(runs: StoredRuns) -> str:
         verdicts = stored_verdicts(paper, runs)
         for name in names:
             claim = printed(paper, name)
-            ours = value([run[paper][name]["ours"] for run in runs.values()], claim.unit)
-            cells = claim.claim.strip(), value([claim.published], claim.unit), ours
+            ours = value_over_seeds([run[paper][name]["ours"] for run in runs.values()], claim.unit)
+            cells = claim.claim.strip(), value_over_seeds([claim.published], claim.unit), ours
             lines.append(f"| `{paper}` | {' | '.join(cells)} | {verdicts[name]} |")
     return "\n".join(lines)
 

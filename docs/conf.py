@@ -23,7 +23,9 @@ project = "robotid_sim"
 author = copyright = "the robotid_sim authors"
 release = version = importlib.metadata.version("robotid_sim")
 extensions = [
+    "paper_claims",
     "schema_tables",
+    "theory_links",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -36,6 +38,9 @@ extensions = [
 ]
 html_theme = "furo"
 html_title = project
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["stacked.js"]
 exclude_patterns = ["_build", "gallery", "pictures/*.ipynb"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import importlib
 import inspect
 import pickle
 import pydoc
@@ -208,11 +209,34 @@ def test_import_parses_nothing(flags, shown) -> None:
 FUNCTIONS = [n for n in robotid_sim.__all__ if inspect.isfunction(getattr(robotid_sim, n))]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_public_function_says_what_it_takes_and_gives(name) -> None:
-    function = inspect.unwrap(getattr(robotid_sim, name))
+COMPLETE = (
+    *("diagnostics.intervals", "dynamics.base_parameters", "dynamics.dynamics"),
+    *("dynamics.textbook_base", "estimation.consistent", "estimation.reduction"),
+    *("excitation.information", "experiment.rollout", "kinematics.forward", "model.export"),
+    *("model.inertia", "model.perturb", "plugins", "study.config"),
+)
+"""Modules of the reference whose functions all have their sections."""
+
+
+def require_sections(function: object) -> None:
+    """Fail if a function of several arguments does not say what it takes and gives."""
+    function = inspect.unwrap(function)
     sections = re.findall(r"^(\w+)\n-+$", inspect.getdoc(function), re.MULTILINE)
     signature = inspect.signature(function)
     if len(signature.parameters) >= 2:
         assert "Parameters" in sections
-        assert "Returns" in sections or signature.return_annotation in (None, "None")
+        assert {"Returns", "Yields"} & {*sections} or signature.return_annotation in (None, "None")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_says_what_it_takes_and_gives(name) -> None:
+    require_sections(getattr(robotid_sim, name))
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_the_functions_of_a_module_say_what_they_take_and_give(name) -> None:
+    module = importlib.import_module(f"robotid_sim.{name}")
+    functions = inspect.getmembers(module, inspect.isfunction)
+    for label, function in functions:
+        if function.__module__ == module.__name__ and not label.startswith("_"):
+            require_sections(function)

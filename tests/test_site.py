@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
+import default_reasons
 import pytest
+import theory_links
 
 import robotid_sim
 
@@ -14,8 +16,46 @@ MODULES = {
     for module in re.findall(r"^\.\. automodule:: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
 }
 PUBLIC = {name: getattr(robotid_sim, name) for name in robotid_sim.__all__}
+WITHOUT_CODE = {"index", "notation", "method", "defaults"}
+"""Pages of the theory that derive nothing."""
 
 
 @pytest.mark.parametrize("name", [n for n, v in PUBLIC.items() if hasattr(v, "__qualname__")])
 def test_the_module_of_a_public_name_is_documented(name: str) -> None:
     assert PUBLIC[name].__module__ in MODULES
+
+
+def test_what_the_theory_links_to_exists_and_is_in_the_reference() -> None:
+    names = theory_links.pages_of()  # raises where there is no such object
+    assert not [n for n in names if not any(f"{n}.".startswith(f"{m}.") for m in MODULES)]
+
+
+def test_every_page_with_equations_links_to_code() -> None:
+    linked = {page for pages in theory_links.pages_of().values() for page in pages}
+    assert {page.stem for page in theory_links.THEORY.glob("*.md")} - WITHOUT_CODE == linked
+
+
+def test_a_link_with_a_text_of_its_own_is_read(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("{py:func}`~a.b` and {py:attr}`words <a.C.d>`, `e.f`, {py:func}`~a.b`", "utf-8")
+    assert theory_links.targets(page) == ["a.b", "a.C.d"]
+
+
+def test_every_default_has_a_reason_and_every_reason_a_default() -> None:
+    sections = default_reasons.rows_by_section()  # raises where one is without the other
+    assert sum(map(len, sections.values())) == len(default_reasons.defaults())
+
+
+@pytest.mark.parametrize("change", ["added", "dropped"])
+def test_a_key_without_a_reason_is_told(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    known = default_reasons.defaults()
+    texts = {**known, "design.new": "`1`"} if change == "added" else {"seed": known["seed"]}
+    monkeypatch.setattr(default_reasons, "defaults", lambda: texts)
+    with pytest.raises(ValueError, match=r"design\.(new|family)"):
+        default_reasons.rows_by_section()
+
+
+def test_a_script_that_is_not_there_is_told() -> None:
+    assert default_reasons.measured_text(["design.py"]) == "`python bench/design.py`"
+    with pytest.raises(ValueError, match=r"no bench/dream\.py"):
+        default_reasons.measured_text(["dream.py"])

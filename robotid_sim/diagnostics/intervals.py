@@ -75,7 +75,20 @@ class Intervals:
 
 
 def relative_std(beta: Float1D, std: Float1D) -> Float1D:
-    """Return standard deviations over the size of the values, infinite at zero, shape (b,)."""
+    """Return standard deviations over the size of the values, infinite at zero.
+
+    Parameters
+    ----------
+    beta : ndarray, shape (b,)
+        Values.
+    std : ndarray, shape (b,)
+        Standard deviations, in the units of the values.
+
+    Returns
+    -------
+    relative : ndarray, shape (b,)
+        Standard deviations over sizes.
+    """
     size = np.abs(beta)
     return np.where(size > 0.0, std / np.where(size > 0.0, size, 1.0), np.inf)
 
@@ -96,12 +109,32 @@ def confidence_intervals(
 ) -> Intervals:
     """Return the intervals of an estimate that cover the true values with probability `level`.
 
-    It is a least-squares estimate of the problem, weighted or not. Residuals are taken as
-    correlated within ``blocks`` of the length `block` [s], by default that of the estimate's
-    covariance, or as ``white`` with N n - b degrees of freedom. A parameter at its bound of zero
-    has a one-sided interval. An estimate with degrees of freedom of its own, whose covariance is
-    not that of a fit of these rows, keeps both. Raises `OptionError` if `level` is no probability,
-    or the estimate has failed.
+    Residuals are taken as correlated within ``blocks`` of time, or as ``white`` with N n - b
+    degrees of freedom. A parameter at its bound of zero has a one-sided interval. An estimate with
+    degrees of freedom of its own, whose covariance is not that of a fit of these rows, keeps both.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        What the estimate was fitted to.
+    estimate : Estimate
+        An estimate by least squares, weighted or not.
+    level : float
+        Probability to cover the true value.
+    residuals : str
+        ``blocks`` or ``white``.
+    block : float, optional
+        Length of the blocks [s]; by default that of the estimate's covariance.
+
+    Returns
+    -------
+    intervals : Intervals
+        Ends, standard deviations and degrees of freedom, by parameter.
+
+    Raises
+    ------
+    OptionError
+        If `level` is no probability, or the estimate has failed.
     """
     if not 0.0 < level < 1.0:
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")

@@ -239,6 +239,11 @@ def grouped(
         Which of the full parameters its columns are, in their order.
     symbols, units : sequence of str
         Symbol and unit of every full parameter, shape (p,).
+
+    Returns
+    -------
+    basis : BaseParameters
+        Base parameters, named by the symbols.
     """
     n_inertial = int((considered < _n_inertial(symbols)).sum())
     first, faint_first = _by_strength(W[:, :n_inertial])
@@ -277,9 +282,19 @@ def random_states(robot: Robot) -> tuple[Float2D, Float2D, Float2D]:
 
 
 def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
-    """Return independent columns of W, shape (R, c), most independent first [1].
+    """Return independent columns of a matrix, most independent first [1].
 
-    They are independent relative to the largest one, or to entries of the size `scale`.
+    Parameters
+    ----------
+    W : ndarray, shape (R, c)
+        The columns.
+    scale : float, optional
+        Size of entries that dependence is judged by; by default that of the largest column.
+
+    Returns
+    -------
+    columns : ndarray of int
+        Indices of independent columns.
     """
     return np.concatenate(_by_strength(W, scale))
 

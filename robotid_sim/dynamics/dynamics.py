@@ -27,6 +27,8 @@ def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike)
 
     Parameters
     ----------
+    robot : Robot
+        The robot.
     q, dq, ddq : array_like, shape (n,) or (N, n)
         Position [rad], velocity [rad/s], acceleration [rad/s^2].
 
@@ -117,9 +119,21 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
 
 
 def potential_energy(robot: Robot, q: ArrayLike) -> float:
-    """Energy of gravity at `q` of shape (n,) [J], zero where the mass is at the root.
+    """Energy of gravity at a pose, zero where the mass is at the root.
 
     Its gradient is `gravity_torque`.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : array_like, shape (n,)
+        Position [rad or m].
+
+    Returns
+    -------
+    energy : float
+        Energy [J].
     """
     (batch,), _ = states(q, dof=robot.dof, names=("q",))
     poses = kernels.link_poses(robot.geometry, batch[0])
@@ -305,15 +319,45 @@ def torque_regressor(
 def regressor_parts(
     robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, columns: Sequence[int] | Int1D
 ) -> Iterator[Float]:
-    """Yield `torque_regressor` of a long motion in parts; as a whole it would fill the memory."""
+    """Yield `torque_regressor` of a long motion in parts; as a whole it would fill the memory.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q, dq, ddq : ndarray, shape (N, n)
+        Position [rad or m], velocity [rad/s or m/s], acceleration [rad/s^2 or m/s^2].
+    columns : sequence of int, shape (c,)
+        Which of the full parameters to give, in this order.
+
+    Yields
+    ------
+    part : ndarray, shape (K, n, c)
+        Torque per unit parameter of K samples in a row [N m or N].
+    """
     for state in zip(parts_of(q), parts_of(dq), parts_of(ddq), strict=True):
         yield torque_regressor(robot, *state, columns)
 
 
 def effective_inertia(robot: Robot, q: Float2D) -> Float2D:
-    r"""Inertia that each joint feels with the others free, :math:`1/[M^{-1}]_{jj}`, shape (N, n).
+    r"""Inertia that each joint feels with the others free, :math:`1/[M^{-1}]_{jj}`.
 
-    Raises `RankDeficientError` if a mass matrix is not positive definite.
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    q : ndarray, shape (N, n)
+        Position [rad or m].
+
+    Returns
+    -------
+    inertia : ndarray, shape (N, n)
+        Inertia [kg m^2], or mass [kg] of a prismatic joint.
+
+    Raises
+    ------
+    RankDeficientError
+        If a mass matrix is not positive definite.
     """
     M = mass_matrix(robot, np.atleast_2d(q))
     if not (np.linalg.eigvalsh(M)[:, 0] > 0.0).all():

@@ -62,7 +62,17 @@ class Reduction:
 def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
     """Return the triangular factors of a problem, reading its rows once in blocks.
 
-    Of the samples that a mask selects, shape (N,), or of all.
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows and torques.
+    use : ndarray of bool, shape (N,), optional
+        Samples that count; by default all.
+
+    Returns
+    -------
+    reduction : Reduction
+        Triangular factor of every joint, shape (n, b + 1, b + 1).
     """
     joint_rows, torques = problem.by_joint(problem.W), problem.by_joint(problem.y)
     if use is not None:
@@ -80,7 +90,18 @@ def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
 
 
 def merged(first: Reduction, other: Reduction) -> Reduction:
-    """Return the triangular factors of the rows of two reductions together."""
+    """Return the triangular factors of the rows of two reductions together.
+
+    Parameters
+    ----------
+    first, other : Reduction
+        Of the same parameters.
+
+    Returns
+    -------
+    reduction : Reduction
+        Of all their rows.
+    """
     pairs = zip(first.factors, other.factors, strict=True)
     factors = np.array([triangular_factor(np.vstack(pair)) for pair in pairs])
     return Reduction(factors, first.samples + other.samples)

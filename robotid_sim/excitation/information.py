@@ -125,29 +125,82 @@ class Prior:
 
 
 def assumed_noise(nominal: Robot, trajectory: Excitation) -> Float1D:
-    """Return 1 % of the RMS of the nominal torques on a trajectory [N m], shape (n,)."""
+    """Return 1 % of the RMS of the nominal torques on a trajectory.
+
+    Parameters
+    ----------
+    nominal : Robot
+        The nominal model.
+    trajectory : Excitation
+        The motion.
+
+    Returns
+    -------
+    std : ndarray, shape (n,)
+        Torque noise of every joint [N m or N].
+    """
     rms = np.sqrt(_mean_squared_torque(nominal, trajectory))
     floor = 1e-3 * max(float(rms.max()), np.finfo(float).tiny)  # of a joint that needs no torque
     return np.asarray(NOISE_SHARE * np.maximum(rms, floor))
 
 
 def design_noise(nominal: Robot, trajectory: Excitation, floor: float = FLOOR) -> Float1D:
-    """Return the torque noise that criteria assume on a trajectory [N m], shape (n,).
+    """Return the torque noise that criteria assume on a trajectory.
 
     One percent of the root of the mean squared nominal torque plus that of the joint's torque scale
     times `floor`: see `Criterion`. It is larger than `assumed_noise`, which has no such floor.
+
+    Parameters
+    ----------
+    nominal : Robot
+        The nominal model.
+    trajectory : Excitation
+        The motion.
+    floor : float
+        Share of the torque scale of a joint that counts beside its torque.
+
+    Returns
+    -------
+    std : ndarray, shape (n,)
+        Torque noise of every joint [N m or N].
     """
     variance = _mean_squared_torque(nominal, trajectory) + (floor * torque_scale(nominal)) ** 2
     return np.asarray(NOISE_SHARE * np.sqrt(variance))
 
 
 def log_samples(family: ExcitationFamily, dt: float) -> float:
-    """Return how many samples of a log are used: those of all periods."""
+    """Return how many samples of a log are used: those of all periods.
+
+    Parameters
+    ----------
+    family : ExcitationFamily
+        Kind of motion, with its period and number of periods.
+    dt : float
+        Time between the samples of a log [s].
+
+    Returns
+    -------
+    samples : float
+        Number of samples.
+    """
     return family.periods * family.period / dt
 
 
 def samples_of(trajectory: Excitation, dt: float) -> float:
-    """Return how many samples of a trajectory's log are used; see `log_samples`."""
+    """Return how many samples of a trajectory's log are used; see `log_samples`.
+
+    Parameters
+    ----------
+    trajectory : Excitation
+        The motion.
+    dt : float
+        Time between the samples of a log [s].
+
+    Returns
+    -------
+    samples : float
+        Number of samples.
+    """
     return float(getattr(trajectory, "motion", trajectory).duration) / dt
 
 
@@ -163,9 +216,27 @@ def planned_information(
     r"""Return the information that the logs of trajectories have: :math:`\sum W^T \Sigma^{-1} W`.
 
     For exactly known motion and white torque noise, over `log_samples` samples of each
-    trajectory. It is the prior for the design of the next one. The noise of every joint [N m],
-    shape (n,), is by default the `design_noise` of each trajectory with its `floor`; dt [s] is
-    the time between the samples of the logs. No trajectories give a prior of no data.
+    trajectory. It is the prior for the design of the next one.
+
+    Parameters
+    ----------
+    nominal : Robot
+        The nominal model.
+    basis : BaseParameters
+        The parameters.
+    trajectories : sequence of Excitation
+        The motions; none give a prior of no data.
+    noise_std : ndarray, shape (n,), optional
+        Noise of every joint [N m or N]; by default the `design_noise`.
+    floor : float
+        Of `design_noise`.
+    dt : float
+        Time between the samples of a log [s].
+
+    Returns
+    -------
+    prior : Prior
+        The information of all logs together.
     """
     rows = [np.zeros((1, basis.rank))]
     for trajectory in trajectories:
@@ -183,12 +254,28 @@ def expected_std(
     noise_std: Float1D | None = None,
     dt: float = 1e-3,
 ) -> Float1D:
-    r"""Return the standard deviation that every base parameter will have, shape (b,).
+    r"""Return the standard deviation that every base parameter will have.
 
     The Cramér-Rao bound :math:`\sqrt{\operatorname{diag} (W^T \Sigma^{-1} W)^{-1}}` of
-    `planned_information`. The noise of every joint [N m], shape (n,), is by default the
-    `assumed_noise`; dt [s] is the time between the samples of the log. In the units of the base
-    parameters; infinite if the motion does not determine them.
+    `planned_information`.
+
+    Parameters
+    ----------
+    nominal : Robot
+        The nominal model.
+    basis : BaseParameters
+        The parameters.
+    trajectory : Excitation
+        The motion.
+    noise_std : ndarray, shape (n,), optional
+        Noise of every joint [N m or N]; by default the `assumed_noise`.
+    dt : float
+        Time between the samples of a log [s].
+
+    Returns
+    -------
+    std : ndarray, shape (b,)
+        In the units of the base parameters; infinite if the motion does not determine them.
     """
     noise = assumed_noise(nominal, trajectory) if noise_std is None else noise_std
     return planned_information(nominal, basis, [trajectory], noise_std=noise, dt=dt).std

@@ -92,7 +92,7 @@ class ExcitationFamily(ABC):
     period: float = 10.0
     """Time of one run [s]."""
     periods: int = 3
-    """Number of runs; with more than one, preprocessing discards the first."""
+    """Number of runs; Fourier fits and period means leave out the first of several."""
     margin: float = 0.9
     """Share of the position, velocity and acceleration limits that the reference uses."""
     torque_ratio: float = 0.75

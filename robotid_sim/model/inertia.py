@@ -37,6 +37,11 @@ def pack(mass: float, com: Float1D, central: Float2D) -> Float1D:
         Centre of mass in the frame of the body [m].
     central : ndarray, shape (3, 3)
         Inertia about the COM, axes of the frame [kg m^2].
+
+    Returns
+    -------
+    phi : ndarray, shape (10,)
+        Parameters about the origin: mass [kg], first moments [kg m], inertia [kg m^2].
     """
     c = np.asarray(com, dtype=float)
     origin = np.asarray(central) + mass * (c @ c * np.eye(3) - np.outer(c, c))
@@ -77,7 +82,20 @@ def from_pseudo_inertia(matrix: Float2D) -> Float1D:
 
 
 def transformed(phi: Float1D, T_a_b: Float2D) -> Float1D:
-    """Return the parameters of a body, given in frame b, in frame a."""
+    """Return the parameters of a body, given in frame b, in frame a.
+
+    Parameters
+    ----------
+    phi : ndarray, shape (10,)
+        Parameters of the body in frame b.
+    T_a_b : ndarray, shape (4, 4)
+        Pose of frame b in frame a.
+
+    Returns
+    -------
+    phi : ndarray, shape (10,)
+        Parameters of the body in frame a.
+    """
     return from_pseudo_inertia(T_a_b @ pseudo_inertia(phi) @ T_a_b.T)
 
 
@@ -126,7 +144,17 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
     Of all second moments ``S = tr(I)/2 - I`` about the COM with eigenvalues of at least `margin`
     times the largest one, the nearest in the Frobenius norm is taken (eigenvalue clipping).
 
-    `phi` are ten parameters with positive mass.
+    Parameters
+    ----------
+    phi : ndarray, shape (10,)
+        Parameters with a positive mass.
+    margin : float
+        Least second moment over the largest one.
+
+    Returns
+    -------
+    phi : ndarray, shape (10,)
+        Parameters of a body that can exist.
     """
     mass, com, central = unpack(phi)
     second = 0.5 * np.trace(central) * np.eye(3) - central

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from robotid_sim.papers.claims import Claim
+from robotid_sim.section import number
 
 STORED = Path(__file__).with_name("stored.json")
 """Written by ``python bench/papers_table.py FOLDER ... --store``."""
@@ -39,6 +40,15 @@ def over_seeds(verdicts: Iterable[str]) -> str:
         return next(iter(counts))
     shares = ", ".join(f"{name} {n} of {counts.total()}" for name, n in counts.most_common())
     return f"depends on the seed: {shares}"
+
+
+def value_over_seeds(values: Sequence[float | str | None], unit: str) -> str:
+    """Return a number, or its range over the seeds, with its unit."""
+    numbers = [v for v in dict.fromkeys(values) if isinstance(v, int | float)]
+    if len(numbers) < len(set(values)):
+        return str(values[0] or "-")
+    ends = list(dict.fromkeys(number(end, 3) for end in (min(numbers), max(numbers))))
+    return " … ".join(ends) + (f" {unit}" if unit else "")
 
 
 def stored_verdicts(paper: str, runs: StoredRuns | None = None) -> dict[str, str]:

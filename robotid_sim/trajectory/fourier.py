@@ -59,7 +59,7 @@ class FourierTrajectory:
     base_period: float
     """Period [s]; the base frequency is its inverse."""
     periods: int = 3
-    """Number of periods; preprocessing discards the first."""
+    """Number of periods."""
     home: Float1D | None = None
     """Pose where the approach starts [rad or m], shape (n,); None for no approach."""
     approach: float = 0.0

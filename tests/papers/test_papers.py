@@ -62,7 +62,7 @@ def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome
 
 def test_the_site_has_the_table_of_the_stored_runs() -> None:
     runs = stored.stored_runs()
-    page = (Path(__file__).parents[2] / "docs/papers.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/papers/index.md").read_text(encoding="utf-8")
     assert papers_table.table(runs) in page
     assert papers_table.counts(runs) in page
     for run in runs.values():
@@ -74,8 +74,8 @@ def test_the_site_has_the_table_of_the_stored_runs() -> None:
 def test_the_table_says_where_a_verdict_depends_on_the_seed() -> None:
     assert stored.over_seeds("aba") == "depends on the seed: a 2 of 3, b 1 of 3"
     assert stored.over_seeds("aaa") == "a"
-    assert papers_table.value([1.0, 2.0, 3.0], "%") == "1 … 3 %"
-    assert papers_table.value(["lost", "lost"], "") == "lost"
+    assert stored.value_over_seeds([1.0, 2.0, 3.0], "%") == "1 … 3 %"
+    assert stored.value_over_seeds(["lost", "lost"], "") == "lost"
 
 
 def test_what_comes_out_otherwise_than_in_the_stored_runs_is_listed(monkeypatch) -> None:
