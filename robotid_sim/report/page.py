@@ -4,7 +4,7 @@ import base64
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +20,14 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.report.replay.data import Places, replay_data
 from robotid_sim.report.replay.motions import Replay
 from robotid_sim.section import Section
+
+WITHOUT_REPLAY = (
+    "The robot in motion is left out (--no-replay): write the page without that option to see it."
+)
+WITHOUT_PLOTLY = (
+    "Figures are pictures here: pip install 'robotid_sim[web]' and write the page again to zoom "
+    "in, read values and switch curves off."
+)
 
 REPLAY = tuple(f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", ""))
 """Scripts of the replay; the last one runs what the others define."""
@@ -81,7 +89,9 @@ def write_page(
     from robotid_sim.report.draw import draw
     from robotid_sim.report.interactive import packed
 
-    page = page if replay else dataclasses.replace(page, replay=None)
+    left_out = []
+    if page.replay is not None and not replay:
+        page, left_out = dataclasses.replace(page, replay=None), [WITHOUT_REPLAY]
     charts = [chart for section in page.sections for chart in section.charts]
     folder = None if figures is None else make_folder(figures)
     drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
@@ -96,12 +106,15 @@ def write_page(
         if folder is not None:
             with atomic_path(folder / f"{picture.name}.png") as file:
                 file.write_bytes(picture.png)
-    write_text(path, page_text(page, drawn, places))
+    write_text(path, page_text(page, drawn, places, left_out))
     progress("report", 1.0)
 
 
 def page_text(
-    page: Page, drawn: DrawnCharts = MappingProxyType({}), places: Places = MappingProxyType({})
+    page: Page,
+    drawn: DrawnCharts = MappingProxyType({}),
+    places: Places = MappingProxyType({}),
+    left_out: Sequence[str] = (),
 ) -> str:
     """Return a page as HTML.
 
@@ -113,12 +126,16 @@ def page_text(
         ``svg`` and ``csv`` of every chart by its name.
     places : mapping, optional
         Where panels over time are in them.
+    left_out : sequence of str
+        What the page does not have, and how to get it.
     """
     from robotid_sim.report.interactive import holds_data, packed, plotly_figure, plotly_script
 
     charts = [chart for section in page.sections for chart in section.charts]
     script = plotly_script() if charts else None
     figures = {}
+    if charts and script is None:
+        left_out = [*left_out, WITHOUT_PLOTLY]
     if script is not None:
         figures = {chart.name: plotly_figure(chart) for chart in charts}
     style, codes = _asset("page.css"), [_asset("page.js")]
@@ -148,6 +165,7 @@ def page_text(
         encoded=lambda data: base64.b64encode(data).decode(),
         figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",
         replay=replay,
+        left_out=left_out,
     )
 
 

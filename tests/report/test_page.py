@@ -198,6 +198,8 @@ def test_page_without_the_web_extra_is_static(tmp_path, monkeypatch) -> None:
     text = written(small_page(), tmp_path)
     tree = html.fromstring(text)
     assert not tree.cssselect("#plotly")
+    (footer,) = tree.cssselect("footer")
+    assert "pip install 'robotid_sim[web]'" in footer.text_content()
     assert len(tree.cssselect("figure .static svg")) == 3
     assert len(text) < 3e5
 
