@@ -4,7 +4,7 @@ from pathlib import Path
 
 from robotid_sim.cli import logs, output
 from robotid_sim.diagnostics import diagnosis
-from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
+from robotid_sim.diagnostics.cause import NOTHING, SMALL, Diagnosis
 from robotid_sim.study.build import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 
@@ -28,6 +28,7 @@ def diagnose(*, robot: str, log: Path, mapping: Path | None, json: bool, study: 
 def _print(result: Diagnosis) -> None:
     if result.healthy:
         output.print_line(NOTHING)
+        output.print_line(SMALL)
     for number, cause in enumerate(result.causes, start=1):
         output.print_line(f"{number}. {cause.kind}: {cause.sentence}")
         output.print_line(f"   Evidence: {cause.evidence}.")

@@ -11,6 +11,10 @@ from robotid_sim.diagnostics.evidence import Correction
 from robotid_sim.docstrings import documented
 
 NOTHING = "Nothing speaks against the model."
+SMALL = (
+    "What is too small beside the torque for a cause, such as friction of another shape at low "
+    "speeds, identify names and allows for in its intervals."
+)
 
 
 class Wording(NamedTuple):

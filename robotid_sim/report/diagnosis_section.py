@@ -1,6 +1,6 @@
 """What is wrong with a log or with its model: the section of a diagnosis."""
 
-from robotid_sim.diagnostics.cause import NOTHING, Diagnosis
+from robotid_sim.diagnostics.cause import NOTHING, SMALL, Diagnosis
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
@@ -13,7 +13,7 @@ def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
 def _section(diagnosis: Diagnosis) -> Section:
     title = "Diagnosis"
     if diagnosis.healthy:
-        return Section(title=title, text=NOTHING, notes=diagnosis.unseen)
+        return Section(title=title, text=f"{NOTHING} {SMALL}", notes=diagnosis.unseen)
     causes = diagnosis.causes
     table = Table.of(
         {

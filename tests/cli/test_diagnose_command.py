@@ -28,6 +28,7 @@ def test_a_sound_log_is_passed_with_one_line(robotid, logs):
     done = robotid("diagnose", ARM, logs[0])
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Nothing speaks against the model.\n")
+    assert "identify names and allows for" in " ".join(done.out.split())
     content = json.loads(robotid("diagnose", ARM, logs[0], "--json").out)
     assert (content["robot"], content["healthy"], content["causes"]) == ("2r", True, [])
 
