@@ -77,6 +77,11 @@ def design(
         output.print_json(content)
     else:
         _print(summary, content)
+        if csv is not None and study.nominal.file is None:  # it is for a machine
+            output.print_line(
+                f"The motion is for a nominal model drawn about that of {robot}, as in a virtual "
+                f"study: if {robot} is the best model of a machine, give --nominal {robot}."
+            )
         output.print_written([*files, csv, None if designs.interrupted else report])
     if view:
         show_motion(Animation.of_trajectory(summary.nominal, designs.trajectories[0], out.stem))

@@ -116,7 +116,10 @@ def test_explanation_and_comparison_are_printed_and_in_the_page(design, tmp_path
 
 def test_the_csv_goes_home_and_back(design, tmp_path):
     table = tmp_path / "path.csv"
-    assert design("--csv", table).code == 0
+    done = design("--csv", table)
+    assert done.code == 0
+    assert f"give --nominal {ARM}" in " ".join(done.out.split())
+    assert "--nominal" not in design("--csv", table, "--nominal", ARM).out
     lines = [line for line in table.read_text().splitlines() if not line.startswith("#")]
     rows = list(csv.reader(lines))
     joints = ("shoulder", "elbow")
