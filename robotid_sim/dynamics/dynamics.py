@@ -209,11 +209,9 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 
 
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
-    """Acceleration under drive torques, with friction and rotor inertia, shape (n,).
+    """Acceleration under drive torques, with friction and rotor inertia.
 
     Terms of the robot are those of sliding joints, with all dry friction built up.
-
-    Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
 
     Parameters
     ----------
@@ -228,6 +226,11 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
     -------
     ddq : ndarray, shape (n,)
         Acceleration [rad/s^2 or m/s^2].
+
+    Raises
+    ------
+    RankDeficientError
+        If the mass matrix is not positive definite: a joint moves no mass.
 
     Examples
     --------
@@ -285,6 +288,11 @@ def torque_regressor(
     -------
     Y : ndarray, shape (n, p) or (N, n, p)
         Columns follow ``robot.parameter_names``; rows give torque [N m] per unit parameter.
+
+    Raises
+    ------
+    ShapeError
+        If all columns are named in another order than theirs, or a state has another shape.
 
     References
     ----------
