@@ -155,7 +155,22 @@ class TimedPath:
 
 
 def joint_space_path(robot: Robot, task: str, points: Float2D) -> JointPath:
-    """Return a path that is given in joint space, with the singularity index along it."""
+    """Return a path that is given in joint space, with the singularity index along it.
+
+    Parameters
+    ----------
+    robot : Robot
+        Kinematics.
+    task : str
+        Name of the path.
+    points : ndarray, shape (N, n)
+        Positions along it [rad or m].
+
+    Returns
+    -------
+    path : JointPath
+        Through the points.
+    """
     demand = tip_demand(robot)
     index = [singularity_index(robot, q, demand) for q in points]
     return JointPath(robot.joint_names, task, points, np.array(index))
@@ -192,6 +207,11 @@ def shape_path(
         Size of the shape [m]; by default 15, 10 or 5 % of the reach, whichever works.
     keeps : callable, optional
         Whether links keep apart along positions of shape (N, n); by default they need not.
+
+    Returns
+    -------
+    path : JointPath
+        With the singularity index along it.
 
     Raises
     ------
