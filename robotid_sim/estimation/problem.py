@@ -327,7 +327,7 @@ def part_of(estimate: Estimate, count: int) -> Estimate:
 
 
 def rows_of(motion: Motion, signal: Float) -> Float:
-    """Return a signal (N, n, ...) of a motion as `build_problem` makes rows of its torque.
+    """Return a signal of a motion as `build_problem` makes rows of its torque.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def joint_columns(rows: Float2D) -> Float2D:
 
 
 def joint_only(rows: Float2D, joint: int, dof: int) -> Float:
-    """Return rows (N, k) as columns (N, n, k) that are zero for all other joints.
+    """Return rows of one joint as columns that are zero for all other joints.
 
     Parameters
     ----------

@@ -238,20 +238,22 @@ def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
 
     See `shape_path` for how it is placed.
 
-    The `radius` [m] is by default 15, 10 or 5 % of the reach, whichever works; `shape_path` says
-    how the circle is placed. Raises `PathError` if a radius is given and no circle of it works.
-
     Parameters
     ----------
     robot : Robot
-        The robot.
+        Kinematics and limits.
     radius : float, optional
-        [m]
+        Radius [m]; by default 15, 10 or 5 % of the reach, whichever works.
 
     Returns
     -------
     path : JointPath
         The path of the tip and of the joints.
+
+    Raises
+    ------
+    PathError
+        If a radius is given and no circle of it works.
     """
     return shape_path(robot, CIRCLE, size=radius)
 
@@ -260,9 +262,6 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
     """Return the shortest lap within a share of velocity, acceleration and torque limits.
 
     Where gravity alone takes more than the share of a torque limit, that limit does not count.
-
-    `share` is that of the limits, and `longest` the time [s] that is returned if even that is too
-    fast.
 
     Parameters
     ----------

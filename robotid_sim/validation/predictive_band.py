@@ -139,7 +139,7 @@ def _with_open_ends(lack: Lack, function: RandomFunction) -> tuple[UncertainFunc
 
 
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:
-    """Return half the width of the band about every predicted torque [N m], shape (N, n).
+    """Return half the width of the band about every predicted torque.
 
     Parameters
     ----------
