@@ -6,7 +6,6 @@ import importlib
 import inspect
 import pickle
 import pydoc
-import re
 import subprocess
 import sys
 import textwrap
@@ -17,6 +16,7 @@ from itertools import pairwise
 
 import cloudpickle
 import pytest
+from numpydoc.docscrape import NumpyDocString
 from test_site import MODULES
 
 import robotid_sim
@@ -230,18 +230,21 @@ PARTS = [
 
 
 def incomplete(function: Callable[..., object]) -> list[str]:
-    """Return the sections that a function of several arguments needs and does not have."""
+    """Return the parameters and sections that a function of several arguments does not have."""
     signature = inspect.signature(function)
-    if len({*signature.parameters} - {"self", "cls"}) < 2:
+    arguments = {*signature.parameters} - {"self", "cls"}
+    if len(arguments) < 2:
         return []
-    sections = re.findall(r"^(\w+)\n-+$", inspect.getdoc(function), re.MULTILINE)
-    needed = {"Parameters"}
-    if signature.return_annotation not in (None, "None") and "Yields" not in sections:
-        needed.add("Returns")
+    text = NumpyDocString(inspect.getdoc(function))
+    named = [name.strip(" *") for part in text["Parameters"] for name in part.name.split(",")]
+    lacks = sorted(arguments - {*named})
+    if signature.return_annotation not in (None, "None") and not text["Returns"] + text["Yields"]:
+        lacks.append("Returns")
     nodes = ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function))))
-    if any(isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) for node in nodes):
-        needed.add("Raises")
-    return sorted(needed - {*sections})
+    raises = any(isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) for node in nodes)
+    if raises and not text["Raises"]:
+        lacks.append("Raises")
+    return lacks
 
 
 def incomplete_in(part: object) -> dict[str, list[str]]:
@@ -256,7 +259,7 @@ def incomplete_in(part: object) -> dict[str, list[str]]:
                 function = inspect.unwrap(getattr(method, "__func__", method))
                 functions[f"{first.__name__}.{name}"] = function
     lacks = {n: incomplete(f) for n, f in functions.items() if inspect.isfunction(f)}
-    return {name: sections for name, sections in lacks.items() if sections}
+    return {name: missing for name, missing in lacks.items() if missing}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
