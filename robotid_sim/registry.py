@@ -105,7 +105,19 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return len(self._entries)
 
     def build(self, name: str, /, **options: Any) -> T:
-        """Make the object `name` with `options`; an option it has no field for raises.
+        """Make an object by name; an option that its class has no field for raises.
+
+        Parameters
+        ----------
+        name : str
+            A registered name.
+        **options : Any
+            Values of fields of its class.
+
+        Returns
+        -------
+        entry : T
+            The object.
 
         Raises
         ------

@@ -6,16 +6,18 @@ import importlib
 import inspect
 import pickle
 import pydoc
-import re
 import subprocess
 import sys
 import textwrap
 from abc import ABC
+from collections.abc import Callable
 from functools import cache, cached_property
 from itertools import pairwise
 
 import cloudpickle
 import pytest
+from numpydoc.docscrape import NumpyDocString
+from test_site import MODULES
 
 import robotid_sim
 from robotid_sim.docstrings import attributes_of, documented, with_attributes
@@ -209,34 +211,68 @@ def test_import_parses_nothing(flags, shown) -> None:
 FUNCTIONS = [n for n in robotid_sim.__all__ if inspect.isfunction(getattr(robotid_sim, n))]
 
 
-COMPLETE = (
-    *("diagnostics.intervals", "dynamics.base_parameters", "dynamics.dynamics"),
-    *("dynamics.textbook_base", "estimation.consistent", "estimation.reduction"),
-    *("excitation.information", "experiment.rollout", "kinematics.forward", "model.export"),
-    *("model.inertia", "model.perturb", "plugins", "study.config"),
-)
-"""Modules of the reference whose functions all have their sections."""
+TOO_LONG = {
+    f"robotid_sim.{name}"
+    for name in (
+        *("estimation.discrepancy", "estimation.least_squares", "preprocess.errors_in_variables"),
+        *("study.build", "study.stages", "study.study", "validation.closed_loop"),
+    )
+}
+"""Modules in which sections of all functions would not fit into 400 lines; none may be added."""
+
+PARTS = [
+    pytest.param(part, id=f"{name.removeprefix('robotid_sim.')}.{label}")
+    for name in sorted(MODULES)
+    for label, part in vars(importlib.import_module(name)).items()
+    if not label.startswith("_") and getattr(part, "__module__", None) == name
+]
+"""Functions and classes of the modules of the reference."""
 
 
-def require_sections(function: object) -> None:
-    """Fail if a function of several arguments does not say what it takes and gives."""
-    function = inspect.unwrap(function)
-    sections = re.findall(r"^(\w+)\n-+$", inspect.getdoc(function), re.MULTILINE)
+def incomplete(function: Callable[..., object]) -> list[str]:
+    """Return the parameters and sections that a function of several arguments does not have."""
     signature = inspect.signature(function)
-    if len(signature.parameters) >= 2:
-        assert "Parameters" in sections
-        assert {"Returns", "Yields"} & {*sections} or signature.return_annotation in (None, "None")
+    arguments = {*signature.parameters} - {"self", "cls"}
+    if len(arguments) < 2:
+        return []
+    text = NumpyDocString(inspect.getdoc(function))
+    named = [name.strip(" *") for part in text["Parameters"] for name in part.name.split(",")]
+    lacks = sorted(arguments - {*named})
+    if signature.return_annotation not in (None, "None") and not text["Returns"] + text["Yields"]:
+        lacks.append("Returns")
+    nodes = ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function))))
+    raises = any(isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) for node in nodes)
+    if raises and not text["Raises"]:
+        lacks.append("Raises")
+    return lacks
+
+
+def incomplete_in(part: object) -> dict[str, list[str]]:
+    """Return what a function lacks, or the public methods of a class where they come first."""
+    functions = {"": inspect.unwrap(part)}
+    if isinstance(part, type):
+        functions = {}
+        for name in vars(part):
+            first = [base for base in part.__mro__ if name in vars(base)][-1]
+            if not name.startswith("_") and first.__module__.startswith("robotid_sim"):
+                method = vars(first)[name]
+                function = inspect.unwrap(getattr(method, "__func__", method))
+                functions[f"{first.__name__}.{name}"] = function
+    lacks = {n: incomplete(f) for n, f in functions.items() if inspect.isfunction(f)}
+    return {name: missing for name, missing in lacks.items() if missing}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_public_function_says_what_it_takes_and_gives(name) -> None:
-    require_sections(getattr(robotid_sim, name))
+    assert not incomplete_in(getattr(robotid_sim, name))
 
 
-@pytest.mark.parametrize("name", COMPLETE)
-def test_the_functions_of_a_module_say_what_they_take_and_give(name) -> None:
-    module = importlib.import_module(f"robotid_sim.{name}")
-    functions = inspect.getmembers(module, inspect.isfunction)
-    for label, function in functions:
-        if function.__module__ == module.__name__ and not label.startswith("_"):
-            require_sections(function)
+@pytest.mark.parametrize("part", [p for p in PARTS if p.values[0].__module__ not in TOO_LONG])
+def test_what_the_reference_has_says_what_it_takes_and_gives(part) -> None:
+    assert not incomplete_in(part)
+
+
+@pytest.mark.parametrize("name", sorted(TOO_LONG))
+def test_a_module_that_is_complete_is_not_excused(name) -> None:
+    parts = [p.values[0] for p in PARTS if p.values[0].__module__ == name]
+    assert any(incomplete_in(part) for part in parts)

@@ -45,8 +45,17 @@ class ModelController(Controller):
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
         """Return the law for a model, with all its gains from the common specification.
 
-        The law compensates `model`, the robot as far as it is known; the specification comes from
-        the nominal model, whatever `model` is.
+        Parameters
+        ----------
+        model : Robot
+            The robot as far as it is known, which the law compensates.
+        gains : LoopGains
+            From the nominal model, whatever `model` is.
+
+        Returns
+        -------
+        law : ModelController
+            With one gain per joint.
         """
 
 

@@ -125,6 +125,16 @@ class LoopGains:
         frequency : float
             Highest frequency of the disturbance [Hz]; decides how much of it passes from joint to
             joint.
+
+        Returns
+        -------
+        gains : LoopGains
+            One per joint.
+
+        Raises
+        ------
+        OptionError
+            If a number is negative, or zero where it must be positive.
         """
         sensible = all(value > 0.0 for value in (rate, error, bandwidth, frequency))
         if not (sensible and disturbance >= 0.0 and uncertainty >= 0.0):
@@ -193,8 +203,25 @@ def bearable_inertia(
     I \lambda`. Where joints move one another, as those of parallel axes without rotors, the
     largest is many times lambda. Then I is cut to a multiple of the inertia that a joint feels
     with the others free, :math:`I_j \le \theta / [M^{-1}]_{jj}`, as large as `largest` admits;
-    the trace bounds the eigenvalue, so :math:`\theta` = `largest` / n always does. Positions q
-    along the path have shape (N, n), the wanted inertia [kg m^2] (n,).
+    the trace bounds the eigenvalue, so :math:`\theta` = `largest` / n always does.
+
+    Parameters
+    ----------
+    nominal : Robot
+        Model of the mass matrix.
+    q : ndarray, shape (N, n)
+        Positions along the path [rad or m].
+    inertia : ndarray, shape (n,)
+        Wanted inertia [kg m^2 or kg].
+    largest : float
+        Largest coupling that is admitted.
+
+    Returns
+    -------
+    inertia : ndarray, shape (n,)
+        The wanted inertia, or less [kg m^2 or kg].
+    coupling : float
+        Largest eigenvalue of :math:`M^{-1} I` along the path.
     """
     poses = q[:: max(1, len(q) // POSES)]
     M = mass_matrix(nominal, poses)
@@ -216,7 +243,20 @@ def bearable_inertia(
 
 
 def require_size(gains: LoopGains, model: Robot) -> None:
-    """Raise unless the gains are for as many joints as the model has."""
+    """Require gains for as many joints as a model has.
+
+    Parameters
+    ----------
+    gains : LoopGains
+        What is checked.
+    model : Robot
+        The model of a controller.
+
+    Raises
+    ------
+    OptionError
+        If the gains are for another number of joints.
+    """
     if gains.gain.size != model.dof:
         raise OptionError(
             f"the gains are for {gains.gain.size} joints, '{model.name}' has {model.dof}"
@@ -224,7 +264,20 @@ def require_size(gains: LoopGains, model: Robot) -> None:
 
 
 def positive(name: str, value: float) -> None:
-    """Refuse a number that is not positive and finite."""
+    """Refuse a number that is not positive and finite.
+
+    Parameters
+    ----------
+    name : str
+        What the number is, for the message.
+    value : float
+        What is checked.
+
+    Raises
+    ------
+    OptionError
+        If it is not.
+    """
     if not 0.0 < value < np.inf:
         raise OptionError(f"{name} is {value}; give a positive number")
 
@@ -232,7 +285,17 @@ def positive(name: str, value: float) -> None:
 def check_gains(law: Any, *, zero: bool = False) -> None:
     """Check the options of a law: positive numbers, and arrays of one per joint of its model.
 
-    Arrays are frozen; with `zero` gains may be zero.
+    Parameters
+    ----------
+    law : dataclass
+        Its arrays are frozen.
+    zero : bool
+        Whether gains may be zero.
+
+    Raises
+    ------
+    OptionError
+        If a gain or a number is not positive, or not finite.
     """
     for field in fields(law):
         name = field.name

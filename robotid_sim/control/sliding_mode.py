@@ -93,8 +93,19 @@ def sliding(
     .. math:: s = \dot e + \lambda e, \quad v = \dot q_d + \lambda e, \quad
         a = \ddot q_d + \lambda \dot e, \qquad e = q_d - q
 
-    The state q, dq has shape (n,); the error decays at the bandwidth lambda [rad/s] on the
-    surface.
+    Parameters
+    ----------
+    bandwidth : float
+        Rate lambda at which the error decays on the surface [rad/s].
+    q, dq : ndarray, shape (n,)
+        Position [rad or m], velocity [rad/s or m/s].
+    setpoint : Setpoint
+        Desired state.
+
+    Returns
+    -------
+    s, v, a : ndarray, shape (n,)
+        [rad/s or m/s], the same, [rad/s^2 or m/s^2].
     """
     e, de = setpoint.q - q, setpoint.dq - dq
     lag = bandwidth * e
@@ -102,7 +113,18 @@ def sliding(
 
 
 def clipped(value: Float1D, bound: Float1D) -> Float1D:
-    """Return `value` within plus and minus `bound`; faster than numpy's clip on a few joints."""
+    """Return `value` within plus and minus `bound`; faster than numpy's clip on a few joints.
+
+    Parameters
+    ----------
+    value, bound : ndarray, shape (n,)
+        Of one unit.
+
+    Returns
+    -------
+    clipped : ndarray, shape (n,)
+        In the same unit.
+    """
     return np.asarray(np.minimum(np.maximum(value, -bound), bound))
 
 
@@ -110,8 +132,21 @@ def unwound(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
     """Return the step of an integral, without the joints that it would drive further into a limit.
 
     Conditional integration [1]_: while a command is beyond what the drive can give, its
-    integral may only come back. What a sample adds to the integral is the `step`, shape (n,),
-    and the `command` is the torque that the integral raises [N m].
+    integral may only come back.
+
+    Parameters
+    ----------
+    step : ndarray, shape (n,)
+        What a sample adds to the integral.
+    command : ndarray, shape (n,)
+        Torque that the integral raises [N m or N].
+    effort : ndarray, shape (n,)
+        Torque limit [N m or N].
+
+    Returns
+    -------
+    step : ndarray, shape (n,)
+        Zero for joints that it would drive further.
 
     References
     ----------

@@ -114,10 +114,20 @@ class BaseParameters:
         return np.asarray(self.B @ phi)
 
     def completed(self, beta: Float1D, phi: Float1D) -> Float1D:
-        """Return a full parameter vector with base parameters `beta`, shape (p,).
+        """Return a full parameter vector with given base parameters.
 
-        It is `phi` with the columns that lead the base parameters changed: it gives the torques of
-        `beta` exactly, and its bodies may be impossible.
+        Parameters
+        ----------
+        beta : ndarray, shape (b,)
+            Base parameters.
+        phi : ndarray, shape (p,)
+            Full parameters for what the base parameters leave open.
+
+        Returns
+        -------
+        completed : ndarray, shape (p,)
+            `phi` with the columns that lead the base parameters changed: it gives the torques of
+            `beta` exactly, and its bodies may be impossible.
         """
         completed = np.array(phi, dtype=float)
         completed[self.columns] += beta - self.of(phi)

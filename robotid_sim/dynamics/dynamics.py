@@ -30,12 +30,12 @@ def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike)
     robot : Robot
         The robot.
     q, dq, ddq : array_like, shape (n,) or (N, n)
-        Position [rad], velocity [rad/s], acceleration [rad/s^2].
+        Position [rad or m], velocity [rad/s or m/s], acceleration [rad/s^2 or m/s^2].
 
     Returns
     -------
     tau : ndarray, shape (n,) or (N, n)
-        Torque [N m], without friction and rotor inertia.
+        Torque [N m or N], without friction and rotor inertia.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
     .. math:: \tau = M \ddot q + C \dot q + g + I_a \ddot q + F_v \dot q
         + F_c \tanh(\dot q / \epsilon) + F_o
 
-    Parameters and shapes as in `rigid_body_torque`. Terms that the robot has beside these are in
-    it, see `robotid_sim.dynamics.term_torques`; a batch is taken for one motion in its order.
+    Terms that the robot has beside these are in it, see `robotid_sim.dynamics.term_torques`; a
+    batch is taken for one motion in its order.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
-    """Torque that holds the robot still against gravity [N m]; shapes as `q`.
+    """Torque that holds the robot still against gravity.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
     Returns
     -------
     tau : ndarray, shape (n,) or (N, n)
-        [N m or N]
+        Torque [N m or N].
 
     Examples
     --------
@@ -143,9 +143,7 @@ def potential_energy(robot: Robot, q: ArrayLike) -> float:
 
 
 def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
-    """Mass matrix, shape (n, n) or (N, n, n), at positions q, shape (n,) or (N, n).
-
-    With `rotors` the reflected rotor inertia `Ia` is on its diagonal.
+    """Mass matrix of the bodies and, with `rotors`, of the drives.
 
     Parameters
     ----------
@@ -154,7 +152,7 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
     q : array_like, shape (n,) or (N, n)
         Position [rad or m].
     rotors : bool
-        Whether the reflected rotor inertia is in it.
+        Whether the reflected rotor inertia `Ia` is on its diagonal.
 
     Returns
     -------
@@ -178,7 +176,7 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
 
 
 def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D:
-    r"""Product C(q, dq) v with the C of the Christoffel symbols, shape (n,).
+    r"""Product C(q, dq) v with the C of the Christoffel symbols.
 
     For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability proofs of
     sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
@@ -209,11 +207,9 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 
 
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
-    """Acceleration under drive torques, with friction and rotor inertia, shape (n,).
+    """Acceleration under drive torques, with friction and rotor inertia.
 
     Terms of the robot are those of sliding joints, with all dry friction built up.
-
-    Raises `RankDeficientError` if the mass matrix is not positive definite: a joint moves no mass.
 
     Parameters
     ----------
@@ -228,6 +224,11 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
     -------
     ddq : ndarray, shape (n,)
         Acceleration [rad/s^2 or m/s^2].
+
+    Raises
+    ------
+    RankDeficientError
+        If the mass matrix is not positive definite: a joint moves no mass.
 
     Examples
     --------
@@ -276,8 +277,10 @@ def torque_regressor(
 
     Parameters
     ----------
+    robot : Robot
+        The robot.
     q, dq, ddq : array_like, shape (n,) or (N, n)
-        Position [rad], velocity [rad/s], acceleration [rad/s^2].
+        Position [rad or m], velocity [rad/s or m/s], acceleration [rad/s^2 or m/s^2].
     columns : sequence of int, optional
         The columns wanted; default all 14 n. Naming them saves memory for long batches.
 
@@ -285,6 +288,11 @@ def torque_regressor(
     -------
     Y : ndarray, shape (n, p) or (N, n, p)
         Columns follow ``robot.parameter_names``; rows give torque [N m] per unit parameter.
+
+    Raises
+    ------
+    ShapeError
+        If all columns are named in another order than theirs, or a state has another shape.
 
     References
     ----------

@@ -81,7 +81,18 @@ class ElasticDrive:
         self.reset(robot.home, np.zeros(n))
 
     def reset(self, q: Float1D, dq: Float1D) -> Float1D:
-        """Put the rotors into a state; return positions where the springs hold the links, (n,)."""
+        """Put the rotors into a state.
+
+        Parameters
+        ----------
+        q, dq : ndarray, shape (n,)
+            Position [rad or m] and velocity [rad/s or m/s] of the rotors.
+
+        Returns
+        -------
+        links : ndarray, shape (n,)
+            Positions where the springs hold the links [rad or m].
+        """
         self.outside: Float1D = np.zeros(q.size)
         self._next = (q.copy(), dq.copy())
         self._load: Float1D = np.zeros(q.size)
@@ -101,7 +112,18 @@ class ElasticDrive:
         return {"stiffness": stiffness, "damping": damping, "play": play}
 
     def moved(self, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
-        """Take the state of the links in the engine; return that of the rotors."""
+        """Take the state of the links in the engine.
+
+        Parameters
+        ----------
+        q, dq : ndarray, shape (n,)
+            Position [rad or m] and velocity [rad/s or m/s] of the links.
+
+        Returns
+        -------
+        q, dq : ndarray, shape (n,)
+            Those of the rotors; of rigid joints the same.
+        """
         self._links = (q, dq)
         rotors = self._next
         return np.where(self._elastic, rotors[0], q), np.where(self._elastic, rotors[1], dq)

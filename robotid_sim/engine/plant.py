@@ -152,7 +152,13 @@ class Plant(Closing):
         self._bodies.close()
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
-        """Put the robot into a state, time zero; links hang where their springs hold them."""
+        """Put the robot into a state, time zero; links hang where their springs hold them.
+
+        Parameters
+        ----------
+        q, dq : ndarray, shape (n,)
+            Position [rad or m] and velocity [rad/s or m/s] of the drives.
+        """
         self.t = 0.0
         self._acted.clear()
         self._linked.clear()

@@ -92,7 +92,7 @@ class ConsistentProgram:
     def nearest(
         self, beta: Float1D, R: Float2D, *, pull: float = 1e-6, divergence: float = 0.0
     ) -> Float1D | None:
-        r"""Return the consistent full parameters of least squared deviation from `beta`.
+        r"""Return the consistent full parameters of least squared deviation from base parameters.
 
         .. math:: \min_\phi |R (B\phi - \beta)|^2 + \lambda |D^{-1}(\phi - \phi_0)|^2
             + 2 \gamma \sum_k d(J_k(\phi), J_k(\phi_0)),
@@ -100,9 +100,23 @@ class ConsistentProgram:
         with the log-det divergence :math:`d(J, J_0) = \mathrm{tr}(J_0^{-1} J) - \log\det J`.
         With R the triangular factor of a regressor and `beta` its least-squares
         solution this is the constrained least-squares fit; the squares are taken on slack
-        variables, because forming B^T R^T R B loses half of the digits. Lambda is the
-        `pull`, in units of the nominal's parameters, and gamma the weight of the
-        `divergence`, of bodies that have a nominal mass; None if the solver fails.
+        variables, because forming B^T R^T R B loses half of the digits.
+
+        Parameters
+        ----------
+        beta : ndarray, shape (b,)
+            Base parameters.
+        R : ndarray, shape (b, b)
+            Root of their weight.
+        pull : float
+            Lambda, in units of the nominal's parameters.
+        divergence : float
+            Weight gamma of the divergence of bodies that have a nominal mass.
+
+        Returns
+        -------
+        phi : ndarray, shape (p,), or None
+            None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
         whole, offset = R @ self.B, R @ (beta - self.basis.of(self.phi0))

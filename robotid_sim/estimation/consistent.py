@@ -129,9 +129,8 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     """Return the consistent robot nearest to `nominal` with base parameters `beta`.
 
     Base parameters leave most of the full parameters open; the nominal robot resolves them. If no
-    consistent robot has exactly these base parameters, shape (b,), the one of least deviation is
-    taken, weighted by their covariance, shape (b, b), and the message says so. Raises
-    `InconsistentInertiaError` if the solver finds no consistent robot at all.
+    consistent robot has exactly these base parameters, the one of least deviation is taken,
+    weighted by their covariance, and the message says so.
 
     Parameters
     ----------
@@ -148,6 +147,11 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     -------
     lift : Lift
         The robot, whether it has these base parameters, and a message.
+
+    Raises
+    ------
+    InconsistentInertiaError
+        If the solver finds no consistent robot at all.
 
     Examples
     --------

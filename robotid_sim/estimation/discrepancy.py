@@ -121,8 +121,15 @@ def find_discrepancy(
         State of the joints.
     nominal : Robot
         Kinematics and friction velocities.
+    gain_std : float
+        Standard deviation of the relative errors of the torque constants.
     significance : float
         Probability that something is found where nothing is.
+
+    Returns
+    -------
+    found : Discrepancy
+        Without lacks if nothing is found or the fit fails.
     """
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     model = problem.by_joint(problem.W @ estimate.beta)

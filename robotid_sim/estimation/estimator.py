@@ -30,4 +30,17 @@ class Estimator(ABC):
 
     @abstractmethod
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
-        """Return the estimate; numerical failure is data, not an exception."""
+        """Return the estimate; numerical failure is data, not an exception.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+            Rows of the fit.
+        rng : numpy.random.Generator
+            Source of what is drawn; estimators that draw nothing ignore it.
+
+        Returns
+        -------
+        estimate : Estimate
+            With success False and a message where the fit failed.
+        """

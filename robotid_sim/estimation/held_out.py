@@ -71,7 +71,26 @@ class HeldOut:
 
     @classmethod
     def of(cls, A: Float, fold: Int1D, use: Bool2D, floor: Float1D, volume: float = 0.0) -> Self:
-        """Return the sums of rows A, (N, n, p + 1), that are zero where they are not used."""
+        """Return the sums of rows.
+
+        Parameters
+        ----------
+        A : ndarray, shape (N, n, p + 1)
+            Rows, zero where they are not used; the torque comes last.
+        fold : ndarray of int, shape (N,)
+            Block of every sample, see `blocks_of`.
+        use : ndarray of bool, shape (N, n)
+            Which rows are used.
+        floor : ndarray, shape (n,)
+            Least noise [N m or N].
+        volume : float
+            Logarithm of the change of the torque's unit, per sample.
+
+        Returns
+        -------
+        sums : HeldOut
+            By block and joint.
+        """
         blocks = range(int(fold.max()) + 1)
         by_joint = [A[fold == f].transpose(1, 2, 0) for f in blocks]
         products = np.array([part @ part.transpose(0, 2, 1) for part in by_joint])
@@ -79,7 +98,20 @@ class HeldOut:
         return cls(products, count, floor, volume)
 
     def fit(self, columns: Sequence[int] | Int1D, without: int | None = None) -> Fit:
-        """Return the weighted fit of some columns to all blocks, or to all but one."""
+        """Return the weighted fit of some columns.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Indices of the columns.
+        without : int, optional
+            Block that is left out; by default none is.
+
+        Returns
+        -------
+        fit : Fit
+            Weights follow from its own residuals.
+        """
         products, count = self.products.sum(axis=0), self.count.sum(axis=0)
         if without is not None:
             products, count = products - self.products[without], count - self.count[without]
@@ -121,7 +153,20 @@ def _squares(beta: Float1D, A: Float, z: Float2D, yy: Float1D) -> Float1D:
 
 
 def blocks_of(times: Float1D, period: float | None) -> Int1D:
-    """Return the block of every row: the same phases of all periods are left out together."""
+    """Return the block of every row: the same phases of all periods are left out together.
+
+    Parameters
+    ----------
+    times : ndarray, shape (N,)
+        Ascending times of the rows [s].
+    period : float, optional
+        Time after which the motion repeats [s].
+
+    Returns
+    -------
+    block : ndarray of int, shape (N,)
+        From 0 to `FOLDS` - 1.
+    """
     elapsed = times - times[0]
     if period is not None and elapsed[-1] > 1.5 * period:
         share = elapsed / period % 1.0

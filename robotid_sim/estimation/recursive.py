@@ -46,9 +46,16 @@ from robotid_sim.estimation.reduction import Reduction
 
 @jit
 def fold(factors: Float, rows: Float, keep: float) -> None:
-    """Rotate rows (N, n, d) into triangular factors (n, d, d), in place, sample by sample.
+    """Rotate rows into triangular factors, in place, sample by sample.
 
-    With every sample what was there before is multiplied by `keep`.
+    Parameters
+    ----------
+    factors : ndarray, shape (n, d, d)
+        Upper triangular, changed in place.
+    rows : ndarray, shape (N, n, d)
+        Weighted rows in the order of time.
+    keep : float
+        Factor of what was there before, with every sample; 1 forgets nothing.
     """
     samples, n, d = rows.shape
     for k in range(samples):
@@ -80,7 +87,20 @@ class Running:
         return cls(empty, empty)
 
     def after(self, problem: LinearProblem, fading: float) -> "Running":
-        """Return what is known after the rows of a problem, which fade by a share a sample."""
+        """Return what is known after the rows of a problem.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+            The next samples.
+        fading : float
+            Factor of the weight of older rows, a sample; 1 forgets nothing.
+
+        Returns
+        -------
+        running : Running
+            A new value.
+        """
         rows = np.dstack([problem.by_joint(problem.W), problem.by_joint(problem.y)])
         first = _after(self.reduction, rows, fading)
         return Running(first, first if fading == 1.0 else _after(self.twice, rows, fading**2))

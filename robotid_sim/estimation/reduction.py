@@ -132,17 +132,15 @@ def span_of(columns: Float2D) -> Float2D:
 
 
 def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
-    r"""Return the Cramér-Rao bound :math:`(W^T \Sigma^{-1} W)^{-1}`, shape (b, b).
+    r"""Return the Cramér-Rao bound :math:`(W^T \Sigma^{-1} W)^{-1}`.
 
     For exactly known motion and white Gaussian torque noise; it is the yardstick that errors are
-    measured by, which preprocessing of noisy motion can only approach. The problem has rows of the
-    exact regressor at the full sample rate; the noise of every joint [N m] has shape (n,). Raises
-    `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
+    measured by, which preprocessing of noisy motion can only approach.
 
     Parameters
     ----------
     problem : LinearProblem
-        Rows of the exact regressor.
+        Rows of the exact regressor at the full sample rate.
     noise_std : ndarray, shape (n,)
         Torque noise of every joint [N m or N].
 
@@ -150,6 +148,11 @@ def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
     -------
     bound : ndarray, shape (b, b)
         Smallest covariance of an unbiased estimate.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the motion does not determine all parameters.
 
     Examples
     --------

@@ -114,7 +114,20 @@ NO_TERMS = Structure((), np.zeros((0, 0)), np.zeros((0, 0)))
 
 
 def without(rows: Float, columns: Float) -> Float:
-    """Return rows (N, n, m) without what columns (N, n, k) can explain of them, joint by joint."""
+    """Return rows without what columns can explain of them, joint by joint.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (N, n, m)
+        What is projected.
+    columns : ndarray, shape (N, n, k)
+        What is projected out.
+
+    Returns
+    -------
+    left : ndarray, shape (N, n, m)
+        In the unit of the rows.
+    """
     result = rows.copy()
     for j in range(rows.shape[1]):
         Q = span_of(columns[:, j])
@@ -127,7 +140,21 @@ def with_term_values(
 ) -> Structure:
     """Return a structure with the parameters of its terms beside given base parameters.
 
-    The `problem` has the rows of the model without its terms; `noise_std` is their noise, (n,).
+    Parameters
+    ----------
+    structure : Structure
+        Its terms have columns of the problem.
+    problem : LinearProblem
+        Rows of the model without its terms.
+    beta : ndarray, shape (b,)
+        Base parameters.
+    noise_std : ndarray, shape (n,)
+        Noise of the rows [N m or N].
+
+    Returns
+    -------
+    structure : Structure
+        With the values of least weighted squares.
     """
     if not structure.terms:
         return structure

@@ -71,6 +71,11 @@ def choose_structure(
     kinds : sequence of str
         Kinds of terms that may be there; see `robotid_sim.model.joint_terms.KINDS`.
 
+    Returns
+    -------
+    structure : Structure
+        The chosen terms, fitted; `NO_TERMS` if there are none or the fit fails.
+
     Raises
     ------
     OptionError

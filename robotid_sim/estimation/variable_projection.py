@@ -73,8 +73,17 @@ class SeparableProblem:
     def design(self, values: Float2D, active: Int1D) -> LinearProblem:
         """Return the linear problem for given nonlinear parameters.
 
-        Only active joints have the further linear parameters of the shape, which come last,
-        by parameter.
+        Parameters
+        ----------
+        values : ndarray, shape (k, n)
+            Nonlinear parameters.
+        active : ndarray of int, shape (a,)
+            Joints that have the further linear parameters of the shape.
+
+        Returns
+        -------
+        problem : LinearProblem
+            Further parameters come last, by parameter.
         """
         first, *more = self.shaped(values)
         W = np.array(self.linear.W)
@@ -88,10 +97,21 @@ class SeparableProblem:
         return extended(problem, columns, symbols, units)
 
     def tangent(self, values: Float2D, beta: Float1D, active: Int1D) -> Float2D:
-        """Return the torque per change of the active joints' log parameters, shape (N n, k a).
+        """Return the torque per change of the active joints' log parameters.
 
-        Nonlinear `values` have shape (k, n), and `beta` are the linear parameters of
-        `design`.
+        Parameters
+        ----------
+        values : ndarray, shape (k, n)
+            Nonlinear parameters.
+        beta : ndarray
+            Linear parameters of `design`.
+        active : ndarray of int, shape (a,)
+            Joints whose parameters change.
+
+        Returns
+        -------
+        slopes : ndarray, shape (N n, k a)
+            Torque [N m or N].
         """
         levels = np.zeros((len(self.shape.linear), self.nominal.dof))
         levels[0] = beta[self.coulomb]
@@ -140,9 +160,19 @@ class Projection:
         return np.asarray(-(D - U @ (U.T @ D)))
 
     def best_of(self, x: Float1D, grid: Float2D) -> Float1D:
-        """Return x with the best first parameter of every joint, one joint after the other.
+        """Return a point with the best first parameter of every joint, one joint after the other.
 
-        The grid has the shape (values, k a); x itself is tried too.
+        Parameters
+        ----------
+        x : ndarray, shape (k a,)
+            Logarithms of the active joints' parameters; tried too.
+        grid : ndarray, shape (m, k a)
+            Values to try.
+
+        Returns
+        -------
+        x : ndarray, shape (k a,)
+            The best of them.
         """
         x = np.array(x)
         for i in range(self.active.size):
@@ -198,8 +228,23 @@ def search(
 ) -> Search:
     """Minimize the eliminated residual over the active joints by trust-region Gauss-Newton.
 
-    The weights are the inverse noise of every joint, so that the residual has unit variance;
-    active joints start at `start`, shape (k, n), and the others keep `frozen`.
+    Parameters
+    ----------
+    problem : SeparableProblem
+        With k nonlinear parameters a joint.
+    weights : ndarray, shape (n,)
+        Inverse noise of the rows, so that the residual has unit variance [1/(N m) or 1/N].
+    active : ndarray of int, shape (a,)
+        Joints whose parameters are searched.
+    start : ndarray, shape (k, n)
+        Where active joints begin.
+    frozen : ndarray, shape (k, n)
+        Parameters of the other joints.
+
+    Returns
+    -------
+    search : Search
+        Where it ended.
     """
     projection = Projection(problem, weights, active, frozen)
     lower, upper = (np.log(b[:, active]).ravel() for b in limits(problem.shape, problem.nominal))

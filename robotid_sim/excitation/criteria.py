@@ -80,8 +80,17 @@ class Criterion(ABC):
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return the value and its derivative with respect to the information ``R' R``.
 
-        R, shape (b, b), is upper triangular without a zero on its diagonal, and `count` is
-        the number of samples N that W has.
+        Parameters
+        ----------
+        R : ndarray, shape (b, b)
+            Upper triangular, without a zero on its diagonal.
+        count : int
+            Number of samples N that W has.
+
+        Returns
+        -------
+        slope : Slope
+            Value and factors of the derivative.
         """
 
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
@@ -129,9 +138,21 @@ class Criterion(ABC):
         \tfrac1m R_0^T R_0`. A prior counts rows in units of their noise, so that new rows do so
         too, even if the criterion by itself does not weigh joints.
 
-        The noise of every joint [N m], shape (n,), is by default that of the criterion; a prior is
-        the root R0 of the information of existing data in inverse units of the base parameters,
-        shape (b, b). The logs of the new motions, `motions` in number, will have m `samples`.
+        Parameters
+        ----------
+        noise_std : ndarray, shape (n,), optional
+            Noise of the joints [N m or N]; by default that of the criterion.
+        prior : ndarray, shape (b, b), optional
+            Root R0 of the information of existing data, in inverse units of the base parameters.
+        samples : float
+            Number m of samples that the logs of the new motions will have.
+        motions : int
+            Number of new motions.
+
+        Returns
+        -------
+        criterion : Criterion
+            All else is as it was.
         """
         noise = self.noise_std if noise_std is None else noise_std
         root, floor = None, self.floor

@@ -152,7 +152,20 @@ class Extremes(NamedTuple):
 
 
 def extremes(s: Float1D, p: float) -> Extremes:
-    """Return the ends of a spectrum in falling order; p is the exponent for the squares of s."""
+    """Return the ends of a spectrum.
+
+    Parameters
+    ----------
+    s : ndarray, shape (b,)
+        Singular values in falling order.
+    p : float
+        Exponent of the norm, for the squares of s; infinite for the largest and smallest.
+
+    Returns
+    -------
+    ends : Extremes
+        Logarithms and their derivatives.
+    """
     log_large, log_small = float(np.log(s[0])), float(np.log(s[-1]))
     if np.isinf(p):
         unit = np.eye(len(s))

@@ -74,8 +74,17 @@ class Prior:
     def of_rows(cls, W: Float, noise_std: Float1D) -> Self:
         """Return the prior of regressor rows, such as those of a linear problem.
 
-        Rows W, shape (N n, b) or (N, n, b), are sample-major, and the noise of every joint
-        [N m] has shape (n,).
+        Parameters
+        ----------
+        W : ndarray, shape (N n, b) or (N, n, b)
+            Rows, sample-major.
+        noise_std : ndarray, shape (n,)
+            Noise of the joints [N m or N].
+
+        Returns
+        -------
+        prior : Prior
+            The information of all rows.
         """
         noise = np.asarray(noise_std, dtype=float)
         rows = np.asarray(W).reshape(-1, noise.size, np.shape(W)[-1]) / noise[:, None]

@@ -159,7 +159,24 @@ def optimal_design(
 def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:
     """Return where sequential quadratic programming arrives from one start.
 
-    Raises `Interrupted` at Ctrl-C, with the arrival so far.
+    Parameters
+    ----------
+    problem : ExcitationProblem
+        What is minimized under which constraints.
+    iterations : int
+        Most iterations of a run; a stage of the criterion has one or two.
+    start : ndarray, shape (d,)
+        Coordinates in the space of the problem.
+
+    Returns
+    -------
+    arrival : Arrival
+        Success is that of the last run.
+
+    Raises
+    ------
+    Interrupted
+        At Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
     everything = [*kinematic, *problem.motion_constraints()]
@@ -198,7 +215,24 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
 def best_of(
     problem: ExcitationProblem, draw: Draw, arrivals: list[Arrival], *, interrupted: bool = False
 ) -> DesignResult:
-    """Return the best of the arrivals, or the draw if none is better."""
+    """Return the best of the arrivals, or the draw if none is better.
+
+    Parameters
+    ----------
+    problem : ExcitationProblem
+        What was minimized.
+    draw : Draw
+        The best random motion.
+    arrivals : list of Arrival
+        One per start.
+    interrupted : bool
+        Whether starts are missing.
+
+    Returns
+    -------
+    result : DesignResult
+        Its trajectory is `mended`.
+    """
     ends: list[tuple[float, Arrival | None, Float1D]] = [(draw.value, None, draw.x)]
     ends += [(arrival.value, arrival, arrival.x) for arrival in arrivals]
     best, x, least = None, draw.x, np.inf
@@ -232,9 +266,21 @@ def best_of(
 
 
 def mended(problem: ExcitationProblem, x: Float1D) -> Float1D:
-    """Return x, drawn back toward rest until everything holds on the finest grid too.
+    """Return a point, drawn back toward rest until everything holds on the finest grid too.
 
-    What holds on the grids of the solver may miss by a little between them. If nothing helps, x.
+    What holds on the grids of the solver may miss by a little between them.
+
+    Parameters
+    ----------
+    problem : ExcitationProblem
+        Its constraints.
+    x : ndarray, shape (d,)
+        Coordinates in the space of the problem.
+
+    Returns
+    -------
+    x : ndarray, shape (d,)
+        The same if nothing is violated, or nothing helps.
     """
     if not problem.violated(x):
         return x

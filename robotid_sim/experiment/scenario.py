@@ -76,7 +76,20 @@ class Scenario:
         return robot
 
     def disturbance(self, t: Float1D, dof: int) -> Float2D | None:
-        """Return the torques from outside at times `t`, shape (N, n), or None."""
+        """Return the torques from outside.
+
+        Parameters
+        ----------
+        t : ndarray, shape (N,)
+            Times [s].
+        dof : int
+            Number of joints n.
+
+        Returns
+        -------
+        tau : ndarray, shape (N, n), or None
+            Torque [N m or N]; None without disturbances.
+        """
         if not self.disturbances:
             return None
         return np.asarray(sum(part(t, dof) for part in self.disturbances))

@@ -9,7 +9,7 @@ from robotid_sim.model.robot import Robot
 
 
 def link_poses(robot: Robot, q: ArrayLike) -> Float:
-    """Pose of every movable body in the root frame, shape (n, 4, 4), at `q` of shape (n,).
+    """Pose of every movable body in the root frame.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def link_poses(robot: Robot, q: ArrayLike) -> Float:
 
 
 def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
-    """Pose of the tip in the root frame, shape (4, 4), at `q` of shape (n,).
+    """Pose of the tip in the root frame.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ def tip_position(robot: Robot, q: ArrayLike) -> Float2D:
 
 
 def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
-    """Geometric Jacobian of the tip in the root frame, shape (6, n).
+    """Geometric Jacobian of the tip in the root frame.
 
-    Maps joint velocities [rad/s] to the velocity of the tip's origin [m/s] and the angular velocity
-    [rad/s].
+    Maps joint velocities [rad/s or m/s] to the velocity of the tip's origin [m/s] and the angular
+    velocity [rad/s].
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
     Returns
     -------
     J : ndarray, shape (6, n)
-        [m or 1, then rad or 0]
+        Three rows of the velocity, then three of the angular velocity.
 
     Examples
     --------

@@ -17,8 +17,7 @@ from robotid_sim.measurement.hdf5_files import reading_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
 VERSION = 3
-"""Version 3 may have torques at times of their own; version 2 states the origin; version 1 has a
-seed if the log is virtual."""
+"""Torques may have times of their own since 3; 2 states the origin, 1 has a seed if virtual."""
 
 CHANNELS = {
     "q": "position",
@@ -62,25 +61,16 @@ def save_log(log: Log, path: str | Path) -> None:
     Parameters
     ----------
     log : Log
-        The log.
     path : str or Path
         File to write; its folder exists.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import robotid_sim as rid
-    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
-    >>> nominal, basis = setup.nominal, setup.basis
-    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
-    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
-    >>> from pathlib import Path
     >>> from tempfile import mkdtemp
-    >>> file = Path(mkdtemp()) / "log.csv"
+    >>> import robotid_sim as rid
+    >>> file, t = mkdtemp() + "/log.csv", [k / 1000 for k in range(20)]
+    >>> log = rid.Log(t, [[x] for x in t], [[x] for x in t], joint_names=("a",), joint_units=("m",))
     >>> rid.save_log(log, file)
-    >>> rid.load_log(file).joint_names
-    ('joint_1', 'joint_2')
     """
     with atomic_path(path) as temporary:
         if Path(path).suffix.lower() == ".csv":
@@ -94,10 +84,9 @@ def load_log(path: str | Path) -> Log:
 
     A CSV has a header line with ``t`` [s], and for every joint ``q.<joint>`` and ``tau.<joint>``
     (optionally ``dq.<joint>``, ``tau_cmd.<joint>``, ``current.<joint>`` [A], and ``torque_time``
-    [s], when the torques of a sample were recorded if that is not ``t``); lines before it that
-    start with ``#`` may hold ``# key: value`` with the keys ``joint_units`` (such as
-    ``rad rad m``), ``torque_constant`` [N m/A], one a joint, ``torque_time_offset`` [s] and
-    ``period`` [s]. With currents and torque constants, ``tau.<joint>`` may be absent.
+    [s], that of the torques if it is not ``t``); lines ``# key: value`` before it may have the keys
+    ``joint_units`` (``rad rad m``), ``torque_constant`` [N m/A], one a joint,
+    ``torque_time_offset`` and ``period`` [s]. With currents and constants, torques may be absent.
 
     Raises
     ------
@@ -108,18 +97,12 @@ def load_log(path: str | Path) -> Log:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import robotid_sim as rid
-    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
-    >>> nominal, basis = setup.nominal, setup.basis
-    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
-    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
-    >>> from pathlib import Path
     >>> from tempfile import mkdtemp
-    >>> file = Path(mkdtemp()) / "log.h5"
+    >>> import robotid_sim as rid
+    >>> file, t = mkdtemp() + "/log.h5", [k / 1000 for k in range(20)]
+    >>> log = rid.Log(t, [[x] for x in t], [[x] for x in t], joint_names=("a",), joint_units=("m",))
     >>> rid.save_log(log, file)
-    >>> bool(np.all(rid.load_log(file).q == log.q))
+    >>> bool((rid.load_log(file).q == log.q).all())
     True
     """
     file = Path(path)
@@ -174,7 +157,20 @@ def _read_hdf5(path: Path) -> Log:
 def read_rows(path: Path, rows: slice) -> Log:
     """Return the samples of a slice of a log in HDF5; only these are read.
 
-    The period stays where they begin with the log. Raises as `load_log` does.
+    Parameters
+    ----------
+    path : Path
+    rows : slice
+        Of samples; the period stays where they begin with the log.
+
+    Returns
+    -------
+    log : Log
+
+    Raises
+    ------
+    FileFormatError
+        If it is no whole HDF5 file; see also `load_log`.
     """
     if not h5py.is_hdf5(path):
         raise FileFormatError(
@@ -243,7 +239,26 @@ def _read_csv(path: Path) -> Log:
 
 
 def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D, path: Path) -> Log:
-    """Return the log that comment lines, names of columns, and numbers of a CSV are."""
+    """Return the log that the lines of a CSV are.
+
+    Parameters
+    ----------
+    header : mapping of str to str
+        Comment lines by key; see `CSV_KEYS`.
+    names : list of str, length k
+    values : ndarray, shape (N, k)
+        Numbers in SI units.
+    path : Path
+
+    Returns
+    -------
+    log : Log
+
+    Raises
+    ------
+    LogError
+        If a column is missing.
+    """
     names = [name.strip() for name in names]
     joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))
     if "t" not in names or not joints:
@@ -297,7 +312,17 @@ def _csv_parts(path: Path) -> tuple[dict[str, str], list[list[str]]]:
 
 
 def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:
-    """Return what the comment lines of a CSV say, by key."""
+    """Return what the comment lines of a CSV say, by key.
+
+    Parameters
+    ----------
+    comments : sequence of str
+    path : Path
+
+    Returns
+    -------
+    header : dict of str to str
+    """
     header: dict[str, str] = {}
     for line in comments:
         key, _, value = line.removeprefix("#").partition(":")
@@ -329,7 +354,27 @@ def _header_number(header: Mapping[str, str], key: str) -> float | None:
 
 
 def numbers_of(rows: list[list[str]], path: Path, names: list[str], first: int = 1) -> Float2D:
-    """Return the numbers in the cells of a CSV, whose rows are counted from `first`."""
+    """Return the numbers in the cells of a CSV.
+
+    Parameters
+    ----------
+    rows : list of list of str
+    path : Path
+    names : list of str, length k
+    first : int
+        Number of the first row, for messages.
+
+    Returns
+    -------
+    values : ndarray, shape (N, k)
+
+    Raises
+    ------
+    FileFormatError
+        If a row has more or fewer cells than the names.
+    LogError
+        If a cell is no number.
+    """
     for k, row in enumerate(rows, start=first):
         if len(row) != len(names):
             raise FileFormatError(

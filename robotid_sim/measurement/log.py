@@ -252,7 +252,22 @@ class Log:
 
 
 def check_period(period: float | None, length: float, dt: float) -> None:
-    """Raise `LogError` unless a period can be that of a log of some length and sample time [s]."""
+    """Require a period that can be that of a log.
+
+    Parameters
+    ----------
+    period : float, optional
+        What is checked [s].
+    length : float
+        Duration of the log [s].
+    dt : float
+        Sample time [s].
+
+    Raises
+    ------
+    LogError
+        If the period is shorter than two samples or longer than the log.
+    """
     if period is not None and not 2.0 * dt <= period <= length + 0.5 * dt:
         raise LogError(
             f"'period' is {period:g} s in a log of {length:g} s, a sample every "

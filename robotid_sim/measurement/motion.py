@@ -89,10 +89,21 @@ class RowFilter:
 
 @cache
 def low_pass(order: int, cutoff: float) -> Float1D:
-    r"""Return the impulse response of a Butterworth filter forward and backward, of odd length.
+    r"""Return the impulse response of a Butterworth filter forward and backward.
 
-    Its spectrum is :math:`1 / (1 + (\tan \pi f / \tan \pi f_c)^{2 m})`. The cut-off is in cycles a
-    sample. It ends where it has decayed to some 1e-9.
+    Its spectrum is :math:`1 / (1 + (\tan \pi f / \tan \pi f_c)^{2 m})`.
+
+    Parameters
+    ----------
+    order : int
+        Order m.
+    cutoff : float
+        Cut-off :math:`f_c` [cycles a sample].
+
+    Returns
+    -------
+    response : ndarray, shape (2 k + 1,)
+        Symmetric; ends where it has decayed to some 1e-9.
     """
     reach = round(RINGING / cutoff)
     warped = np.tan(np.pi * np.fft.rfftfreq(8 * reach)) / np.tan(np.pi * cutoff)
@@ -101,11 +112,25 @@ def low_pass(order: int, cutoff: float) -> Float1D:
 
 
 def filtered_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Float:
-    """Return some evenly spaced samples of a signal (N, ...) after a symmetric filter.
+    """Return some evenly spaced samples of a signal after a symmetric filter.
 
-    The signal comes in parts. Beyond its ends it is zero, not a reflection: that hinges on the
-    first sample, whose noise is not low-passed and would be that of the first rows. Only the
-    samples that are asked for are computed, as sums over the parts.
+    Beyond its ends the signal is zero, not a reflection: that hinges on the first sample, whose
+    noise is not low-passed and would be that of the first rows. Only the samples that are asked for
+    are computed, as sums over the parts.
+
+    Parameters
+    ----------
+    parts : iterable of ndarray, shape (k, ...)
+        The signal, N samples in all.
+    kernel : ndarray, shape (2 k + 1,)
+        Impulse response, symmetric.
+    samples : ndarray of int, shape (M,)
+        Indices of the samples.
+
+    Returns
+    -------
+    rows : ndarray, shape (M, ...)
+        In the unit of the signal.
     """
     step = int(samples[1] - samples[0]) if len(samples) > 1 else 1
     if step < DENSE:
@@ -132,7 +157,25 @@ def _convolved(x: Float, kernel: Float1D) -> Float:
 
 
 def first_order(x: Float, gains: Sequence[float]) -> Float:
-    """Return a signal (N, n, ...) after ``y += gain (x - y)`` from rest, one gain a joint."""
+    """Return a signal after ``y += gain (x - y)`` from rest.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, n, ...)
+        The signal.
+    gains : sequence of float
+        One per joint.
+
+    Returns
+    -------
+    filtered : ndarray, shape (N, n, ...)
+        In the unit of the signal.
+
+    Raises
+    ------
+    OptionError
+        If there are more or fewer gains than joints.
+    """
     if len(gains) != x.shape[1]:
         raise OptionError(f"{len(gains)} filter gains for {x.shape[1]} joints")
     filtered = np.empty_like(x)
@@ -255,9 +298,19 @@ def ungated(row_filter: RowFilter) -> RowFilter:
 
 
 def gated(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
-    """Return a row filter with a gate for all samples of a log, shape (N, n), added to its own.
+    """Return a row filter with a gate added to its own.
 
-    A gate that shuts nothing leaves the filter as it is.
+    Parameters
+    ----------
+    row_filter : RowFilter
+        What is gated.
+    gate : ndarray of bool, shape (N, n)
+        False for samples of a log that do not count.
+
+    Returns
+    -------
+    row_filter : RowFilter
+        The same if the gate shuts nothing.
     """
     cut = gate[row_filter.used]
     if cut.all():

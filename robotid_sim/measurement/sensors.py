@@ -52,8 +52,7 @@ def measure(
 ) -> Log:
     """Return what one sensor, or several one after the other, make of a clean log.
 
-    The generator is the source of all noise, and the only difference between noise seeds; sensors
-    that draw nothing need none. Raises `OptionError` if one that draws has none.
+    The generator is the only difference between noise seeds.
 
     Parameters
     ----------
@@ -62,12 +61,19 @@ def measure(
     sensors : Sensor or sequence of Sensor
         Applied in this order.
     rng : numpy.random.Generator, optional
-        Source of all noise.
+        Source of all noise; sensors that draw nothing need none.
 
     Returns
     -------
     log : Log
         What the sensors see; the clean one is its truth.
+
+    Raises
+    ------
+    OptionError
+        If a sensor draws noise and there is no generator.
+    ArgumentTypeError
+        If the log or a sensor is of another type.
 
     Examples
     --------
@@ -97,6 +103,18 @@ def settled(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
     Torque constants, offsets and phases of harmonics are drawn once for a cell: in a replicate of
     the experiment they are the same, and only the noise differs. A log without notes of these
     sensors, such as one of a machine, gives them back as they are.
+
+    Parameters
+    ----------
+    sensors : sequence of Sensor
+        Those of the cell.
+    log : Log
+        What they measured.
+
+    Returns
+    -------
+    sensors : tuple of Sensor
+        With what they drew once.
     """
     notes = log.provenance.get(PROVENANCE, [])
     if [note["sensor"] for note in notes] != [type(sensor).__name__ for sensor in sensors]:
@@ -111,8 +129,23 @@ def applied(
     """Return the log with new channels and a note of the sensor in its provenance.
 
     A new torque moves the motor current with it, for the torque is the current times its
-    constant. The options of the sensor, a dataclass, go into the note, beside `facts`, what it
-    drew or counted. Channels are fields of the log.
+    constant.
+
+    Parameters
+    ----------
+    sensor : Sensor
+        A dataclass; its options go into the note.
+    log : Log
+        What it measured.
+    facts : mapping of str to Any, optional
+        What it drew or counted; goes into the note too.
+    **channels : ndarray or None
+        New values of fields of the log.
+
+    Returns
+    -------
+    log : Log
+        All else is as it was.
     """
     if "tau_meas" in channels and "current" not in channels and log.torque_constant is not None:
         channels["current"] = channels["tau_meas"] / log.torque_constant
@@ -131,8 +164,21 @@ def _jsonable(values: Mapping[str, Any]) -> dict[str, Any]:
 def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bool = False) -> None:
     """Check options that are one number or one per joint, and freeze lists into tuples.
 
-    Raises `OptionError` if one is not finite, or negative (or zero, if `positive`) without being
-    `signed`.
+    Parameters
+    ----------
+    sensor : Sensor
+        A dataclass.
+    *names : str
+        Fields to check.
+    signed : bool
+        Whether numbers may be negative.
+    positive : bool
+        Whether zero is refused.
+
+    Raises
+    ------
+    OptionError
+        If one is no number, not finite, or negative or zero where that is refused.
     """
     for name in names:
         value = getattr(sensor, name)
@@ -149,9 +195,26 @@ def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bo
 
 
 def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
-    """Return an option as one number per joint of the log, shape (n,).
+    """Return an option as one number per joint of the log.
 
-    Raises `OptionError` if the option has another number of entries than the log has joints.
+    Parameters
+    ----------
+    sensor : Sensor
+        A dataclass.
+    name : str
+        A field, one number or one per joint.
+    log : Log
+        Its joints count.
+
+    Returns
+    -------
+    values : ndarray, shape (n,)
+        In the unit of the option.
+
+    Raises
+    ------
+    OptionError
+        If the option has another number of entries than the log has joints.
     """
     value = np.asarray(getattr(sensor, name), dtype=float)
     if value.ndim == 1 and value.size != log.dof:
@@ -163,7 +226,20 @@ def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
 
 
 def by_kind(sensor: Sensor, log: Log) -> Float1D:
-    """Return the options `revolute` and `prismatic` joint by joint, shape (n,)."""
+    """Return the options `revolute` and `prismatic` joint by joint.
+
+    Parameters
+    ----------
+    sensor : Sensor
+        Has both options.
+    log : Log
+        Its joints count.
+
+    Returns
+    -------
+    values : ndarray, shape (n,)
+        In the unit of the option of the joint.
+    """
     both = (per_joint(sensor, name, log) for name in ("prismatic", "revolute"))
     return np.asarray(np.where(is_prismatic(log), *both))
 
@@ -215,9 +291,26 @@ class HarmonicSensor(Sensor):
             )
 
     def harmonics(self, log: Log, rng: np.random.Generator) -> tuple[Float2D, Float2D]:
-        """Return the error over A, shape (N, n), and the phases, shape (len(orders), n) [rad].
+        """Return the error over its amplitude, and the phases.
 
-        Raises `OptionError` if phases are given, but not one per order and joint.
+        Parameters
+        ----------
+        log : Log
+            Its positions count.
+        rng : numpy.random.Generator
+            Source of phases that are not given.
+
+        Returns
+        -------
+        error : ndarray, shape (N, n)
+            Over the amplitude A.
+        phase : ndarray, shape (len(orders), n)
+            Phases [rad].
+
+        Raises
+        ------
+        OptionError
+            If phases are given, but not one per order and joint.
         """
         shape = (len(self.orders), log.dof)
         if self.phase is None:
@@ -253,9 +346,19 @@ def between_samples(x: Float2D, position: Float1D) -> Float2D:
     off by at most :math:`1.1 \cdot 10^{-3} w^8` of its amplitude (the remainder of the
     polynomial): 3e-5 at a tenth of the sample rate, 1e-7 at a twentieth. A step, as of friction
     that turns around, rings by at most a tenth over three samples. At the ends of the signal
-    the eight samples lie on one side. The signal x, shape (N, n), has at least eight samples;
-    positions, shape (M,), are in samples from the first, and those outside take the first or
-    the last. The result has shape (M, n).
+    the eight samples lie on one side.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, n)
+        At least eight samples.
+    position : ndarray, shape (M,)
+        In samples from the first; outside, the first or the last counts.
+
+    Returns
+    -------
+    value : ndarray, shape (M, n)
+        In the unit of the signal.
 
     References
     ----------

@@ -79,8 +79,22 @@ def published_sets(robot: str) -> dict[str, str]:
 def published_parameters(robot: str, name: str | None = None) -> PublishedParameters:
     """Return parameters of a catalog robot as a paper prints them.
 
-    The default of `name` is the paper's reference set. Raises `UnknownNameError` if the robot has
-    no such set.
+    Parameters
+    ----------
+    robot : str
+        Catalog name.
+    name : str, optional
+        Name of the set; by default the paper's reference set.
+
+    Returns
+    -------
+    published : PublishedParameters
+        In the URDF's link frames.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot has no such set.
     """
     content = _read_published(robot)
     name = name or content["default"]
@@ -111,10 +125,25 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
 
 
 def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return a published set as it is printed, in the paper's frames: link to its values.
+    """Return a published set as it is printed, in the paper's frames.
 
-    Keys and units are those of the ``published.toml`` beside the URDF: ``mass``, ``com`` or
-    ``first_moment``, ``inertia``. Raises `UnknownNameError` if the robot has no such set.
+    Parameters
+    ----------
+    robot : str
+        Catalog name.
+    name : str, optional
+        Name of the set; by default the paper's reference set.
+
+    Returns
+    -------
+    values : dict of str to dict
+        By link; keys and units are those of the ``published.toml`` beside the URDF: ``mass``,
+        ``com`` or ``first_moment``, ``inertia``.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot has no such set.
     """
     content = _read_published(robot)
     name = published_parameters(robot, name).name
@@ -140,18 +169,44 @@ def published_links(robot: str) -> Robot:
 def published_robot(robot: str, name: str | None = None) -> Robot:
     """Return a catalog robot with a published set in its links and all else as in its URDF.
 
-    The result is formal: for dynamics and controllers, never for the engine or a writer. Friction
-    and rotors stay the catalog's, for the sets differ in the bodies.
+    Friction and rotors stay the catalog's, for the sets differ in the bodies.
 
-    The default of `name` is the paper's reference set. Raises `UnknownNameError` if the robot has
-    no such set.
+    Parameters
+    ----------
+    robot : str
+        Catalog name.
+    name : str, optional
+        Name of the set; by default the paper's reference set.
+
+    Returns
+    -------
+    robot : Robot
+        Formal: for dynamics and controllers, never for the engine or a writer.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot has no such set.
     """
     published, whole = published_parameters(robot, name), load_robot(robot)
     return with_published(whole, published)
 
 
 def with_published(robot: Robot, published: PublishedParameters) -> Robot:
-    """Return a robot with published bodies in its first links; see `published_robot`."""
+    """Return a robot with published bodies in its first links; see `published_robot`.
+
+    Parameters
+    ----------
+    robot : Robot
+        With at least the links of the set.
+    published : PublishedParameters
+        Its bodies are taken, not its friction and rotors.
+
+    Returns
+    -------
+    robot : Robot
+        Formal.
+    """
     phi = robot.parameters()
     for k in range(published.phi.size // (parameters.N_INERTIAL + parameters.N_JOINT)):
         body = parameters.inertial_slice(k)

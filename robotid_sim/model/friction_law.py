@@ -69,7 +69,20 @@ class FrictionLaw(ABC):
 
 
 def coefficients_of(robot: Robot, **columns: ArrayLike) -> Float2D:
-    """Return the coefficients of the robot's own friction with some columns replaced, (n, 11)."""
+    """Return the coefficients of the robot's own friction with some columns replaced.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    **columns : array_like
+        New values by name of the column, one per joint or one for all.
+
+    Returns
+    -------
+    rows : ndarray, shape (n, 11)
+        Columns are `COLUMNS`.
+    """
     rows = np.empty((robot.dof, len(COLUMNS)))
     for j, joint in enumerate(robot.joints):
         law = joint.friction
@@ -80,12 +93,40 @@ def coefficients_of(robot: Robot, **columns: ArrayLike) -> Float2D:
 
 
 def column(coefficients: Float2D, name: str) -> Float1D:
-    """Return one column of coefficients by name, shape (n,)."""
+    """Return one column of coefficients by name.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (n, 11)
+        As of `coefficients_of`.
+    name : str
+        One of `COLUMNS`.
+
+    Returns
+    -------
+    values : ndarray, shape (n,)
+        One per joint.
+    """
     return np.asarray(coefficients[:, COLUMNS.index(name)])
 
 
 def require(law: FrictionLaw, name: str, low: float, high: float) -> None:
-    """Raise `OptionError` unless an option of a law lies within its bounds."""
+    """Require an option of a law within its bounds.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+        A dataclass.
+    name : str
+        A field of it.
+    low, high : float
+        Bounds, both allowed.
+
+    Raises
+    ------
+    OptionError
+        If the option lies beyond, or is not a number.
+    """
     value = getattr(law, name)
     if not low <= value <= high:  # also refuses nan
         raise OptionError(

@@ -61,8 +61,6 @@ class Link:
 class Robot:
     r"""A serial robot; immutable, and independent of any engine.
 
-    Notes
-    -----
     The parameter vector of `parameters` has the layout of `robotid_sim.model.parameters`: ten
     inertial parameters a link, then ``Fv Fc Fo Ia`` a joint, so that
 
@@ -70,7 +68,6 @@ class Robot:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import robotid_sim as rid
     >>> robot = rid.load_robot("twolink")
     >>> robot.dof, robot.joint_names
@@ -135,12 +132,10 @@ class Robot:
     ) -> Self:
         """Read a robot from a URDF file, and from a ``robot.toml`` beside it that names the file.
 
-        MJCF is read too, by MuJoCo's compiler; see `robotid_sim.model.mjcf_reader`.
-
         Parameters
         ----------
         path : str or Path
-            The URDF, or an MJCF file.
+            The URDF, or an MJCF file, which needs MuJoCo; see `robotid_sim.model.mjcf_reader`.
         base, tip : str, optional
             Links at the ends of the chain; see `robotid_sim.model.chain.select_chain`.
         gravity : sequence of float, shape (3,)
@@ -154,12 +149,14 @@ class Robot:
         formal : bool
             Accept inertia that no rigid body can have.
 
+        Returns
+        -------
+        robot : Robot
+
         Raises
         ------
-        UrdfError
-            If the file is not a usable URDF; the text names file, line and element.
-        MissingExtraError
-            If the file is MJCF and MuJoCo is not installed.
+        UrdfError, UnknownNameError
+            If the file is not a usable URDF, or settings name a joint that it lacks.
         InconsistentInertiaError
             If a body has impossible inertia and `formal` is False.
         """
@@ -232,10 +229,7 @@ class Robot:
 
     @property
     def home(self) -> Float1D:
-        """Home pose, shape (n,): zero where that is well inside the range, else its middle.
-
-        That is, unless the robot has another one; see `held_home`.
-        """
+        """Home pose, shape (n,): `held_home`; else zero if well in the range, else its middle."""
         if self.held_home is not None:
             return self.held_home
         middle, room = self.limits.middle, 0.8 * self.limits.half_range
@@ -259,8 +253,11 @@ class Robot:
         phi : ndarray, shape (14 n,)
             Layout of `parameters`.
         formal : bool
-            Accept inertia that no rigid body can have: for dynamics and controllers, never for the
-            engine or a writer.
+            Accept inertia that no rigid body can have: never for the engine or a writer.
+
+        Returns
+        -------
+        robot : Robot
 
         Raises
         ------
@@ -292,6 +289,15 @@ class Robot:
             Centre of mass in the tip frame [m].
         central : ndarray, shape (3, 3), optional
             Inertia about the COM in tip axes [kg m^2]; default a point mass.
+
+        Returns
+        -------
+        robot : Robot
+
+        Raises
+        ------
+        InconsistentInertiaError
+            If no rigid body has such inertia.
         """
         tensor = np.zeros((3, 3)) if central is None else central
         tensor = readonly(tensor, shape=(3, 3), name="payload inertia")
@@ -353,7 +359,6 @@ def _where(document: UrdfDocument | None, link: str) -> str:
 
 
 def _first(*given: Sequence[float] | None) -> Sequence[float]:
-    """Return the first that is given."""
     return next(value for value in given if value is not None)
 
 

@@ -101,7 +101,22 @@ class Adaptive(RowPreprocessor):
         return replace(motion, row_filter=gated(motion.row_filter, sound))
 
     def prepared(self, log: Log, robot: Robot) -> tuple[Log, Bool2D]:
-        """Return the log that the motion is made from, and which samples were measured, (N, n)."""
+        """Return the log that the motion is made from, and which samples were measured.
+
+        Parameters
+        ----------
+        log : Log
+            As recorded.
+        robot : Robot
+            The nominal model.
+
+        Returns
+        -------
+        log : Log
+            Without faults and delay.
+        measured : ndarray of bool, shape (N, n)
+            False for samples that were replaced.
+        """
         delay = self.tuned(log, robot).delay
         return _prepared(log, delay or 0.0, _faults(log, self.outliers))
 

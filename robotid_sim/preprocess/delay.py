@@ -89,8 +89,21 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
     the torque has to be shifted in the search [1]_. Correlation with the torque that the
     nominal model predicts would not do: an error of its viscous friction looks like a delay of
     gravity, by several samples. Residuals fix the weights, once at no delay and twice at the
-    one found. The log is free of outliers, and the motion is that of its stated torque times,
-    with a row filter. The inertial parameters of the nominal robot do not matter.
+    one found.
+
+    Parameters
+    ----------
+    log : Log
+        Free of outliers.
+    motion : Motion
+        That of the log's stated torque times, with a row filter.
+    robot : Robot
+        Kinematics and friction velocities; inertial parameters do not matter.
+
+    Returns
+    -------
+    delay : Delay
+        With its standard deviation.
 
     References
     ----------
@@ -132,6 +145,11 @@ def remaining_delay(motion: Motion, robot: Robot) -> Delay:
         With a row filter.
     robot : Robot
         Kinematics and friction velocities.
+
+    Returns
+    -------
+    delay : Delay
+        With its standard deviation.
     """
     fit = RowFit.of(motion, robot)
     standard = standard_of(motion, robot)
@@ -171,11 +189,27 @@ def _cost(row_fit: RowFit, low: _LowPassed, sigma: Float1D, basis: Float2D, dela
 
 
 def without_delay(log: Log, delay: float) -> Log:
-    """Return the log with its torque a delay [s] earlier; fractions go to `torque_time_offset`.
+    """Return the log with its torque a delay earlier.
 
     Whole samples are moved, for smoothers should not have to reach over several. Samples that have
-    no torque then repeat the last one there is: rows leave out the ends. Raises `LogError` if the
-    delay is longer than the log.
+    no torque then repeat the last one there is: rows leave out the ends.
+
+    Parameters
+    ----------
+    log : Log
+        The log.
+    delay : float
+        Time by which torques come late [s].
+
+    Returns
+    -------
+    log : Log
+        Fractions of a sample are in `torque_time_offset`.
+
+    Raises
+    ------
+    LogError
+        If the delay is longer than the log.
     """
     if delay == 0.0:
         return log

@@ -72,7 +72,20 @@ class KalmanTorque(RowPreprocessor):
         return replace(motion, tau=tuned.filtered(log, robot))
 
     def filtered(self, log: Log, robot: Robot) -> Float2D:
-        """Return the filtered torque of every joint, shape (N, n); both forms share it."""
+        """Return the filtered torque of every joint; both forms share it.
+
+        Parameters
+        ----------
+        log : Log
+            As recorded.
+        robot : Robot
+            The nominal model.
+
+        Returns
+        -------
+        tau : ndarray, shape (N, n)
+            Torque [N m or N].
+        """
         tuned = self.tuned(log, robot)
         assert tuned.gains is not None
         apply = rts_torque if self.form == "smoother" else kalman_torque
@@ -93,7 +106,20 @@ class KalmanTorque(RowPreprocessor):
         return replace(self, gains=gains, motion=self.motion.tuned(log, robot))
 
     def predicted(self, log: Log, robot: Robot) -> Float2D:
-        """Return the torque of the model on motion at the likelihood corner, shape (N, n)."""
+        """Return the torque of the model on motion at the likelihood corner.
+
+        Parameters
+        ----------
+        log : Log
+            As recorded.
+        robot : Robot
+            The nominal model.
+
+        Returns
+        -------
+        tau : ndarray, shape (N, n)
+            Torque [N m or N].
+        """
         tuned = self.motion.tuned(log, robot)
         assert tuned.corners is not None
         corners = tuple(corner / self.motion.corner_factor for corner in tuned.corners)
@@ -144,15 +170,39 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
         \hat x_k = \hat x_k^- + K (z_k - \hat x_k^-) .
 
     So ``x - u`` is a first-order low-pass F of ``z - u``, and ``x = F z + (1 - F) u``: what the
-    filter takes away from the noise it replaces by the model. The measured torque z [N m] and the
-    predicted one have shape (N,); the gain K lies in (0, 1], and a small one trusts the prediction.
+    filter takes away from the noise it replaces by the model.
+
+    Parameters
+    ----------
+    z, u : ndarray, shape (N,)
+        Measured and predicted torque [N m or N].
+    gain : float
+        K in (0, 1]; a small one trusts the prediction.
+
+    Returns
+    -------
+    x : ndarray, shape (N,)
+        Estimated torque [N m or N].
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
     return np.asarray(u + scipy.signal.lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])
 
 
 def rts_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
-    """Return the Rauch-Tung-Striebel estimate for the same model: forward, then backward."""
+    """Return the Rauch-Tung-Striebel estimate for the same model: forward, then backward.
+
+    Parameters
+    ----------
+    z, u : ndarray, shape (N,)
+        Measured and predicted torque [N m or N].
+    gain : float
+        As of `kalman_torque`.
+
+    Returns
+    -------
+    x : ndarray, shape (N,)
+        Estimated torque [N m or N].
+    """
     forward = kalman_torque(z, u, gain) - u
     # x_s(k) = x(k) + (1 - K) (x_s(k+1) - x^-(k+1)), and x^-(k+1) = x(k) once u is taken out
     backward = scipy.signal.lfilter(
@@ -166,6 +216,16 @@ def likelihood_gain(z: Float1D, u: Float1D) -> float:
 
     In the steady state the innovations have one variance, so that the likelihood is largest where
     their mean square is smallest.
+
+    Parameters
+    ----------
+    z, u : ndarray, shape (N,)
+        Measured and predicted torque [N m or N].
+
+    Returns
+    -------
+    gain : float
+        As of `kalman_torque`.
     """
 
     def cost(logit: float) -> float:

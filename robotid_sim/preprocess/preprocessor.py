@@ -126,7 +126,17 @@ class Preprocessor(ABC):
     def tuned(self, log: Log, robot: Robot) -> Self:
         """Return the preprocessor with everything it learns from a log held fixed.
 
-        The result is a linear filter; the noise that it passes on can be computed with it.
+        Parameters
+        ----------
+        log : Log
+            What it learns from.
+        robot : Robot
+            The nominal model.
+
+        Returns
+        -------
+        tuned : Preprocessor
+            A linear filter; the noise that it passes on can be computed with it.
         """
         del log, robot
         return self

@@ -48,10 +48,24 @@ def kalman_filter(
     P_pred: Float2D,
     innovations: Float2D,
 ) -> None:
-    """Run the filter with measurement variance 1 over the samples z (N,).
+    """Run the filter with measurement variance 1 over samples.
 
-    Fills the predictions x_pred (N, 3), their covariances P_pred (N, 6: upper triangle by rows),
-    and innovations (N, 2: value, variance).
+    Parameters
+    ----------
+    z : ndarray, shape (N,)
+        Measured positions [rad or m].
+    h : float
+        Sample time [s].
+    lam : float
+        Intensity of the white jerk over the measurement variance [1/s^5].
+    H : ndarray, shape (3,)
+        Measurement row: the state is position, velocity and acceleration.
+    x_pred : ndarray, shape (N, 3)
+        Filled with the predictions.
+    P_pred : ndarray, shape (N, 6)
+        Filled with their covariances, upper triangle by rows.
+    innovations : ndarray, shape (N, 2)
+        Filled with value and variance.
     """
     Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
@@ -97,6 +111,17 @@ def smooth(
     """Backward pass of the RTS smoother in the form of Bryson and Frazier, which inverts nothing.
 
     With the adjoint l, l <- H^T (-y / S) + (1 - K H)^T F^T l and x = x_pred - P_pred l.
+
+    Parameters
+    ----------
+    h : float
+        Sample time [s].
+    H : ndarray, shape (3,)
+        Measurement row.
+    x_pred, P_pred, innovations : ndarray
+        As `kalman_filter` fills them.
+    x : ndarray, shape (N, 3)
+        Filled with the smoothed states.
     """
     l = np.zeros(3)
     PH = np.empty(3)
@@ -177,10 +202,21 @@ class RtsSmoother(RowPreprocessor):
 
 
 def likelihood_corner(z: Float1D, log: Log) -> tuple[float, float]:
-    """Return the corner of largest innovation likelihood [Hz] and the encoder noise it implies.
+    """Return the corner of largest innovation likelihood and the encoder noise it implies.
 
-    Positions z, shape (N,), are those of one joint [rad or m], and so is the unit of the noise;
-    of the log sample time and torque time count.
+    Parameters
+    ----------
+    z : ndarray, shape (N,)
+        Positions of one joint [rad or m].
+    log : Log
+        Its sample time and torque time count.
+
+    Returns
+    -------
+    corner : float
+        Corner frequency [Hz].
+    noise : float
+        Standard deviation [rad or m].
     """
     work = _workspace(z.size)
 

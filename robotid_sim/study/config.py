@@ -80,7 +80,20 @@ class StudyConfig(ConfigSection):
     def with_design(
         self, design: Mapping[str, Any], constraints: Mapping[str, Any]
     ) -> "StudyConfig":
-        """Return the same study with other values in its design; None leaves a value as it is."""
+        """Return the same study with other values in its design; None leaves a value as it is.
+
+        Parameters
+        ----------
+        design : mapping of str to Any
+            Keys of the section ``design``.
+        constraints : mapping of str to Any
+            Keys of the section ``design.constraints``.
+
+        Returns
+        -------
+        config : StudyConfig
+            Validated anew.
+        """
         space = {name: value for name, value in constraints.items() if value is not None}
         update = {name: value for name, value in design.items() if value is not None}
         update["constraints"] = {**self.design.constraints.model_dump(), **space}

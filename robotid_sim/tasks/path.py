@@ -155,7 +155,22 @@ class TimedPath:
 
 
 def joint_space_path(robot: Robot, task: str, points: Float2D) -> JointPath:
-    """Return a path that is given in joint space, with the singularity index along it."""
+    """Return a path that is given in joint space, with the singularity index along it.
+
+    Parameters
+    ----------
+    robot : Robot
+        Kinematics.
+    task : str
+        Name of the path.
+    points : ndarray, shape (N, n)
+        Positions along it [rad or m].
+
+    Returns
+    -------
+    path : JointPath
+        Through the points.
+    """
     demand = tip_demand(robot)
     index = [singularity_index(robot, q, demand) for q in points]
     return JointPath(robot.joint_names, task, points, np.array(index))
@@ -193,6 +208,11 @@ def shape_path(
     keeps : callable, optional
         Whether links keep apart along positions of shape (N, n); by default they need not.
 
+    Returns
+    -------
+    path : JointPath
+        With the singularity index along it.
+
     Raises
     ------
     PathError
@@ -218,20 +238,22 @@ def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
 
     See `shape_path` for how it is placed.
 
-    The `radius` [m] is by default 15, 10 or 5 % of the reach, whichever works; `shape_path` says
-    how the circle is placed. Raises `PathError` if a radius is given and no circle of it works.
-
     Parameters
     ----------
     robot : Robot
-        The robot.
+        Kinematics and limits.
     radius : float, optional
-        [m]
+        Radius [m]; by default 15, 10 or 5 % of the reach, whichever works.
 
     Returns
     -------
     path : JointPath
         The path of the tip and of the joints.
+
+    Raises
+    ------
+    PathError
+        If a radius is given and no circle of it works.
     """
     return shape_path(robot, CIRCLE, size=radius)
 
@@ -240,9 +262,6 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
     """Return the shortest lap within a share of velocity, acceleration and torque limits.
 
     Where gravity alone takes more than the share of a torque limit, that limit does not count.
-
-    `share` is that of the limits, and `longest` the time [s] that is returned if even that is too
-    fast.
 
     Parameters
     ----------

@@ -163,7 +163,22 @@ def fourier_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Flo
 
 
 def fourier_jerk_basis(t: Float1D, harmonics: int, period: float) -> Float2D:
-    """Return the matrix from coefficients to the jerk, shape (N, 2 H); see `fourier_basis`."""
+    """Return the matrix from coefficients to the jerk; see `fourier_basis`.
+
+    Parameters
+    ----------
+    t : ndarray, shape (N,)
+        Times [s].
+    harmonics : int
+        Number of harmonics H.
+    period : float
+        Period [s].
+
+    Returns
+    -------
+    basis : ndarray, shape (N, 2 H)
+        Sine coefficients first [1/s^2].
+    """
     kw = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
     s, c = np.sin(np.outer(t, kw)), np.cos(np.outer(t, kw))
     return np.hstack([-c * kw**2, -s * kw**2])

@@ -52,7 +52,22 @@ class Range(NamedTuple):
 
 
 def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -> Range:
-    """Return where the NEES per parameter of a least-squares estimate lies [1]."""
+    """Return where the NEES per parameter of a least-squares estimate lies [1].
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Its rows give the number of blocks.
+    estimate : Estimate
+        Its parameters count.
+    false_alarm : float
+        Share of sound runs that may lie outside.
+
+    Returns
+    -------
+    range : Range
+        Widened by `TOLERATED`.
+    """
     b = len(estimate.beta)
     B = row_blocks_of(problem, block_of(estimate)) * problem.dof
     rest = max(B - b, 3)
@@ -67,7 +82,17 @@ def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -
 def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
     """Return where the squared difference per direction lies, the mean over independent pairs.
 
-    Every pair needs its `f_dof`.
+    Parameters
+    ----------
+    pairs : sequence of Difference
+        Each with its `f_dof`.
+    false_alarm : float
+        Share of sound runs that may lie outside.
+
+    Returns
+    -------
+    range : Range
+        Widened by `TOLERATED`.
     """
     ranks = np.array([pair.rank for pair in pairs], dtype=float)
     freedom = np.array([pair.f_dof for pair in pairs], dtype=float)
@@ -86,9 +111,21 @@ def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
 
 
 def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
-    """Return the least share of differences within their intervals, but for so many sound pairs.
+    """Return the least share of differences within their intervals.
 
     Pairs of more parameters count more; variances may be `TOLERATED` times as large as stated.
+
+    Parameters
+    ----------
+    pairs : sequence of Difference
+        Independent of each other.
+    false_alarm : float
+        Share of sound sets of pairs that may fall short.
+
+    Returns
+    -------
+    share : float
+        From 0 to 1.
     """
     counts = np.array([len(pair.names) for pair in pairs], dtype=float)
     independent = np.array([pair.independent for pair in pairs])
@@ -99,7 +136,20 @@ def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
 
 
 def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estimate) -> float:
-    """Return by how much constraints raise the weighted squared residual, per parameter."""
+    """Return by how much constraints raise the weighted squared residual, per parameter.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of both fits.
+    constrained, free : Estimate
+        The noise is that of the free one.
+
+    Returns
+    -------
+    cost : float
+        In units of the noise variance, not below zero.
+    """
     costs = []
     for beta in (constrained.beta, free.beta):
         left = problem.by_joint(problem.y - problem.W @ beta) / free.noise_std
@@ -108,15 +158,40 @@ def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estima
 
 
 def constrained_limit(problem: LinearProblem, false_alarm: float) -> float:
-    """Return what `constrained_cost` exceeds in so many sound runs at most [2]."""
+    """Return what `constrained_cost` does not exceed in sound runs [2].
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Its rows and base parameters count.
+    false_alarm : float
+        Share of sound runs that may exceed it.
+
+    Returns
+    -------
+    limit : float
+        In units of the noise variance.
+    """
     b = problem.basis.rank
     return float(fdtri(b, max(len(problem.y) - b, 1), 1.0 - false_alarm))
 
 
 def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: float) -> float:
-    """Return what the largest ratio of residual to expected noise exceeds in so many sound runs.
+    """Return what the largest ratio of residual to expected noise does not exceed in sound runs.
 
-    The replicates give the freedom of both; the joint is the worst of all.
+    Parameters
+    ----------
+    problem : LinearProblem
+        Its rows, parameters and joints count; the joint is the worst of all.
+    noise : ResidualNoise
+        Its replicates give the freedom.
+    false_alarm : float
+        Share of sound runs that may exceed it.
+
+    Returns
+    -------
+    limit : float
+        A ratio, `NEGLIGIBLE` for many rows.
     """
     rows, R = problem.samples - problem.basis.rank / problem.dof, noise.replicates
     freedom = max(rows, 1.0) * R, max(rows, 1.0) * (R - 1)

@@ -89,6 +89,11 @@ def error_of(problem: LinearProblem, found: Discrepancy, std: Float1D) -> ModelE
         What it lacks, with the values that are predicted.
     std : ndarray, shape (n,)
         RMS error of predictions of motions like that of the fit [N m].
+
+    Returns
+    -------
+    error : ModelError
+        Of predictions below the cut-off of the rows.
     """
     b, k = problem.basis.rank, sum(len(function.knots) for function in found.functions)
     columns = found.columns[:, found.columns.shape[1] - k :]
@@ -134,7 +139,7 @@ def _with_open_ends(lack: Lack, function: RandomFunction) -> tuple[UncertainFunc
 
 
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:
-    """Return half the width of the band about every predicted torque [N m], shape (N, n).
+    """Return half the width of the band about every predicted torque.
 
     Parameters
     ----------
@@ -146,6 +151,11 @@ def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Fl
         RMS error of the model below the cut-off of the rows [N m].
     spread : ndarray, shape (N, n)
         Standard deviation of the prediction by its parameters [N m].
+
+    Returns
+    -------
+    half : ndarray, shape (N, n)
+        For a share `LEVEL` of the samples [N m].
     """
     row_filter = motion.row_filter
     assert row_filter is not None
@@ -157,9 +167,23 @@ def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Fl
 
 
 def spread_of(error: ModelError, motion: Motion, robot: Robot, basis: BaseParameters) -> Float2D:
-    """Return the deviation of predicted torques by that of parameters and functions [N m], (N, n).
+    """Return the standard deviation of predicted torques by that of parameters and functions.
 
-    The functions depend on the torques of the robot.
+    Parameters
+    ----------
+    error : ModelError
+        Covariance of both.
+    motion : Motion
+        What is predicted, N samples.
+    robot : Robot
+        The functions depend on its torques.
+    basis : BaseParameters
+        What the parameters mean.
+
+    Returns
+    -------
+    spread : ndarray, shape (N, n)
+        Standard deviation [N m].
     """
     values, vectors = np.linalg.eigh(error.cov)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
