@@ -11,7 +11,7 @@ from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.excitation_causes import excitation_causes
 from robotid_sim.diagnostics.impact_causes import with_backlash
 from robotid_sim.diagnostics.nominal_causes import nominal_causes
-from robotid_sim.diagnostics.recording_causes import recording_causes
+from robotid_sim.diagnostics.recording_causes import coarse_positions, recording_causes
 from robotid_sim.diagnostics.search import search
 from robotid_sim.diagnostics.torque_causes import unseen_scales
 from robotid_sim.dynamics.base_parameters import BaseParameters
@@ -75,13 +75,19 @@ def diagnose(
     tuned = (smoother or RtsSmoother()).tuned(clean, nominal)
     offset = log.torque_time_offset
     motion = tuned(clean, nominal)
-    samples = with_backlash(recorded.causes, faults.torque, motion, nominal)
+    assert tuned.corners is not None
+    coarse = coarse_positions(log, motion.ddq, tuned.corners)
+    known = {(cause.kind, cause.joints) for cause in recorded.causes}
+    coarse = [cause for cause in coarse if (cause.kind, cause.joints) not in known]
+    samples = with_backlash((*recorded.causes, *coarse), faults.torque, motion, nominal)
     evidence = Evidence.of(motion, nominal, basis, offset=offset, bad=recorded.bad)
     accepted, evidence = search(evidence)
     for one in accepted:
         _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
     named = _named(accepted, samples, log.joint_names)
     modeled = [_cause(one, evidence) for one in named]
+    unclear = {joint for cause in coarse for joint in cause.joints}
+    modeled = [cause for cause in modeled if not unclear & {*cause.joints}]
     more = nominal_causes(evidence)
     if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
         more += excitation_causes(evidence)

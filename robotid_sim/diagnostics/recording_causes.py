@@ -1,5 +1,6 @@
 """Causes that a log shows by itself, without a model: samples that are no measurements."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.measurement.log import MOVING, Log
-from robotid_sim.preprocess.faults import LONGEST_GAP, Faults
+from robotid_sim.preprocess.faults import LONGEST_GAP, Faults, resolution
 
 LOST = 5e-3
 """Share of lost samples that is worth a word."""
@@ -30,6 +31,14 @@ NORMAL_90 = 1.6449
 
 NOTABLE = {"rad": 5e-4, "m": 5e-5, "torque": 0.05}
 """Least noise of a bad sensor: of positions [rad or m], of torques over their RMS."""
+
+
+COARSE = 1.0 / 3.0
+"""What rounding makes of a smoothed acceleration, over all of it, from which on nothing else of a
+joint can be told."""
+
+ACROSS = 10.0
+"""Range of a position over its steps from which on a joint is meant to move."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +161,46 @@ def _bad_sensors(log: Log) -> list[Cause]:
     size = np.sqrt((log.tau_meas**2).mean(axis=0))
     noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
     return [*causes, *_outstanding(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")]
+
+
+def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[Cause]:
+    r"""Return the joints whose positions are too coarse for their accelerations.
+
+    Rounding to steps r is taken for noise of :math:`r / \sqrt{12}`, which leaves that times
+    :math:`(2 \pi)^2 f_c^{5/2} \sqrt{.349 h}` of an acceleration behind a smoother of constant jerk
+    with the corner :math:`f_c`, whose gain is :math:`1 / (1 + (f / f_c)^6)`. It is worse: a slow
+    joint holds one value for long, and no smoother knows where in the step it is.
+
+    Parameters
+    ----------
+    log : Log
+        Sampled in steps h.
+    ddq : ndarray, shape (N, n)
+        Smoothed accelerations [rad/s^2 or m/s^2].
+    corners : sequence of float
+        Corners of the smoother [Hz].
+
+    Returns
+    -------
+    causes : list of Cause
+        One a joint.
+    """
+    step = resolution(log.q)
+    gain = (2.0 * np.pi) ** 2 * np.power(corners, 2.5) * np.sqrt(0.349 * log.dt)
+    size = np.sqrt((ddq**2).mean(axis=0))
+    share = step / np.sqrt(12.0) * gain / np.maximum(size, np.finfo(float).tiny)
+    moves = np.ptp(log.q, axis=0) > np.maximum(ACROSS * step, MOVING)
+    return [
+        Cause(
+            kind="position-noise",
+            joints=(log.joint_names[j],),
+            finding="the position is too coarse for the accelerations of the motion",
+            evidence=f"steps of {step[j]:.2g} {log.joint_units[j]} make {min(share[j], 1.0):.0%} "
+            "of the smoothed acceleration",
+            remedy="take a finer encoder, or move the joint faster",
+        )
+        for j in np.flatnonzero(moves & (share > COARSE))
+    ]
 
 
 def sample_noise(x: Float2D) -> Float1D:

@@ -132,7 +132,7 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
     """
     outliers, x = np.zeros(q.shape, dtype=bool), np.array(q)
     floor = POSITION_FLOOR * q.std(axis=0)
-    rounding = ROUNDING * _resolution(q)
+    rounding = ROUNDING * resolution(q)
     for _ in range(PASSES):
         off = np.zeros(q.shape)
         off[2:-2] = (x[:-4] - 4.0 * x[1:-3] + 6.0 * x[2:-2] - 4.0 * x[3:-1] + x[4:]) / 6.0
@@ -148,7 +148,7 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
     return outliers
 
 
-def _resolution(q: Float2D) -> Float1D:
+def resolution(q: Float2D) -> Float1D:
     """Return the smallest step between samples, shape (n,); of what is not rounded next to zero."""
     steps = np.abs(np.diff(q, axis=0))
     shown = steps > np.finfo(float).eps * np.abs(q).max(axis=0) * 8.0

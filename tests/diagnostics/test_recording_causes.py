@@ -1,16 +1,23 @@
 """What a log shows by itself: lost, clipped, frozen and noisy samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.recording_causes import (
     clipped_torques,
+    coarse_positions,
     frozen_positions,
     recording_causes,
     sample_noise,
 )
+from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.log import Log
 from robotid_sim.preprocess.faults import find_faults
+from robotid_sim.preprocess.rts import RtsSmoother
 
 
 def kinds(log):
@@ -92,3 +99,27 @@ def test_sample_noise_is_that_of_white_noise():
     t = np.linspace(0.0, 20.0, 20_000)[:, None]
     x = np.sin(t) + [1e-3, 2e-2] * rng.standard_normal((t.size, 2))
     np.testing.assert_allclose(sample_noise(x), [1e-3, 2e-2], rtol=0.03)  # 20,000 samples: 1 %
+
+
+@pytest.mark.parametrize(("step", "named"), [(0.0, ()), (5e-4, ()), (5e-3, ("slow",))])
+def test_a_position_is_too_coarse_for_a_slow_motion(irb140, step, named):
+    t = np.arange(0.0, 20.0, 0.004)
+    phases = 2.0 * np.pi * np.array([0.1, 0.8, 0.0]) * t[:, None]
+    exact = np.sin(phases) + 1e-5 * np.random.default_rng(0).standard_normal(phases.shape)
+    q = np.round(exact / step) * step if step else exact
+    names, units = ("slow", "fast", "still"), ("rad", "rad", "rad")
+    log = Log(t, q, np.ones_like(q), joint_names=names, joint_units=units)
+    smoother = RtsSmoother(corners=(8.0, 8.0, 8.0))
+    found = coarse_positions(log, smoother(log, irb140).ddq, smoother.corners)
+    assert tuple(joint for cause in found for joint in cause.joints) == named
+
+
+def test_nothing_else_is_told_of_a_joint_that_is_too_coarse(irb140, cell):
+    base = base_parameters(irb140)
+    rows = slice(None, None, 4)
+    log = replace(
+        cell.log, t=cell.log.t[rows], q=cell.log.q[rows], tau_meas=cell.log.tau_meas[rows]
+    )
+    log = replace(log, dq=None, tau_cmd=None, truth=None, q=np.round(log.q / 0.05) * 0.05)
+    causes = [c for c in diagnose(log, irb140, base).causes if c.joints]
+    assert {c.kind for c in causes} == {"position-noise"}
