@@ -85,7 +85,9 @@ class Evidence:
     columns: Float
     """Further columns that were accepted, shape (N, n, k)."""
     volume: float = 0.0
-    """Logarithm of the determinant of what the torque was multiplied by."""
+    """Logarithm of the determinant of what the torque was multiplied by, times all joints over
+    those with a torque: a likelihood has it for the mean number of rows of a joint, and a joint
+    without torque has none."""
     quick: bool = False
     """Whether the regressor goes without its low-pass."""
 
@@ -190,11 +192,12 @@ class Evidence:
         """Return the evidence after a further correction; columns that were accepted stay."""
         old = self.correction
         delay, torque = old.delay + new.delay, old.torque @ new.torque
+        share = self.dof / max(int(self.use.any(axis=0).sum()), 1)
         position, shift = old.position @ new.position, old.shift @ new.position + new.shift
         result = replace(
             self,
             correction=Correction(torque, position, shift, delay, old.gravity + new.gravity),
-            volume=float(np.linalg.slogdet(torque)[1]),
+            volume=share * float(np.linalg.slogdet(torque)[1]),
         )
         result = replace(result, y=result.late(np.zeros(self.dof)))
         if new.gravity.any():  # which also decides what the base parameters are

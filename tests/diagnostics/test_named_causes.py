@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from robotid_sim.diagnostics.diagnosis import diagnose
+from robotid_sim.diagnostics.evidence import Correction, Evidence
+from robotid_sim.diagnostics.informed import Plausibility
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import LogError
 from robotid_sim.measurement import SENSORS
 from robotid_sim.model import parameters
+from robotid_sim.preprocess.rts import RtsSmoother
 
 J = 2
 """The joint of the faults, the third one."""
@@ -208,3 +211,20 @@ def test_lost_samples_and_a_fault_of_the_torque_are_both_named(cell):
     log = SENSORS.build("dropped-samples", probability=0.05)(faulty, np.random.default_rng(0))
     names = cell.log.joint_names
     assert named(cell, log) == {("lost-samples", ()), ("torque-offset", (names[J],))}
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+def test_a_joint_without_torque_says_nothing_of_the_scale_of_another(small_cell, factor):
+    gains = []
+    for absent in ((), (1,)):
+        tau = np.array(small_cell.log.tau_meas)
+        tau[:, absent] = 0.0
+        log = small_cell.changed(tau_meas=tau)
+        basis = base_parameters(small_cell.nominal, measured=log.torque_measured)
+        motion = RtsSmoother()(log, small_cell.nominal)
+        evidence = Evidence.of(motion, small_cell.nominal, basis)
+        rough = evidence.with_friction().rough()
+        plausibility = Plausibility.of(rough)
+        scaled = replace(Correction.none(2), torque=np.diag([factor, 1.0]))
+        gains.append(plausibility(rough.corrected(scaled)) - plausibility(rough))
+    assert max(gains) < 0.0
