@@ -33,6 +33,9 @@ collect_ignore = [] if is_installed("pybullet") else list(WHOLE)
 OF_PYBULLET = {"pybullet", "iiwa", "geared_iiwa"}
 """Fixtures that need PyBullet, or a file that comes with it."""
 
+OF_BOTH = ("iiwa", "certify", "test_certificate")
+"""Parts of the names of tests that need that file, or both engines."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -40,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         whole = any(item.path.match(file) for file in WHOLE)
-        if whole or fixtures & OF_PYBULLET or "iiwa" in item.nodeid:
+        if whole or fixtures & OF_PYBULLET or any(part in item.nodeid for part in OF_BOTH):
             item.add_marker("pybullet")
         if item.path.parent.name == "viewer" and "mujoco" in item.nodeid:
             item.add_marker("opengl")

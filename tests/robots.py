@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from importlib.metadata import distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,16 @@ def urdf_path(name: str) -> Path:
             return DATA / f"{name}.urdf"
         case _:
             return find_urdf(name)
+
+
+SCRIPTS = Path(__file__).parents[1] / "urdf"
+"""Folder of the scripts that build the catalog, which no wheel has."""
+
+
+def with_files(*names: str) -> tuple[str, ...]:
+    """Return the robots whose file is here: that of iiwa comes with PyBullet."""
+    there = find_spec("pybullet_data") is not None
+    return tuple(name for name in names if there or name != "iiwa")
 
 
 ROBOTS = ("irb140", "irb120", "iiwa", "panda", "ur5", "2r", "ppp", "scara", "rp")

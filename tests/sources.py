@@ -4,9 +4,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import robotid_sim
-
-PACKAGE = Path(robotid_sim.__file__).parent
+PACKAGE = Path(__file__).parents[1] / "robotid_sim"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -122,6 +122,7 @@ def test_the_map_of_the_packages_says_what_the_package_says(row, name, text):
     assert text == docstring.splitlines()[0].removesuffix(".")
 
 
+@pytest.mark.pybullet
 @pytest.mark.parametrize("path", sorted((ROOT / "bench").glob("*.py")), ids=lambda p: p.stem)
 def test_a_bench_still_imports(path, monkeypatch):
     monkeypatch.syspath_prepend(path.parent)

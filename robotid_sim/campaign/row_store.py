@@ -36,9 +36,13 @@ class RowStore:
         with named(file):
             uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
             self._rows = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
-            if write:
-                self._create(columns, schema)
-            self._require_schema(schema)
+            try:
+                if write:
+                    self._create(columns, schema)
+                self._require_schema(schema)
+            except BaseException:
+                self._rows.close()
+                raise
 
     def __enter__(self) -> Self:
         return self

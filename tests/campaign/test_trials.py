@@ -61,6 +61,7 @@ def test_finished_trials_are_read_and_not_run(tmp_path) -> None:
     assert shares == pytest.approx([0.6, 0.8, 1.0])
 
 
+@pytest.mark.pybullet
 def test_trials_run_in_their_engine_and_results_are_kept_apart(tmp_path) -> None:
     where = f"{__name__}:plants_engine"
     for _ in range(2):  # run, and read

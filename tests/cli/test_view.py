@@ -65,6 +65,7 @@ def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
 
 
+@pytest.mark.pybullet
 def test_without_anything_a_sweep_is_recorded(robotid, tmp_path) -> None:
     done = robotid("view", ARM, "--record", tmp_path / "a.png", *SMALL, "--json")
     assert (done.code, done.err) == (0, "")
@@ -75,6 +76,7 @@ def test_without_anything_a_sweep_is_recorded(robotid, tmp_path) -> None:
         assert picture.size == (200, 150)
 
 
+@pytest.mark.pybullet
 def test_a_person_reads_one_line(robotid, tmp_path) -> None:
     done = robotid("view", ARM, "--record", tmp_path / "a.png", *SMALL)
     assert (done.code, done.err) == (0, "")

@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 import trimesh
 from engine_oracle import engine_torque
-from robots import states
+from robots import SCRIPTS, states
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import rigid_body_torque
@@ -245,7 +245,7 @@ def test_arms_do_not_touch_themselves_at_home(name, pybullet) -> None:
 
 
 def test_meshes_are_what_the_script_builds_bit_for_bit_each_time(tmp_path) -> None:
-    script = catalog_folder() / "build_meshes.py"
+    script = SCRIPTS / "build_meshes.py"
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()
         subprocess.run(

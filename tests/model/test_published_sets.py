@@ -4,7 +4,7 @@ import runpy
 
 import numpy as np
 import pytest
-from robots import states
+from robots import SCRIPTS, states
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque
@@ -18,7 +18,6 @@ from robotid_sim.model.catalog import (
     published_parameters,
     published_sets,
 )
-from robotid_sim.model.catalog_files import catalog_folder
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import read_settings
@@ -143,7 +142,7 @@ def test_nearest_robots_are_as_far_from_the_print_as_stated(
 
 @pytest.mark.parametrize("arm", ["rs010n", "rocr6"])
 def test_nearest_robots_are_what_the_script_finds(arm: str, capsys) -> None:
-    script = runpy.run_path(str(catalog_folder() / "nearest_feasible.py"), run_name="script")
+    script = runpy.run_path(str(SCRIPTS / "nearest_feasible.py"), run_name="script")
     script["main"](arm)
     lines = capsys.readouterr().out.splitlines()
     robot = load_robot(arm)

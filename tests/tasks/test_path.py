@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import urdf_path
+from robots import urdf_path, with_files
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, PathError, ShapeError
@@ -14,7 +14,7 @@ from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, tracking_path
 
-CIRCLES = ("irb140", "iiwa", "panda", "ur5")
+CIRCLES = with_files("irb140", "iiwa", "panda", "ur5")
 SMALL = ("twolink", "ppp", "scara", "rp")
 """Fewer than six joints, of which the tip can move in a plane at least."""
 

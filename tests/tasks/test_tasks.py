@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import urdf_path
+from robots import urdf_path, with_files
 
 from robotid_sim.errors import OptionError, PathError, RobotIdError
 from robotid_sim.kinematics.following import phase_spline
@@ -16,7 +16,7 @@ from robotid_sim.tasks import TASKS
 from robotid_sim.tasks.path import Lap, fastest_lap, tracking_path
 from robotid_sim.tasks.task import RunPlan, TaskRun
 
-SIX = ("irb140", "irb120", "rs010n", "rocr6", "iiwa", "panda")
+SIX = with_files("irb140", "irb120", "rs010n", "rocr6", "iiwa", "panda")
 FEW = ("twolink", "ppp", "scara", "rp")
 SHAPES = ("circle", "figure-eight", "line", "pick-and-place")
 
