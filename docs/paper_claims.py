@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -82,9 +83,9 @@ class PaperDirective(SphinxDirective):
             self.env.note_dependency(str(source))
         return self.parse_text_to_nodes("\n".join(self.lines(paper)), allow_section_headings=True)
 
+    @abstractmethod
     def lines(self, paper: Paper) -> Iterator[str]:
         """Yield the lines of Markdown."""
-        raise NotImplementedError
 
 
 class PaperSource(PaperDirective):
