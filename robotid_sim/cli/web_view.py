@@ -59,6 +59,13 @@ def _serve_until_interrupted(server: ThreadingHTTPServer) -> None:
         signal.signal(signal.SIGINT, handler)
 
 
+class _PageServer(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that goes before it has read all: a closed tab is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def _server(page: bytes, port: int) -> ThreadingHTTPServer:
     class PageHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -76,7 +83,7 @@ def _server(page: bytes, port: int) -> ThreadingHTTPServer:
             """Say nothing of requests."""
 
     try:
-        return ThreadingHTTPServer((HOST, port), PageHandler)
+        return _PageServer((HOST, port), PageHandler)
     except OSError as error:
         raise OptionError(f"port {port} cannot be used: {error.strerror}; give another") from error
 

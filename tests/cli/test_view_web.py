@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -122,6 +123,25 @@ def test_it_serves_without_display_and_engine_until_ctrl_c(folder, tmp_path) -> 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_browser_that_goes_is_no_error_and_a_defect_of_ours_is(
+    capfd, monkeypatch, broken
+) -> None:
+    with web_view._server(bytes(50_000_000), 0) as server:  # more than sockets hold
+        server.daemon_threads = False  # closing waits for the answers
+        if broken:
+            monkeypatch.setattr(server.RequestHandlerClass, "do_GET", lambda self: 1 / 0)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        with socket.create_connection(server.server_address) as browser:
+            browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            browser.recv(1)  # the answer has begun, or the connection is closed
+        server.shutdown()
+        thread.join()
+    said = capfd.readouterr().err
+    assert "ZeroDivisionError" in said if broken else not said
 
 
 def test_a_sweep_is_shown_from_the_side_that_is_asked_for(served) -> None:
