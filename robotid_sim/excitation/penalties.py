@@ -48,7 +48,10 @@ UNCHANGED = 0.02
 POLISH = 50
 """Iterations of a start for every round that goes on from a motion that keeps all constraints."""
 
-WAY = np.linspace(0.1, 1.0, 15)
+BETWEEN = 10
+"""Steps of the way from home, as it is checked, between those that count from the beginning."""
+
+WAY = np.interp(np.arange(14 * BETWEEN + 1) / BETWEEN, np.arange(15), np.linspace(0.1, 1.0, 15))
 """Points of the straight way from home to where a motion starts, shares of it."""
 
 
@@ -59,7 +62,8 @@ class Penalty:
     problem: ExcitationProblem
     constraints: Sequence[MotionConstraint]
     stations: Sequence[Int1D]
-    """Samples of the grid of `MotionConstraint.checked` points that count, one array each."""
+    """Which points count, one array each: samples of the grid of `MotionConstraint.checked`, and
+    after them points of WAY."""
     weight: float
 
     def value(self, x: Float1D) -> float:
@@ -80,31 +84,33 @@ class Penalty:
             motion = k // len(self.constraints)
             part = slice(motion * share, (motion + 1) * share)
             soft = constraint.soft_slopes(poses)
-            slopes = [np.einsum("tm,tmn->tn", excess, slope) for slope in soft]
-            by_motion = np.zeros((3, constraint.checked, poses[0].shape[1]))
-            by_motion[:, stations] = [slope[: stations.size] for slope in slopes]
-            by_motion[0, 0] += WAY @ slopes[0][stations.size :]
+            by_point = np.zeros((3, constraint.checked + WAY.size, poses[0].shape[1]))
+            by_point[:, stations] = [np.einsum("tm,tmn->tn", excess, slope) for slope in soft]
+            by_q, by_dq, by_ddq = by_point[:, : constraint.checked]
+            by_q[0] += WAY @ by_point[0, constraint.checked :]
             grid = self.problem.grid_of(constraint.checked)
-            by_q, by_dq, by_ddq = by_motion
             total[part] += grid.pull_back(by_q, by_dq, by_ddq, x[part]) / constraint.samples
         return np.asarray(self.weight * total)
 
     def refined(self, x: Float1D) -> list[Int1D]:
-        """Return the stations with the times added at which x violates a constraint most."""
+        """Return the stations with the points added at which x violates a constraint most."""
         return [
-            np.union1d(stations, _peaks(self._fine_excess(constraint, x)))
+            np.union1d(stations, _peaks(self._fine_excess(constraint, x), constraint.checked))
             for constraint, stations in zip(self.constraints, self.stations, strict=True)
         ]
 
     def excess(self, x: Float1D) -> float:
-        """Return the largest excess of x at all times of the finest grids."""
+        """Return the largest excess of x at all points of the finest grids and of the way."""
         return max(float(self._fine_excess(c, x).max()) for c in self.constraints)
 
+    def excess_at_stations(self, x: Float1D) -> float:
+        """Return the largest excess of x at the points that count."""
+        return max(float(np.abs(excess).max()) for *_, excess in self._excesses(x))
+
     def _fine_excess(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
-        """Return the largest excess of all motions at every time of the finest grid."""
-        grid = self.problem.grid_of(constraint.checked)
+        """Return the largest excess of all motions at every point."""
         every = [
-            np.abs(_excess(constraint, grid.motion(part))).max(axis=1)
+            np.abs(_excess(constraint, self._poses(constraint, part))).max(axis=1)
             for part in self.problem.each(x)
         ]
         return np.asarray(np.max(every, axis=0))
@@ -112,25 +118,25 @@ class Penalty:
     def _excesses(
         self, x: Float1D
     ) -> Iterator[tuple[MotionConstraint, Int1D, MotionArrays, Float2D]]:
-        """Yield constraint, stations, motion there and on the way, and signed excess.
+        """Yield constraint, stations, motion there, and signed excess.
 
         All constraints of the first motion come first.
         """
         for part in self.problem.each(x):
             for constraint, stations in zip(self.constraints, self.stations, strict=True):
-                motion = self.problem.grid_of(constraint.checked).motion(part)
-                poses = _with_way(motion, stations, self.problem.nominal.home)
+                q, dq, ddq = self._poses(constraint, part)
+                poses = q[stations], dq[stations], ddq[stations]
                 yield constraint, stations, poses, _excess(constraint, poses)
 
-
-def _with_way(motion: MotionArrays, stations: Int1D, home: Float1D) -> MotionArrays:
-    """Return a motion at some samples, and after it resting points of the way from home."""
-    start = motion[0][0]
-    way = home + WAY[:, None] * (start - home)
-    still = np.zeros_like(way)
-    parts = zip(motion, (way, still, still), strict=True)
-    q, dq, ddq = (np.concatenate([part[stations], rest]) for part, rest in parts)
-    return q, dq, ddq
+    def _poses(self, constraint: MotionConstraint, part: Float1D) -> MotionArrays:
+        """Return a motion on its finest grid, and after it resting points of the way from home."""
+        motion = self.problem.grid_of(constraint.checked).motion(part)
+        home = self.problem.nominal.home
+        way = home + WAY[:, None] * (motion[0][0] - home)
+        still = np.zeros_like(way)
+        parts = zip(motion, (way, still, still), strict=True)
+        q, dq, ddq = (np.concatenate(both) for both in parts)
+        return q, dq, ddq
 
 
 def _excess(constraint: MotionConstraint, motion: MotionArrays) -> Float2D:
@@ -140,10 +146,12 @@ def _excess(constraint: MotionConstraint, motion: MotionArrays) -> Float2D:
     return np.asarray(np.maximum(values - upper, 0.0) - np.maximum(lower - values, 0.0))
 
 
-def _peaks(excess: Float1D) -> Int1D:
-    """Return where a periodic sequence has positive local maxima."""
-    tops = (excess > 0.0) & (excess >= np.roll(excess, 1)) & (excess >= np.roll(excess, -1))
-    return np.flatnonzero(tops)
+def _peaks(excess: Float1D, period: int) -> Int1D:
+    """Return where a sequence, periodic up to an index, has positive local maxima."""
+    round_, way = excess[:period], excess[period:]
+    before = np.concatenate([np.roll(round_, 1), [0.0], way[:-1]])
+    after = np.concatenate([np.roll(round_, -1), way[1:], [0.0]])
+    return np.flatnonzero((excess > 0.0) & (excess >= before) & (excess >= after))
 
 
 def softly(
@@ -196,11 +204,16 @@ def _rounds(
                 best, least = kept, problem.value(kept, stage)
             if left < 0:
                 break
-        elif excess > NEARLY and np.isclose(excess, last_excess, rtol=UNCHANGED):
+        elif _is_stuck(penalty.excess_at_stations(x), last_excess):
             break
         last_excess = excess
         stations = penalty.refined(x)
     return best, success, message
+
+
+def _is_stuck(excess: float, last: float) -> bool:
+    """Return whether a round has left the largest excess of the last one, which it has seen."""
+    return excess > NEARLY and bool(np.isclose(excess, last, rtol=UNCHANGED))
 
 
 def _kept(problem: ExcitationProblem, x: Float1D, shares: Sequence[float]) -> Float1D | None:
@@ -261,4 +274,8 @@ def moved_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
 
 
 def _first_stations(constraints: Sequence[MotionConstraint]) -> list[Int1D]:
-    return [np.arange(0, c.checked, c.checked // c.samples) for c in constraints]
+    way = np.arange(0, WAY.size, BETWEEN)
+    return [
+        np.concatenate([np.arange(0, c.checked, c.checked // c.samples), c.checked + way])
+        for c in constraints
+    ]

@@ -7,11 +7,12 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.excitation import penalties
 from robotid_sim.excitation.constraints import TipBox
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import improved
-from robotid_sim.excitation.penalties import Penalty, softly
+from robotid_sim.excitation.penalties import WAY, WEIGHTS, Penalty, softly
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.robot import Robot
@@ -19,6 +20,7 @@ from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import load_config
 from robotid_sim.study.excitation import design, in_space
 
+ON_THE_WAY = np.array([3, 50, 140])
 LOW, HIGH = [0.2, -0.5, 0.3], [0.9, 0.5, 1.1]
 
 
@@ -32,7 +34,10 @@ def problem():
 
 def penalty_of(problem: ExcitationProblem, weight: float = 10.0) -> Penalty:
     constraints = problem.constraints
-    stations = [np.arange(0, c.checked, c.checked // c.samples) for c in constraints]
+    stations = [
+        np.concatenate([np.arange(0, c.checked, c.checked // c.samples), c.checked + ON_THE_WAY])
+        for c in constraints
+    ]
     return Penalty(problem, constraints, stations, weight)
 
 
@@ -62,7 +67,46 @@ def test_times_between_the_samples_join_them(problem):
     assert added.size > 0
     constraint = penalty.constraints[box]
     motion = problem.grid_of(constraint.checked).motion(x)
-    assert (constraint.excess(motion)[added].max(axis=1) > -0.03).all()
+    samples = added[added < constraint.checked]
+    assert samples.size > 0
+    assert (constraint.excess(motion)[samples].max(axis=1) > -0.03).all()
+
+
+def test_points_of_the_way_from_home_join_them(problem):
+    penalty, rng, home = penalty_of(problem), np.random.default_rng(3), problem.nominal.home
+    box = next(k for k, c in enumerate(penalty.constraints) if isinstance(c, TipBox))
+    constraint, points = penalty.constraints[box], 0
+    for _ in range(5):
+        x = problem.within_limits(problem.space.random(rng))
+        added = np.setdiff1d(penalty.refined(x)[box], penalty.stations[box])
+        shares = WAY[added[added >= constraint.checked] - constraint.checked]
+        if not shares.size:
+            continue
+        start = problem.grid_of(constraint.checked).motion(x)[0][0]
+        way = home + shares[:, None] * (start - home)
+        excess = constraint.excess((way, np.zeros_like(way), np.zeros_like(way)))
+        assert (excess.max(axis=1) > -0.03).all()
+        points += shares.size
+    assert points > 0
+
+
+@pytest.mark.parametrize(
+    ("seen", "weights"), [(0.0, [*WEIGHTS, 1e6, 1e6, 1e6]), (0.1, [1e3, 1e4, 1e6, 1e6])]
+)
+def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch, seen, weights):
+    """Not if a new overlap, which no round has seen, happens to be as deep as the last."""
+    tried = []
+
+    def descend(self, x, goals, *_):
+        tried.append(goals[1].weight)
+        return x, False, ""
+
+    monkeypatch.setattr(ExcitationProblem, "descend", descend)
+    monkeypatch.setattr(Penalty, "excess", lambda self, x: 0.1)
+    monkeypatch.setattr(Penalty, "excess_at_stations", lambda self, x: seen)
+    monkeypatch.setattr(penalties, "_kept", lambda *_: None)
+    softly(problem, problem.rest, problem.criterion, 25, lambda _: None)
+    assert tried == weights
 
 
 @pytest.mark.parametrize("seed", range(3))
