@@ -1,11 +1,12 @@
 """Sensors of the joint positions: noise, eccentricity, resolution and the time of sampling."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import scipy
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement import sensors
@@ -169,14 +170,24 @@ class EncoderQuantization(Sensor):
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Round `q` to the nearest count."""
         del rng
-        step = sensors.by_kind(self, log)
-        if self.bits is not None:
-            turn = 2.0 * np.pi / sensors.per_joint(self, "gear", log)
-            step = np.where(
-                sensors.is_prismatic(log), step, turn / 2.0 ** sensors.per_joint(self, "bits", log)
-            )
+        step = self._steps(log)
         counts = np.divide(log.q, step, out=np.zeros_like(log.q), where=step > 0.0)
         return sensors.applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
+
+    def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
+        """Round `q` with the counts elsewhere: no motion repeats to a fraction of a step."""
+        shift = share * self._steps(log)
+        rounded = self(replace(log, q=log.q + shift), rng)
+        return replace(rounded, q=rounded.q - shift)
+
+    def _steps(self, log: Log) -> Float1D:
+        """Return the resolution of every joint [rad or m], shape (n,)."""
+        step = sensors.by_kind(self, log)
+        if self.bits is None:
+            return step
+        turn = 2.0 * np.pi / sensors.per_joint(self, "gear", log)
+        bits = sensors.per_joint(self, "bits", log)
+        return np.asarray(np.where(sensors.is_prismatic(log), step, turn / 2.0**bits))
 
 
 @documented

@@ -46,6 +46,16 @@ class Sensor(ABC):
         del drawn
         return self
 
+    def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
+        """Return the log with this imperfection as a replicate of the experiment has it.
+
+        Most sensors are called with another generator. What draws nothing still differs between
+        replicates where it depends on more of the motion than one can repeat: the share, from 0 to
+        1 and spread evenly over replicates, takes the place of that.
+        """
+        del share
+        return self(log, rng)
+
 
 def measure(
     log: Log, sensors: Sensor | Sequence[Sensor], rng: np.random.Generator | None = None
@@ -94,6 +104,32 @@ def measure(
         if rng is None and sensor.random:
             raise OptionError(f"{type(sensor).__name__} draws noise; give rng")
         log = sensor(log, rng if rng is not None else np.random.default_rng(0))
+    return log
+
+
+def measured_again(
+    log: Log, sensors: Sequence[Sensor], rng: np.random.Generator, share: float
+) -> Log:
+    """Return what sensors make of a clean log in a replicate of the experiment.
+
+    Parameters
+    ----------
+    log : Log
+        A clean log.
+    sensors : sequence of Sensor
+        Applied in this order; `settled` gives those of the same cell.
+    rng : numpy.random.Generator
+        Source of all noise.
+    share : float
+        Of a step of an encoder by which this replicate lies elsewhere, between 0 and 1.
+
+    Returns
+    -------
+    measured : Log
+        With the same truth.
+    """
+    for sensor in sensors:
+        log = sensor.again(log, rng, share)
     return log
 
 

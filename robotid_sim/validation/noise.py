@@ -11,7 +11,7 @@ from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.measurement.sensors import Sensor, measure, settled
+from robotid_sim.measurement.sensors import Sensor, measured_again, settled
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.validation.prediction import clean_log, rms
@@ -64,9 +64,10 @@ def residual_noise(
     clean = clean_log(log)
     sensors = settled(sensors, log)  # of the same cell, not of another one of its kind
     rows, residuals = [], []
-    for rng in (None, *rngs):
+    for k, rng in enumerate((None, *rngs)):
         if rng is not None:
-            motion = preprocessor(measure(clean, sensors, rng), nominal)
+            share = k / (len(rngs) + 1.0)
+            motion = preprocessor(measured_again(clean, sensors, rng, share), nominal)
             problem = build_problem(motion, nominal, problem.basis)
         beta = estimator.fit(problem, np.random.default_rng(0)).beta
         model = joint_torque(plant, motion.q, motion.dq, motion.ddq)

@@ -10,7 +10,7 @@ from robotid_sim.errors import ArgumentTypeError, OptionError
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise, EncoderQuantization
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.sensors import PROVENANCE, measure, settled
+from robotid_sim.measurement.sensors import PROVENANCE, measure, measured_again, settled
 from robotid_sim.measurement.torque_sensors import MotorCurrent, TorqueDelay, TorqueNoise
 
 CHANNELS = ("t", "q", "tau_meas", "dq", "tau_cmd", "current")
@@ -128,6 +128,24 @@ def test_quantization_of_zero_resolution_changes_nothing():
     out = EncoderQuantization(revolute=0.0, prismatic=1e-3)(log, np.random.default_rng(0))
     np.testing.assert_array_equal(out.q[:, :2], log.q[:, :2])
     assert not np.array_equal(out.q[:, 2], log.q[:, 2])
+
+
+def test_a_replicate_is_rounded_at_other_places_and_other_sensors_draw_the_same():
+    log, rounding = long_log(), EncoderQuantization(revolute=1e-3, prismatic=1e-2)
+    step = np.array([1e-3, 1e-3, 1e-2])
+    sensors = (EncoderNoise(), rounding, TorqueNoise())
+    plain = measure(log, sensors, np.random.default_rng(1))
+    same, other = (measured_again(log, sensors, np.random.default_rng(1), k) for k in (0.0, 0.3))
+    np.testing.assert_array_equal(same.q, plain.q)
+    np.testing.assert_array_equal(other.tau_meas, plain.tau_meas)
+    assert other.provenance == plain.provenance
+    assert not np.array_equal(other.q, plain.q)
+    rng = np.random.default_rng(0)
+    for share in (0.0, 0.3, 0.7):
+        counts = rounding.again(log, rng, share).q / step + share
+        assert np.abs(counts - np.round(counts)).max() < 1e-9
+        error = rounding.again(log, rng, share).q - log.q
+        assert (np.abs(error) <= 0.5 * step * (1.0 + 1e-9)).all()
 
 
 def test_delay_shifts_torque_to_later_samples_and_interpolates_fractions():

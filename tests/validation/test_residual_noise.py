@@ -1,0 +1,30 @@
+"""Residuals beside what sensors explain, where an encoder is coarse."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robotid_sim.excitation.design import random_design
+from robotid_sim.measurement.encoder_sensors import EncoderQuantization
+from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.config import load_config
+from robotid_sim.study.stages import identify, simulate
+from robotid_sim.validation.noise import residual_noise
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", ["rs010n", "irb140"])
+def test_steps_of_a_coarse_encoder_are_its_noise(robot):
+    """Without steps that lie elsewhere in every replicate the ratio is 34 and 6."""
+    setup = build_setup(robot, load_config(None, {"seed": 1}))
+    path = random_design(setup.nominal, setup.basis, np.random.default_rng(1), candidates=20)
+    sensors = (TorqueNoise(relative=0.01), EncoderQuantization(bits=12))
+    log = simulate(replace(setup.cell, sensors=sensors), path, np.random.default_rng(2))
+    fit = identify(log, setup.nominal, setup.basis, setup.fit, np.random.default_rng(3))
+    args = (sensors, fit.preprocessor, fit.motion, fit.plain, fit.estimator)
+    rngs = [np.random.default_rng([4, k]) for k in range(4)]
+    noise = residual_noise(setup.cell.plant, fit.nominal, log, *args, rngs)
+    assert noise.ratio.max() < 1.25
+    assert noise.ratio.min() > 0.9
