@@ -29,8 +29,9 @@ import numpy as np
 from scipy.special import fdtrc
 
 from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.estimation.block_sandwich import same_phase
 from robotid_sim.estimation.correlation import SHORTEST_BLOCK, autocorrelation, effective_rows
-from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors, same_phase
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import (
     LinearProblem,
     joint_columns,

@@ -17,6 +17,7 @@ from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import ADVICE, doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, LogError, RobotIdError
+from robotid_sim.estimation.block_sandwich import row_blocks_of
 from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.discrepancy import (
@@ -28,7 +29,6 @@ from robotid_sim.estimation.discrepancy import (
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit
-from robotid_sim.estimation.least_squares import row_blocks_of
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import Structure, with_term_values
 from robotid_sim.experiment.cell import Cell
