@@ -26,7 +26,22 @@ def check_block(block: float | None) -> None:
 
 
 def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
-    """Return the length of the blocks of a covariance [s], given or by the residuals of beta."""
+    """Return the length of the blocks of a covariance.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    beta : ndarray, shape (b,)
+        Its solution.
+    block : float, optional
+        The length [s]; None: by the correlation of the residuals.
+
+    Returns
+    -------
+    length : float
+        In seconds.
+    """
     if block is not None:
         return block
     residual = problem.by_joint(problem.y - problem.W @ beta)
@@ -46,9 +61,25 @@ def block_sandwich(
     X, their residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
     [2]_. Residuals of a filtered log are coloured, and in blocks of high leverage too small;
     with few blocks the form errs on the large side, by a quarter for 300 blocks of white
-    residuals and 52 parameters. The solution is beta, shape (b,), with weights of the joints,
-    shape (n,), and the `inverse` of the triangular factor of the weighted regressor, ``A =
-    inverse inverse^T``.
+    residuals and 52 parameters.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    beta : ndarray, shape (b,)
+        Its solution.
+    weights : ndarray, shape (n,)
+        Weights of the joints in the fit.
+    inverse : ndarray, shape (b, b)
+        Inverse of the triangular factor of the weighted regressor: ``A = inverse inverse^T``.
+    block : float
+        Length of the blocks [s].
+
+    Returns
+    -------
+    cov : ndarray, shape (b, b)
+        Of the base parameters.
 
     References
     ----------
@@ -65,10 +96,27 @@ def block_sandwich(
 def row_blocks(
     problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
 ) -> Iterator[tuple[Float, Float]]:
-    """Yield the blocks of every joint: rows Z of unit Gram matrix, (m, l, b), and residuals.
+    """Yield the blocks of one joint after the other; those with fewer rows than others end with 0.
 
-    Arguments as of `block_sandwich`; Z Z^T is the leverage, residuals are weighted, (m, l, 1).
-    Blocks with fewer rows than others end with zeros.
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    beta : ndarray, shape (b,)
+        Its solution.
+    weights : ndarray, shape (n,)
+        Weights of the joints in the fit.
+    inverse : ndarray, shape (b, b)
+        Inverse of the triangular factor of the weighted regressor.
+    block : float
+        Length of the blocks [s].
+
+    Yields
+    ------
+    Z : ndarray, shape (m, l, b)
+        Rows of unit Gram matrix of m blocks of l rows: ``Z Z^T`` is the leverage.
+    residual : ndarray, shape (m, l, 1)
+        Weighted residuals.
     """
     samples = block_samples(problem, block)
     residual = problem.by_joint(problem.y - problem.W @ beta) * weights
@@ -81,11 +129,23 @@ def row_blocks(
 
 
 def block_samples(problem: LinearProblem, block: float) -> Int2D:
-    """Return the samples of every block, shape (m, l), `NO_SAMPLE` where one has fewer.
+    """Return the samples of every block.
 
     Where residuals repeat, a block is the same part of all periods: that is one error, not as many
     as there are periods. Too few such blocks show no covariance: then, and where nothing repeats,
     blocks follow one another, and samples left over at the end are dropped.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    block : float
+        Length of the blocks [s].
+
+    Returns
+    -------
+    samples : ndarray of int, shape (m, l)
+        Indices of the samples of m blocks, `NO_SAMPLE` where one has fewer than l.
     """
     N = problem.samples
     if problem.repeats and problem.period is not None:
@@ -103,19 +163,58 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
 
 
 def same_phase(problem: LinearProblem, count: int) -> Int1D:
-    """Return which of `count` parts of the period every sample is in, shape (N,)."""
+    """Return which part of its period every sample is in.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        With a period.
+    count : int
+        Number of parts of equal length.
+
+    Returns
+    -------
+    part : ndarray of int, shape (N,)
+        From 0 to count - 1.
+    """
     assert problem.period is not None
     phase = np.arange(problem.samples) * problem.dt / problem.period % 1.0
     return np.minimum((phase * count).astype(np.intp), count - 1)
 
 
 def row_blocks_of(problem: LinearProblem, block: float) -> int:
-    """Return how many blocks of a length [s] the rows of a joint have."""
+    """Return how many blocks the rows of a joint have.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    block : float
+        Length of the blocks [s].
+
+    Returns
+    -------
+    count : int
+        The same for every joint.
+    """
     return len(block_samples(problem, block))
 
 
 def share_in_blocks(problem: LinearProblem, block: float) -> float:
-    """Return the share of the samples that blocks hold."""
+    """Return the share of the samples that blocks hold.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    block : float
+        Length of the blocks [s].
+
+    Returns
+    -------
+    share : float
+        At most 1.
+    """
     return float((block_samples(problem, block) != NO_SAMPLE).sum() / problem.samples)
 
 

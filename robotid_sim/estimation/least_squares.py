@@ -130,9 +130,27 @@ def fit_rows(
     options: dict[str, Any],
     reduction: Reduction | None = None,
 ) -> Estimate:
-    """Return the least-squares estimate of a problem, with weights estimated anew `rounds` times.
+    """Return the least-squares estimate of a problem.
 
-    The reduction of its rows is made unless it is given.
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    name : str
+        What the estimate says of its estimator.
+    rounds : int
+        How often weights are estimated anew; 0 for ordinary least squares.
+    block : float, optional
+        Length of the blocks of the covariance [s]; None: by the correlation of the residuals.
+    options : dict
+        What the estimate says of the estimator's options.
+    reduction : Reduction, optional
+        Of the rows; made unless it is given.
+
+    Returns
+    -------
+    estimate : Estimate
+        With success False where the motion does not excite every parameter.
     """
     began = time.perf_counter()
     result = estimate_of(problem, name, len(problem.W), options)
@@ -167,7 +185,24 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
 
     It is that of all rows at once, but for rounding, and but for covariance blocks that the
     bounds of the parts cut: their length follows the residuals of the first part unless it is
-    given. Of the estimator only the options count; by default those of the class.
+    given.
+
+    Parameters
+    ----------
+    parts : callable
+        Returns the parts of the log from the first one, see `ProblemStream`.
+    estimator : WeightedLeastSquares, optional
+        Its options count; by default those of the class.
+
+    Returns
+    -------
+    estimate : Estimate
+        With success False where the motion does not excite every parameter.
+
+    Raises
+    ------
+    LogError
+        If there are no parts.
     """
     began, method = time.perf_counter(), estimator or WeightedLeastSquares()
     first = next(iter(parts()), None)
@@ -193,7 +228,24 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
 def estimate_of(
     problem: LinearProblem, name: str, rows: int, options: dict[str, Any]
 ) -> Callable[..., Estimate]:
-    """Return what makes an estimate of a problem's parameters, for `fit_reduction`."""
+    """Return what makes an estimate of a problem's parameters, for `fit_reduction`.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Names and units are of its parameters.
+    name : str
+        What the estimate says of its estimator.
+    rows : int
+        Number of rows of the fit.
+    options : dict
+        What the estimate says of the estimator's options.
+
+    Returns
+    -------
+    result : callable
+        `Estimate` that lacks the numbers of the fit.
+    """
     return partial(
         Estimate,
         estimator=name,
@@ -213,9 +265,22 @@ def fit_reduction(
 ) -> Estimate:
     """Return the least-squares estimate of rows that are given by their triangular factors.
 
-    Weights are estimated anew `rounds` times; with 0 it is ordinary least squares. `result`
-    makes the estimate, and `sandwich` the covariance for coloured residuals, from the solution,
-    the weights and the inverse of the triangular factor.
+    Parameters
+    ----------
+    reduction : Reduction
+        Triangular factors of the rows of every joint.
+    rounds : int
+        How often weights are estimated anew; 0 for ordinary least squares.
+    result : callable
+        Makes the estimate of its numbers, see `estimate_of`.
+    sandwich : callable
+        Returns the covariance for coloured residuals, shape (b, b), from the solution, shape (b,),
+        the weights, shape (n,), and the inverse of the triangular factor, shape (b, b).
+
+    Returns
+    -------
+    estimate : Estimate
+        With success False where the rows are rank-deficient.
     """
     weights: Float1D = np.ones(reduction.dof)
     rank = reduction.factors.shape[2] - 1
@@ -244,7 +309,22 @@ def fit_reduction(
 
 
 def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
-    """Return the noise of every joint's rows [N m], the fit's degrees of freedom shared, (n,)."""
+    """Return the noise of every joint's rows.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        Triangular factors of the rows.
+    beta : ndarray, shape (b,)
+        Base parameters.
+    rank : float
+        Degrees of freedom of the fit, which joints share.
+
+    Returns
+    -------
+    sigma : ndarray, shape (n,)
+        Standard deviation [N m or N], nowhere zero.
+    """
     squares = reduction.squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
     return np.asarray(np.maximum(sigma, max(1e-9 * sigma.max(), SMALLEST_NOISE)))
@@ -253,9 +333,26 @@ def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
 def white_covariance(
     reduction: Reduction, weights: Float1D, sigma: Float1D, inverse: Float2D
 ) -> Float2D:
-    """Return A (sum_j w_j^4 sigma_j^2 W_j^T W_j) A with A = inverse inverse^T, shape (b, b).
+    r"""Return the covariance of a weighted fit whose residuals are white.
 
-    A is (sum_j w_j^2 W_j^T W_j)^-1 for weights w and noise sigma of the joints, shape (n,).
+    .. math:: A \Big( \sum_j w_j^4 \sigma_j^2 W_j^T W_j \Big) A, \qquad
+        A = \Big( \sum_j w_j^2 W_j^T W_j \Big)^{-1}.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        Triangular factors of the rows.
+    weights : ndarray, shape (n,)
+        Weights w of the joints.
+    sigma : ndarray, shape (n,)
+        Noise of their rows [N m or N].
+    inverse : ndarray, shape (b, b)
+        Inverse of the triangular factor of the weighted regressor: ``A = inverse inverse^T``.
+
+    Returns
+    -------
+    cov : ndarray, shape (b, b)
+        Of the base parameters.
     """
     scaled = reduction.factors[:, :, :-1] * (weights**2 * sigma)[:, None, None]
     half = scaled.reshape(-1, scaled.shape[2]) @ (inverse @ inverse.T)
@@ -263,9 +360,21 @@ def white_covariance(
 
 
 def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) -> Float2D:
-    """Return the errors of the parameters by one standard deviation of every random effect, (b, k).
+    """Return the errors of the parameters by one standard deviation of every random effect.
 
-    Arguments as of `block_sandwich`; none where the problem has no random effects.
+    Parameters
+    ----------
+    problem : LinearProblem
+        With k random effects, or none.
+    weights : ndarray, shape (n,)
+        Weights of the joints in the fit.
+    inverse : ndarray, shape (b, b)
+        Inverse of the triangular factor of the weighted regressor.
+
+    Returns
+    -------
+    errors : ndarray, shape (b, k)
+        In the units of the base parameters.
     """
     if problem.random is None:
         return np.zeros((len(inverse), 0))
