@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.discrepancy import along, find_discrepancy
+from robotid_sim.estimation.discrepancy_search import along, find_discrepancy
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.joined_motion import joined
 from robotid_sim.measurement.log import Log

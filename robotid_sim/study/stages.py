@@ -20,12 +20,8 @@ from robotid_sim.errors import InconsistentInertiaError, LogError, RobotIdError
 from robotid_sim.estimation.block_sandwich import row_blocks_of
 from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.correlation import block_of
-from robotid_sim.estimation.discrepancy import (
-    Discrepancy,
-    allowing_for,
-    find_discrepancy,
-    with_values,
-)
+from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values
+from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit
