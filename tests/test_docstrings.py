@@ -215,7 +215,7 @@ FUNCTIONS = [n for n in robotid_sim.__all__ if inspect.isfunction(getattr(roboti
 TOO_LONG = {
     f"robotid_sim.{name}"
     for name in (
-        *("estimation.discrepancy", "preprocess.errors_in_variables"),
+        *("preprocess.errors_in_variables",),
         *("study.build", "study.stages", "study.study", "validation.closed_loop"),
     )
 }

@@ -73,7 +73,21 @@ def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D)
     the noise, :math:`\hat u = D^{1/2} (1 + C^T C)^{-1} C^T r`, of the functions that another
     motion has too: two that cancel along this one would not along another. Functions of a joint
     that do not foretell parts of the log from the others have no values, nor have those that are
-    weaker than what passes with time: drift looks like many things. The `problem` is the plain one.
+    weaker than what passes with time: drift looks like many things.
+
+    Parameters
+    ----------
+    discrepancy : Discrepancy
+        What the model of the problem lacks.
+    problem : LinearProblem
+        The plain rows, which do not allow for it.
+    beta : ndarray, shape (b,)
+        Base parameters.
+
+    Returns
+    -------
+    valued : Discrepancy
+        The knots and values of its functions are in its `lacks`.
     """
     ends = len(discrepancy.columns.T) - np.cumsum(
         [0, *(len(function.knots) for function in discrepancy.functions[::-1])]
@@ -125,6 +139,18 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
 
     With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
     :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        The plain rows.
+    discrepancy : Discrepancy
+        What their model lacks.
+
+    Returns
+    -------
+    problem : LinearProblem
+        Rows weighed; random effects of the discrepancy come before its own.
     """
     if not discrepancy.columns.size:
         return replace(problem, repeats=True) if discrepancy.repeats else problem
@@ -136,7 +162,20 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
 
 
 def freed(rows: Float, columns: Float) -> Float:
-    """Return rows (N, n, m) times the inverse root of ``1 + columns columns^T``, joint by joint."""
+    """Return rows times the inverse root of ``1 + columns columns^T``, joint by joint.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (N, n, m)
+        What is weighed.
+    columns : ndarray, shape (N, n, k)
+        One standard deviation of every random effect over the noise.
+
+    Returns
+    -------
+    weighed : ndarray, shape (N, n, m)
+        In the unit of the rows.
+    """
     result = rows.copy()
     for j in range(rows.shape[1]):
         own = columns[:, j, np.abs(columns[:, j]).max(axis=0, initial=0.0) > 0.0]
@@ -147,10 +186,26 @@ def freed(rows: Float, columns: Float) -> Float:
 
 
 def widening(problem: LinearProblem, plain: LinearProblem, noise_std: Float1D) -> Float1D:
-    """Return how much wider the intervals are than noise alone makes them, shape (b,).
+    """Return how much wider the intervals are than noise alone makes them.
 
-    The `problem` allows for what the `plain` one lacks; the noise of the rows [N m] is that of the
-    fit, shape (n,).
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows that allow for what the model lacks.
+    plain : LinearProblem
+        The same rows without that.
+    noise_std : ndarray, shape (n,)
+        Noise of the rows in the fit [N m or N].
+
+    Returns
+    -------
+    factor : ndarray, shape (b,)
+        One for every base parameter.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the motion does not determine all parameters.
     """
     weights = 1.0 / noise_std
     alone = np.sqrt(np.diag(cramer_rao(plain, noise_std)))

@@ -93,8 +93,25 @@ def along(
 ) -> Discrepancy:
     """Return what a part of a log has shown to be lacking, along all of the log.
 
-    Whether what is left repeats with the period is judged anew. Arguments as of `find_discrepancy`,
-    `found` is what that has returned for the part.
+    Parameters
+    ----------
+    found : Discrepancy
+        What `find_discrepancy` has returned for the part.
+    problem : LinearProblem
+        Rows of the whole motion.
+    motion : Motion
+        State of the joints along all of the log.
+    nominal : Robot
+        Kinematics and friction velocities.
+    gain_std : float
+        Standard deviation of the relative errors of the torque constants.
+    significance : float
+        Probability that residuals are said to repeat where they do not.
+
+    Returns
+    -------
+    whole : Discrepancy
+        The same functions; whether what is left repeats with the period is judged anew.
     """
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     model = problem.by_joint(problem.W @ estimate.beta)
