@@ -32,7 +32,6 @@ Motions with a row filter should overlap by twice its `edge`, which it drops at 
 SMALLEST_NOISE = 1e-150
 """Stands for zero where noise is divided by [N m]."""
 
-
 PROBLEM = "make one by build_problem(motion, nominal, basis)"
 """What to do where a problem was expected."""
 
