@@ -32,9 +32,19 @@ class WhiteningRowFilter(RowFilter):
 
 
 def whitened(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
-    """Yield the parts of a signal (N, n, ...) with the factors of the joints solved for, forward.
+    """Yield the parts of a signal with the factors of the joints solved for, forward.
 
-    Cholesky factors have the shape (n, 6, N), see `factor_of`.
+    Parameters
+    ----------
+    parts : iterable of ndarray, shape (M, n, ...)
+        Consecutive parts of a signal of N samples.
+    factors : ndarray, shape (n, 6, N)
+        Cholesky factors of the joints, see `factor_of`.
+
+    Yields
+    ------
+    part : ndarray, shape (M, n, ...)
+        The part, whitened.
     """
     before, begin = np.zeros(0), 0
     for part in parts:
@@ -66,9 +76,19 @@ def _solve_forward(factors: Float, begin: int, x: Float) -> None:
 
 
 def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:
-    """Return the lower bands of the Cholesky factor of ``diag(std^2) + slopes slopes^T``, (6, N).
+    """Return the lower bands of the Cholesky factor of ``diag(std^2) + slopes slopes^T``.
 
-    Row k of the slopes, shape (N, 6), belongs to the samples k - 2 to k + 3.
+    Parameters
+    ----------
+    slopes : ndarray, shape (N, 6)
+        Torque by one standard deviation of the positions of the samples k - 2 to k + 3, in row k.
+    torque_std : ndarray, shape (N,)
+        Noise of the torque, positive, in the unit of the slopes.
+
+    Returns
+    -------
+    factor : ndarray, shape (6, N)
+        The diagonal first.
     """
     bands = _products(np.ascontiguousarray(slopes))
     bands[0] += torque_std**2
