@@ -7,14 +7,9 @@ import numpy as np
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import (
-    build_basis,
-    build_cell,
-    build_comparison,
-    build_nominal,
-    build_setup,
-)
+from robotid_sim.study.build import build_cell, build_comparison, build_setup
 from robotid_sim.study.build_design import build_design
+from robotid_sim.study.build_robot import build_basis, build_nominal
 from robotid_sim.study.config_tables import ControlConfig
 from robotid_sim.study.excitation import design
 from robotid_sim.study.stages import simulate

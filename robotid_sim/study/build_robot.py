@@ -1,0 +1,71 @@
+"""From a configuration to the robot, its nominal model, and the parameters to look for."""
+
+from pathlib import Path
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.excitation.held_home import with_held_home
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.inertia import inertia_matrix
+from robotid_sim.model.robot import Robot
+from robotid_sim.streams import Streams
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.config_tables import NominalConfig, RobotConfig
+from robotid_sim.study.nominal import perturbed_nominal, require_same_robot
+from robotid_sim.threads import one_blas_thread
+
+
+def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
+    """Return the robot of a catalog name or URDF path as its section says."""
+    built = load_robot(
+        robot,
+        base=config.base,
+        tip=config.tip,
+        gravity=config.gravity,
+        urdf_friction=config.urdf_friction,
+        joints=config.joints,
+        assume_limits=config.assume_limits,
+        formal=formal or config.repair,
+    )
+    if config.repair:
+        built = built.repaired()
+    if config.payload is not None:
+        load = config.payload
+        tensor = inertia_matrix(np.array([0.0] * 4 + list(load.inertia)))
+        built = built.with_payload(load.mass, load.com, tensor)
+    return built
+
+
+def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
+    """Return what is known of the plant before the identification: a file, or the plant perturbed.
+
+    Its home pose is one that it can hold. Raises `OptionError` if a nominal file is of another
+    robot, `InfeasibleError` if gravity is beyond the torque limits in every pose.
+    """
+    settings: NominalConfig = config.nominal
+    if settings.file is not None:
+        section = config.robot.model_copy(update={"joints": {}, "payload": None})
+        read = build_robot(settings.file, section)
+        nominal = require_same_robot(read, plant, str(settings.file))
+    else:
+        rng = Streams(config.seed)("nominal")
+        nominal = perturbed_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
+    return with_held_home(nominal, config.design.torque_ratio)
+
+
+def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
+    """Return the nominal model for a log: of a machine's log the robot itself, or the file."""
+    if log.origin == "machine" and config.nominal.file is None:
+        return robot
+    return build_nominal(robot, config)
+
+
+@one_blas_thread()
+def build_basis(
+    nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
+) -> BaseParameters:
+    """Return the base parameters that a study looks for; `measured` as by `base_parameters`."""
+    return base_parameters(nominal, config.estimation.joint_parameters, measured)
