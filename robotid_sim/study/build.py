@@ -156,7 +156,33 @@ def build_cell(
     sensors: tuple[Sensor, ...] | None = None,
     friction: FrictionLaw | None = None,
 ) -> Cell:
-    """Return the cell of an experiment; sensors and friction law may be built already."""
+    """Return the cell of an experiment.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    nominal : Robot
+        The model in the controller.
+    config : StudyConfig
+        Sensors, rate, friction law, drive and engine.
+    sensors : tuple of Sensor, optional
+        By default built here.
+    friction : FrictionLaw, optional
+        By default built here.
+
+    Returns
+    -------
+    cell : Cell
+        Its controller follows an excitation.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a sensor, a friction law, a drive or an engine is refused.
+    MissingExtraError
+        If the engine is not installed.
+    """
     settings = config.experiment
     kp = excitation_bandwidth(nominal, settings.rate) ** 2 if settings.kp is None else settings.kp
     kd = 2.0 * kp**0.5 if settings.kd is None else settings.kd
@@ -259,7 +285,27 @@ def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
 
 
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
-    """Return the conditions of a scenario named like ``payload+sinusoidal``."""
+    """Return the conditions of a scenario.
+
+    Parameters
+    ----------
+    name : str
+        Names of conditions, as in ``payload+sinusoidal``.
+    options : mapping of str to mapping
+        Options by condition; those that the scenario does not name are checked too.
+
+    Returns
+    -------
+    conditions : tuple of Condition
+        In the order of the name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such condition.
+    OptionError
+        If an option is refused, or a condition is named twice.
+    """
     for other, values in options.items():  # also those that no scenario names
         CONDITIONS.build(other, **values)
     parts = name.split(JOINER)
@@ -272,6 +318,20 @@ def build_models(
     plant: Robot, config: ControlConfig, estimators: tuple[str, ...]
 ) -> dict[str, Robot | None]:
     """Return the models that the closed loop compares beside true, nominal and identified.
+
+    Parameters
+    ----------
+    plant : Robot
+        Its published sets are looked up by its name.
+    config : ControlConfig
+        Names of the models.
+    estimators : tuple of str
+        Names of the estimators that run.
+
+    Returns
+    -------
+    models : dict of str to Robot or None
+        None stands for the estimate of that name.
 
     Raises
     ------

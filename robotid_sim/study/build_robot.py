@@ -19,7 +19,29 @@ from robotid_sim.threads import one_blas_thread
 
 
 def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
-    """Return the robot of a catalog name or URDF path as its section says."""
+    """Return the robot of a catalog name or path as its section says.
+
+    Parameters
+    ----------
+    robot : str or Path
+        Catalog name, or path of a URDF or MJCF file.
+    config : RobotConfig
+        Chain, payload and overrides of joints.
+    formal : bool
+        Accept inertia that no rigid body can have.
+
+    Returns
+    -------
+    robot : Robot
+        Repaired if the section says so.
+
+    Raises
+    ------
+    UrdfError, UnknownNameError
+        If there is no such robot, its file cannot be used, or the section names what it lacks.
+    InconsistentInertiaError
+        If a body has impossible inertia and is neither accepted nor repaired, or the payload has.
+    """
     built = load_robot(
         robot,
         base=config.base,
@@ -42,8 +64,28 @@ def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False)
 def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
     """Return what is known of the plant before the identification: a file, or the plant perturbed.
 
-    Its home pose is one that it can hold. Raises `OptionError` if a nominal file is of another
-    robot, `InfeasibleError` if gravity is beyond the torque limits in every pose.
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    config : StudyConfig
+        Its seed decides the perturbation.
+
+    Returns
+    -------
+    nominal : Robot
+        Its home pose is one that it can hold.
+
+    Raises
+    ------
+    UrdfError, UnknownNameError
+        If the nominal file cannot be used.
+    InconsistentInertiaError
+        If a body of the nominal file has impossible inertia that is not to be repaired.
+    OptionError
+        If the nominal file is of another robot.
+    InfeasibleError
+        If gravity is beyond the torque limits in every pose.
     """
     settings: NominalConfig = config.nominal
     if settings.file is not None:
@@ -57,7 +99,27 @@ def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
 
 
 def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
-    """Return the nominal model for a log: of a machine's log the robot itself, or the file."""
+    """Return the nominal model for a log: of a machine's log the robot itself, or the file.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot of the log.
+    log : Log
+        Of a machine, or virtual.
+    config : StudyConfig
+        As for `build_nominal`.
+
+    Returns
+    -------
+    nominal : Robot
+        For a virtual log as by `build_nominal`.
+
+    Raises
+    ------
+    UrdfError, UnknownNameError, InconsistentInertiaError, OptionError, InfeasibleError
+        As by `build_nominal`.
+    """
     if log.origin == "machine" and config.nominal.file is None:
         return robot
     return build_nominal(robot, config)
@@ -67,5 +129,25 @@ def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
 def build_basis(
     nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
 ) -> BaseParameters:
-    """Return the base parameters that a study looks for; `measured` as by `base_parameters`."""
+    """Return the base parameters that a study looks for.
+
+    Parameters
+    ----------
+    nominal : Robot
+        What is known of the robot.
+    config : StudyConfig
+        Says which joint parameters are considered.
+    measured : ndarray of bool, shape (n,), optional
+        The joints whose torque is known; by default all.
+
+    Returns
+    -------
+    basis : BaseParameters
+        Base parameters with names, units and groupings.
+
+    Raises
+    ------
+    OptionError
+        If a joint parameter is unknown.
+    """
     return base_parameters(nominal, config.estimation.joint_parameters, measured)
