@@ -25,8 +25,9 @@ from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.progress import Progress, silent
 from robotid_sim.study.choosing import heeding_loop_noise
 from robotid_sim.study.fitted_motion import FittedMotion, fitted_motion
+from robotid_sim.study.identification import Identification
 from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import Identification, estimated
+from robotid_sim.study.stages import estimated
 from robotid_sim.threads import one_blas_thread
 
 SETTLED = 2.0

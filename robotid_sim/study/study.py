@@ -29,9 +29,16 @@ from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value
+from robotid_sim.study.compared_models import compared_models, refits_of
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.excitation import Designs, design
 from robotid_sim.study.folder import ESTIMATE, LOG, RESULT, study_folder
+from robotid_sim.study.identification import (
+    Identification,
+    covariance_blocks,
+    diagnosed,
+    intervals_of,
+)
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
 from robotid_sim.study.result import (
@@ -45,16 +52,7 @@ from robotid_sim.study.result import (
 )
 from robotid_sim.study.scoring import compare_preprocessing, score_estimate
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import (
-    Identification,
-    compared_models,
-    covariance_blocks,
-    diagnosed,
-    identify,
-    intervals_of,
-    refits_of,
-    simulate,
-)
+from robotid_sim.study.stages import identify, simulate
 from robotid_sim.study.verdict import verdict
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, Trajectory
