@@ -90,9 +90,19 @@ class Identification:
 
 @one_blas_thread()
 def intervals_of(fit: Identification, estimate: Estimate | None = None) -> Intervals | None:
-    """Return the 95 % intervals of an estimate of a fit, by default of the chosen one.
+    """Return the 95 % intervals of an estimate of a fit.
 
-    None if the fit failed.
+    Parameters
+    ----------
+    fit : Identification
+        The rows of its problem count.
+    estimate : Estimate, optional
+        By default the chosen one.
+
+    Returns
+    -------
+    intervals : Intervals or None
+        None if the estimate failed or has none.
     """
     estimate = estimate or fit.chosen
     if not estimate.success or estimate.cov is None:
@@ -104,12 +114,38 @@ def intervals_of(fit: Identification, estimate: Estimate | None = None) -> Inter
 
 
 def covariance_blocks(fit: Identification, estimate: Estimate) -> int:
-    """Return how many blocks of residuals of all joints the covariance of an estimate is of."""
+    """Return how many blocks of residuals the covariance of an estimate is of.
+
+    Parameters
+    ----------
+    fit : Identification
+        The rows of its problem count.
+    estimate : Estimate
+        One of its estimates.
+
+    Returns
+    -------
+    count : int
+        Blocks of all joints together.
+    """
     return row_blocks_of(fit.problem, block_of(estimate)) * fit.problem.dof
 
 
 def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
-    """Return what speaks against a log and the model of its fit; None if the log is too short."""
+    """Return what speaks against a log and the model of its fit.
+
+    Parameters
+    ----------
+    log : Log
+        Its truth is not looked at.
+    fit : Identification
+        Of this log, or of several with it.
+
+    Returns
+    -------
+    diagnosis : Diagnosis or None
+        None if the log is too short.
+    """
     smoother = smoother_of(fit.preprocessor)
     try:
         return diagnose(replace(log, truth=None), fit.nominal, fit.basis, smoother=smoother)
@@ -122,6 +158,18 @@ def with_doubt(fit: Identification, why: str) -> Identification:
     """Return an identification that is in doubt by what speaks against its logs, if anything.
 
     A wrong zero, a unit of all torques or a delay leave a fit that looks sound.
+
+    Parameters
+    ----------
+    fit : Identification
+        In doubt already, or not.
+    why : str
+        What speaks against its logs; empty for nothing.
+
+    Returns
+    -------
+    fit : Identification
+        As it was if its fit failed or nothing speaks against its logs.
     """
     if not fit.chosen.success or not why:
         return fit
@@ -133,6 +181,25 @@ def informed_by_sensors(log: Log, preprocessor: Preprocessor, nominal: Robot) ->
     """Return the motion of a log from its positions alone, where the preprocessor has a smoother.
 
     A motion that follows from the model too hides what is wrong with either.
+
+    Parameters
+    ----------
+    log : Log
+        As recorded.
+    preprocessor : Preprocessor
+        As tuned to the log.
+    nominal : Robot
+        What is known of the robot.
+
+    Returns
+    -------
+    motion : Motion
+        What the preprocessor makes of the log where it has no smoother.
+
+    Raises
+    ------
+    LogError
+        If the log is too short.
     """
     smoother = smoother_of(preprocessor)
     if smoother is None:

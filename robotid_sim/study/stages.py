@@ -38,13 +38,59 @@ _logger = logging.getLogger(__name__)
 
 @one_blas_thread()
 def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent) -> Log:
-    """Run the plant in the engine along a trajectory and return the true log; see `rollout`."""
+    """Run the plant in the engine along a trajectory.
+
+    Parameters
+    ----------
+    cell : Cell
+        Plant and controller.
+    trajectory : Excitation
+        The reference.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    log : Log
+        The clean log, with what was true.
+
+    Raises
+    ------
+    SimulationDiverged
+        If the loop leaves every sensible range; carries the log up to there.
+    ControllerError
+        If the controller returns anything but finite torques; carries the log up to there.
+    LogError
+        If the trajectory is of another robot.
+    """
     with cell.open() as engine:
         return rollout(engine, cell.controller, trajectory, progress=progress)
 
 
 def measured(cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | None = None) -> Log:
-    """Return what the sensors of a cell see of a clean run; `seed` is what the log shall say."""
+    """Return what the sensors of a cell see of a clean run.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its sensors are applied in their order.
+    clean : Log
+        A clean log, as by `clean_run`.
+    rng : numpy.random.Generator
+        Source of the noise.
+    seed : int, optional
+        What the log shall say of it.
+
+    Returns
+    -------
+    log : Log
+        The clean one is its truth.
+
+    Raises
+    ------
+    OptionError
+        If a sensor has options for another number of joints.
+    """
     log = measure(clean, cell.sensors, rng)
     return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})
 
@@ -148,7 +194,30 @@ def estimated(
     heard: LoopNoise | None,
     progress: Progress,
 ) -> Identification:
-    """Return the identification from the rows of a motion, and from what their model lacks."""
+    """Return the identification from the rows of a motion, and from what their model lacks.
+
+    Parameters
+    ----------
+    seen : FittedMotion
+        Motion, terms of joints, and rows without the terms.
+    plain : LinearProblem
+        The rows beside the terms.
+    discrepancy : Discrepancy
+        What the model of the plain rows lacks.
+    plan : FitPlan
+        Its estimators run.
+    rng : numpy.random.Generator
+        For estimators that draw.
+    heard : LoopNoise or None
+        Noise of the encoders that shakes the robot, if the plan heeds it.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    identification : Identification
+        Estimates, the chosen one, the identified robot.
+    """
     nominal, structure, rows = seen.nominal, seen.structure, seen.rows
     problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
@@ -189,7 +258,22 @@ def estimated(
 
 
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
-    """Return the consistent robot of an estimate; None if the fit or the search for one failed."""
+    """Return the consistent robot of an estimate.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Of base parameters, or of full ones too.
+    nominal : Robot
+        Resolves what base parameters leave open.
+    basis : BaseParameters
+        What was estimated.
+
+    Returns
+    -------
+    lift : Lift or None
+        None if the fit or the search for a consistent robot failed.
+    """
     if not estimate.success or estimate.cov is None:
         return None
     if estimate.phi is not None:
