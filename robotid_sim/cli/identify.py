@@ -33,12 +33,12 @@ from robotid_sim.study.build import build_fit
 from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.draws import drawn, folder_of_draws, model_error, write_draws
+from robotid_sim.study.fit_files import estimate_context, write_identified
 from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
 from robotid_sim.study.identification import Identification, with_doubt
 from robotid_sim.study.long_logs import can_stream, identify_long
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
-from robotid_sim.study.study import estimate_context, write_identified
 from robotid_sim.validation.log_prediction import LogPrediction
 
 
