@@ -15,14 +15,47 @@ from robotid_sim.study.parameter_file import write_parameters
 
 
 def write_fit(fit: Identification, folder: Path, meshes: MeshMode) -> Path | None:
-    """Write what was identified; return the URDF, or None if there is no such robot."""
+    """Write what was identified from the log of a study.
+
+    Parameters
+    ----------
+    fit : Identification
+        What is written.
+    folder : Path
+        Where the files go.
+    meshes : MeshMode
+        Whether the meshes come along.
+
+    Returns
+    -------
+    path : Path or None
+        The URDF; None if there is no consistent robot.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be written.
+    """
     save_estimates(list(fit.estimates), folder / ESTIMATE, **estimate_context(fit, [LOG]))
     write_parameters(fit, folder / PARAMETERS)
     return write_identified(fit, folder / "identified.urdf", meshes)
 
 
 def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, object]:
-    """Return what an estimate file says beside the estimates; logs by name."""
+    """Return what an estimate file says beside the estimates.
+
+    Parameters
+    ----------
+    fit : Identification
+        What the estimates are part of.
+    logs : sequence of str
+        Names of its logs.
+
+    Returns
+    -------
+    context : dict
+        Entries of the file.
+    """
     return {
         "logs": list(logs),
         "preprocessing": [preprocessor.message for preprocessor in fit.preprocessors],
@@ -54,7 +87,27 @@ def _freedom_of_covariance(fit: Identification) -> dict[str, object]:
 def write_identified(
     fit: Identification, path: Path, meshes: MeshMode = MeshMode.COPY
 ) -> Path | None:
-    """Write the identified robot as URDF; return the path, or None if there is no such robot."""
+    """Write the identified robot as URDF.
+
+    Parameters
+    ----------
+    fit : Identification
+        With the robot, or without.
+    path : Path
+        File to write; removed if there is no robot.
+    meshes : MeshMode
+        Whether the meshes come along.
+
+    Returns
+    -------
+    path : Path or None
+        None if there is no consistent robot.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be written.
+    """
     if fit.lift is None:
         path.unlink(missing_ok=True)  # of an earlier run
         return None

@@ -38,7 +38,20 @@ def describe_robot(robot: Robot) -> RobotResult:
 
 
 def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResult:
-    """Return the trajectory's part of the result."""
+    """Return the trajectory's part of the result.
+
+    Parameters
+    ----------
+    setup : Setup
+        Robots, parameters and how the trajectory was designed.
+    trajectory : Excitation
+        The excitation.
+
+    Returns
+    -------
+    part : TrajectoryResult
+        Use of the limits by the nominal model and, of the torque, by the plant.
+    """
     nominal = assess(setup.nominal, setup.basis, trajectory)
     true = assess(setup.cell.plant, setup.basis, trajectory)
     return TrajectoryResult(
@@ -57,7 +70,20 @@ def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResul
 
 
 def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResult:
-    """Return the log's part of the result; the noise is that of the samples against the truth."""
+    """Return the log's part of the result.
+
+    Parameters
+    ----------
+    log : Log
+        What the sensors saw.
+    preset : str, optional
+        Name of the set of sensors.
+
+    Returns
+    -------
+    part : MeasurementResult
+        Noise is that of the samples against the truth, unknown where there is none.
+    """
     torque: list[float | None] = [None] * log.dof
     encoder: list[float | None] = [None] * log.dof
     if log.truth is not None:

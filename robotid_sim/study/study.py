@@ -62,9 +62,26 @@ def saved_if_diverged(path: Path) -> Iterator[None]:
 
 
 def save_failures(loop: ClosedLoop, folder: Path, of: str = "") -> list[Path]:
-    """Save the logs of runs that ended before their time; return the files, oldest run first.
+    """Save the logs of runs that ended before their time.
 
-    `of` is what their names begin with; earlier files of such names are removed.
+    Parameters
+    ----------
+    loop : ClosedLoop
+        Its failures count.
+    folder : Path
+        Where the files go; earlier ones of such names are removed.
+    of : str
+        What the names begin with.
+
+    Returns
+    -------
+    paths : list of Path
+        The files, oldest run first.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be written.
     """
     for old in folder.glob(f"{of}failed-*.h5"):
         old.unlink()
@@ -165,7 +182,34 @@ def run_study(
 def study_in(
     folder: Path, setup: Setup, *, workers: int, meshes: MeshMode, progress: Progress
 ) -> Study:
-    """Run a study and write its files into an existing folder, as `run_study`."""
+    """Run a study and write its files into an existing folder, as `run_study`.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files go.
+    setup : Setup
+        The built values.
+    workers : int
+        Processes that share independent loops.
+    meshes : MeshMode
+        Whether the meshes come along.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    study : Study
+        The values of all stages.
+
+    Raises
+    ------
+    SimulationDiverged, ControllerError
+        If an excitation, or the undisturbed loop with the true model, ends before its time; its
+        log is in the folder.
+    KeyboardInterrupt
+        If the design was interrupted.
+    """
     clock, streams, cell = _Clock(), setup.streams, setup.cell
     nominal, basis = setup.nominal, setup.basis
     with clock.stage("robot"):
@@ -235,7 +279,22 @@ def _preprocessing(
 
 @one_blas_thread()
 def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
-    """Return the estimates beside the truth and tried on the unseen log."""
+    """Return the estimates beside the truth and tried on the unseen log.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    unseen : Log
+        A log that the estimates have not seen.
+    fit : Identification
+        With the estimates.
+
+    Returns
+    -------
+    results : list of EstimateResult
+        In the order of the estimates; those that failed predict nothing.
+    """
     betas = [estimate.beta for estimate in fit.estimates if estimate.success]
     motion = fit.preprocessor(unseen, fit.nominal)
     tried = iter(predict_all(betas, unseen, motion, fit.nominal, fit.basis))
