@@ -14,7 +14,8 @@ from robotid_sim.study.config_tables import ControlConfig
 from robotid_sim.study.excitation import design
 from robotid_sim.study.stages import simulate
 from robotid_sim.study.study import run_study
-from robotid_sim.validation.closed_loop import Comparison, closed_loop
+from robotid_sim.validation.closed_loop import closed_loop
+from robotid_sim.validation.comparison import Comparison
 
 OF_COMPARISON = ("undisturbed", "trace_samples")
 """Fields that no configuration has."""

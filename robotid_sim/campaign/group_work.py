@@ -31,12 +31,8 @@ from robotid_sim.study.result import EstimateResult
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.study.stages import clean_run, identify, lift_estimate, measured
 from robotid_sim.study.study import scored
-from robotid_sim.validation.closed_loop import (
-    UNDISTURBED,
-    ClosedLoop,
-    closed_loop,
-    undisturbed_task,
-)
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop, undisturbed_task
+from robotid_sim.validation.comparison import UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun, run_loop
 
 SHARED = "shared"

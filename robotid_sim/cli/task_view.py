@@ -17,7 +17,7 @@ from robotid_sim.study.build_robot import build_nominal
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.config_tables import NominalConfig
 from robotid_sim.study.result import StudyResult
-from robotid_sim.validation.closed_loop import TRUE, UNDISTURBED
+from robotid_sim.validation.comparison import TRUE, UNDISTURBED
 from robotid_sim.validation.prediction import rms
 from robotid_sim.validation.task_motions import TaskMotions, task_motions
 

@@ -48,7 +48,7 @@ from robotid_sim.study.rehearsal import rehearse
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.closed_loop import Comparison, task_runs
+from robotid_sim.validation.comparison import Comparison, task_runs
 
 PUBLISHED = "published:"
 """Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""

@@ -11,7 +11,7 @@ from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.streams import named_stream
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.closed_loop import IDENTIFIED
+from robotid_sim.validation.comparison import IDENTIFIED
 
 
 def compared_models(

@@ -26,7 +26,8 @@ from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import clean_run, identify, measured
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.agreement import ComparedEstimate, Difference, compare_estimates
-from robotid_sim.validation.closed_loop import UNDISTURBED, ClosedLoop, Comparison, closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.comparison import UNDISTURBED, Comparison
 from robotid_sim.validation.prediction import predict
 
 
