@@ -60,7 +60,20 @@ class ClosedLoop:
     def find(
         self, model: str, scenario: str, task: str, controller: str | None = None
     ) -> ControlRun | None:
-        """Return the first run of a model, scenario, task and controller; None if there is none."""
+        """Return the first run of a model, scenario, task and controller.
+
+        Parameters
+        ----------
+        model, scenario, task : str
+            Names in the comparison.
+        controller : str, optional
+            By default the one that decides gaps and figures.
+
+        Returns
+        -------
+        run : ControlRun or None
+            None if there is no such run, or it failed.
+        """
         key = (controller or self.controller, model, scenario, task)
         for run in self.runs:
             if (run.controller, run.model, run.scenario, run.task) == key:
@@ -85,10 +98,21 @@ class ClosedLoop:
     def gap_left(self, units: Sequence[str], model: str = IDENTIFIED) -> float | None:
         """Return the share of the gap between nominal and true model that is left, worst lap.
 
-        Compared are the undisturbed RMS errors of all joints of one unit together; 0 means that
-        `model`, the identified one, tracks as well as the true one. Where the nominal model tracks
-        no worse than the true one there is no gap, and what the identified one adds is over the
-        error of the true one. None if a run of them is missing.
+        Compared are the undisturbed RMS errors of all joints of one unit together. Where the
+        nominal model tracks no worse than the true one there is no gap, and what the third one adds
+        is over the error of the true one.
+
+        Parameters
+        ----------
+        units : sequence of str
+            Unit of every joint.
+        model : str
+            Name of the third model.
+
+        Returns
+        -------
+        share : float or None
+            0 if the third model tracks as well as the true one; None if a run is missing.
         """
         compared = self._compared(units, lambda run: run.rms_error, model)
         tiny = float(np.finfo(float).tiny)
@@ -202,7 +226,26 @@ def _index(pair: tuple[int, Any]) -> int:
 def undisturbed_task(
     cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
-    """Return the undisturbed run of a task with the first controller and the true model."""
+    """Return the undisturbed run of a task with the first controller and the true model.
+
+    Parameters
+    ----------
+    cell : Cell
+        Holds the plant, whose own model is the true one.
+    gains : LoopGains
+        Of the controller.
+    task : TaskRun
+        What the robot is to do.
+    rng : numpy.random.Generator
+        For the loop, though nothing is drawn in an undisturbed one.
+    comparison : Comparison
+        Its first controller runs.
+
+    Returns
+    -------
+    task : LoopTask
+        The run, not done yet.
+    """
     name, factory = next(iter(comparison.controllers.items()))
     return LoopTask(
         cell=cell,

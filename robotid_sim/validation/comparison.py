@@ -88,7 +88,25 @@ class Comparison:
 
 
 def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
-    """Return the runs of the tasks, at the speeds that the nominal model allows."""
+    """Return the runs of the tasks, at the speeds that the nominal model allows.
+
+    Parameters
+    ----------
+    nominal : Robot
+        What is known of the robot.
+    comparison : Comparison
+        Tasks, slow lap, and the space in which the robot may move.
+
+    Returns
+    -------
+    runs : list of TaskRun
+        In the order of the tasks.
+
+    Raises
+    ------
+    PathError
+        If a path or a step is not within reach.
+    """
     if comparison.space is None:
         return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
     with comparison.space.open() as room:
@@ -108,7 +126,29 @@ def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> li
 def loop_gains(
     nominal: Robot, tasks: Sequence[TaskRun], comparison: Comparison, rate: float
 ) -> LoopGains:
-    """Return the gains for all tasks together, from the fast run of every path."""
+    """Return the gains for all tasks together, from the fast run of every path.
+
+    Parameters
+    ----------
+    nominal : Robot
+        What is known of the robot.
+    tasks : sequence of TaskRun
+        As by `task_runs`; without paths their steps count.
+    comparison : Comparison
+        Tracking error to keep, and the smallest bandwidth.
+    rate : float
+        Control rate [Hz].
+
+    Returns
+    -------
+    gains : LoopGains
+        The same for all models.
+
+    Raises
+    ------
+    OptionError
+        If the rate, the error or the bandwidth is not positive.
+    """
     paths = [task for task in tasks if not task.is_step]
     fast = [task for task in paths if not task.slow] or paths or tasks
     return LoopGains.from_specification(
