@@ -62,6 +62,8 @@ def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent
         If the controller returns anything but finite torques; carries the log up to there.
     LogError
         If the trajectory is of another robot.
+    InconsistentInertiaError, RankDeficientError
+        If a body of the plant cannot exist, or a joint of it moves no inertia.
     """
     with cell.open() as engine:
         return rollout(engine, cell.controller, trajectory, progress=progress)

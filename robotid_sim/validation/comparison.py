@@ -106,6 +106,10 @@ def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
     ------
     PathError
         If a path or a step is not within reach.
+    FileFormatError
+        If the file of a path cannot be used.
+    InfeasibleError
+        If a link is below the floor of the space at rest.
     """
     if comparison.space is None:
         return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
