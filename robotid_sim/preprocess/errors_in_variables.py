@@ -112,7 +112,7 @@ class ErrorsInVariables(RowPreprocessor):
         robot : Robot
             The nominal model.
         sound : ndarray of bool, shape (N, n)
-            Samples that are not have no weight.
+            False for samples without weight.
 
         Returns
         -------
@@ -292,7 +292,7 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
     noise : Noise
         Of both channels.
     sound : ndarray of bool, shape (N, n)
-        Samples that are not have no weight.
+        False for samples without weight.
 
     Returns
     -------
