@@ -30,7 +30,8 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.intervals import confidence_intervals
-from robotid_sim.estimation.discrepancy import allowing_for, find_discrepancy
+from robotid_sim.estimation.discrepancy import allowing_for
+from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao

@@ -45,7 +45,8 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_basis, build_fit
+from robotid_sim.study.build import build_fit
+from robotid_sim.study.build_robot import build_basis
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.stages import identify
 

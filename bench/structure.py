@@ -29,7 +29,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.model.term_laws import FrictionVelocity
 from robotid_sim.study.build import build_fit
 from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import Identification, identify
+from robotid_sim.study.identification import Identification
+from robotid_sim.study.stages import identify
 from robotid_sim.validation.prediction import rms, true_rows
 
 SETTLED = 0.5

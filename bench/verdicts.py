@@ -26,9 +26,11 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import load_config
+from robotid_sim.study.fit_files import write_identified
+from robotid_sim.study.identification import diagnosed
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import diagnosed, identify, simulate
-from robotid_sim.study.study import run_study, scored, write_identified
+from robotid_sim.study.stages import identify, simulate
+from robotid_sim.study.study import run_study, scored
 from robotid_sim.study.verdict import verdict
 
 DATA = Path(__file__).parents[1] / "tests" / "data"

@@ -71,5 +71,5 @@ from .tasks.path import fastest_lap as fastest_lap
 from .tasks.path import tracking_path as tracking_path
 from .trajectory.fourier import FourierTrajectory as FourierTrajectory
 from .trajectory.quintic import PointToPoint as PointToPoint
-from .validation.closed_loop import Comparison as Comparison
 from .validation.closed_loop import closed_loop as closed_loop
+from .validation.comparison import Comparison as Comparison

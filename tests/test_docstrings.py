@@ -211,16 +211,6 @@ def test_import_parses_nothing(flags, shown) -> None:
 
 FUNCTIONS = [n for n in robotid_sim.__all__ if inspect.isfunction(getattr(robotid_sim, n))]
 
-
-TOO_LONG = {
-    f"robotid_sim.{name}"
-    for name in (
-        *("estimation.discrepancy", "estimation.least_squares", "preprocess.errors_in_variables"),
-        *("study.build", "study.stages", "study.study", "validation.closed_loop"),
-    )
-}
-"""Modules in which sections of all functions would not fit into 400 lines; none may be added."""
-
 PARTS = [
     pytest.param(part, id=f"{name.removeprefix('robotid_sim.')}.{label}")
     for name in sorted(MODULES)
@@ -268,12 +258,6 @@ def test_a_public_function_says_what_it_takes_and_gives(name) -> None:
     assert not incomplete_in(getattr(robotid_sim, name))
 
 
-@pytest.mark.parametrize("part", [p for p in PARTS if p.values[0].__module__ not in TOO_LONG])
+@pytest.mark.parametrize("part", PARTS)
 def test_what_the_reference_has_says_what_it_takes_and_gives(part) -> None:
     assert not incomplete_in(part)
-
-
-@pytest.mark.parametrize("name", sorted(TOO_LONG))
-def test_a_module_that_is_complete_is_not_excused(name) -> None:
-    parts = [p.values[0] for p in PARTS if p.values[0].__module__ == name]
-    assert any(incomplete_in(part) for part in parts)

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from robotid_sim.model.catalog_files import catalog_folder
-from robotid_sim.study.study import versions
+from robotid_sim.study.result_parts import versions
 
 PACKAGE = "robotid_sim"
 CATALOG = "robotid_sim.model.catalog"

@@ -16,7 +16,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.files import make_folder
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
-from robotid_sim.study.study import versions
+from robotid_sim.study.result_parts import versions
 
 GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
 """What of a plan may change while its trials stay."""

@@ -19,7 +19,8 @@ from robotid_sim.report.certificate_report import (
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import check_table
 from robotid_sim.result_folder import Run, result_folder
-from robotid_sim.study.build import build_robot, build_setup
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.build_robot import build_robot
 from robotid_sim.study.certificate import Certificate, certificate
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.crossing import both_engines

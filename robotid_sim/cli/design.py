@@ -20,8 +20,8 @@ from robotid_sim.report.design_report import DesignSummary, design_report
 from robotid_sim.report.page import write_page
 from robotid_sim.section import number, percent
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_basis, build_nominal, build_robot
 from robotid_sim.study.build_design import build_criterion, build_design
+from robotid_sim.study.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.excitation import Designs, designs_by_criteria, explanation
 from robotid_sim.study.excitation import design as design_stage

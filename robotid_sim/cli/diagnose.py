@@ -5,7 +5,7 @@ from pathlib import Path
 from robotid_sim.cli import logs, output
 from robotid_sim.diagnostics import diagnosis
 from robotid_sim.diagnostics.cause import NOTHING, SMALL, Diagnosis
-from robotid_sim.study.build import build_basis, build_nominal_of_log, build_robot
+from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 
 

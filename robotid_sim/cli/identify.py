@@ -29,15 +29,16 @@ from robotid_sim.report.prediction_report import (
 from robotid_sim.report.tables import parameter_table, residual_table, terms_table
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_basis, build_fit, build_nominal_of_log, build_robot
+from robotid_sim.study.build import build_fit
+from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.draws import drawn, folder_of_draws, model_error, write_draws
+from robotid_sim.study.fit_files import estimate_context, write_identified
 from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
+from robotid_sim.study.identification import Identification, with_doubt
 from robotid_sim.study.long_logs import can_stream, identify_long
 from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
-from robotid_sim.study.stages import Identification, with_doubt
-from robotid_sim.study.study import estimate_context, write_identified
 from robotid_sim.validation.log_prediction import LogPrediction
 
 

@@ -24,12 +24,8 @@ from robotid_sim.report.prediction_report import (
     poorly_predicted,
     prediction_report,
 )
-from robotid_sim.study.build import (
-    build_basis,
-    build_nominal_of_log,
-    build_preprocessor,
-    build_robot,
-)
+from robotid_sim.study.build import build_preprocessor
+from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import (

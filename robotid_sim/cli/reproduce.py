@@ -18,7 +18,7 @@ from robotid_sim.plugins import load_plugins
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import progress_line
 from robotid_sim.result_folder import Run, result_folder
-from robotid_sim.study.study import versions
+from robotid_sim.study.result_parts import versions
 from robotid_sim.table import Table
 
 ALL = "all"

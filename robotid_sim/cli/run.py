@@ -28,7 +28,8 @@ from robotid_sim.report.tables import (
     nees_of,
     scored_table,
 )
-from robotid_sim.study.build import build_robot, build_setup
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.build_robot import build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contact_notes
 from robotid_sim.study.folder import FILES, require_study_folder, study_folder

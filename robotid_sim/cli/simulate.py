@@ -11,8 +11,9 @@ from robotid_sim.measurement.files import save_log
 from robotid_sim.progress_display import progress_line
 from robotid_sim.section import number
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_nominal, build_robot
+from robotid_sim.study.build import build_cell
 from robotid_sim.study.build_design import build_space
+from robotid_sim.study.build_robot import build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.stages import simulate as simulate_stage

@@ -11,7 +11,7 @@ from robotid_sim.plugins import load_plugins
 from robotid_sim.report.closing import Recipe
 from robotid_sim.study.build import require_buildable
 from robotid_sim.study.config import StudyConfig, load_config
-from robotid_sim.study.study import versions
+from robotid_sim.study.result_parts import versions
 
 
 def recipe(study: StudyConfig) -> Recipe:

@@ -24,20 +24,14 @@ from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import check_table, prediction_table
 from robotid_sim.report.validation_report import validation_report
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import (
-    build_basis,
-    build_cell,
-    build_comparison,
-    build_models,
-    build_nominal,
-    build_preprocessor,
-    build_robot,
-)
+from robotid_sim.study.build import build_cell, build_comparison, build_models, build_preprocessor
 from robotid_sim.study.build_design import build_space
+from robotid_sim.study.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.study.compared_models import compared_models
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contact_notes, contacts
 from robotid_sim.study.result import CheckResult, ContactResult
-from robotid_sim.study.stages import compared_models, lift_estimate
+from robotid_sim.study.stages import lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop

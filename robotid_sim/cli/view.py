@@ -21,7 +21,8 @@ from robotid_sim.progress_display import progress_line
 from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_nominal, build_robot
+from robotid_sim.study.build import build_cell
+from robotid_sim.study.build_robot import build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.result import robot_of_result
 from robotid_sim.study.stages import simulate

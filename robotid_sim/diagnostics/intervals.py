@@ -11,10 +11,11 @@ from scipy.special import stdtrit
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
+from robotid_sim.estimation.block_sandwich import check_block
 from robotid_sim.estimation.block_variance import block_variance
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import check_block, random_errors
+from robotid_sim.estimation.least_squares import random_errors
 from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.representation import public_value

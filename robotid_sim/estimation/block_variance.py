@@ -19,7 +19,7 @@ References
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D
-from robotid_sim.estimation.least_squares import SATURATED, row_blocks, share_in_blocks
+from robotid_sim.estimation.block_sandwich import SATURATED, row_blocks, share_in_blocks
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 

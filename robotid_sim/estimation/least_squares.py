@@ -6,17 +6,17 @@ follow; a second pass adds up the covariance, whose blocks must lie within parts
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, Int2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
-from robotid_sim.estimation.correlation import block_length
+from robotid_sim.estimation.block_sandwich import block_sandwich, check_block, length_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem, weights_of
@@ -31,15 +31,6 @@ Motions with a row filter should overlap by twice its `edge`, which it drops at 
 
 SMALLEST_NOISE = 1e-150
 """Stands for zero where noise is divided by [N m]."""
-
-SATURATED = 0.999
-"""Largest block leverage that is corrected; a block beyond fits itself."""
-
-BLOCKS_PER_PARAMETER = 2
-"""Blocks of all joints that a covariance needs, per parameter."""
-
-NO_SAMPLE = -1
-"""Stands for the samples that a block has less than others."""
 
 PROBLEM = "make one by build_problem(motion, nominal, basis)"
 """What to do where a problem was expected."""
@@ -128,12 +119,6 @@ class WeightedLeastSquares(Estimator):
         return fit_rows(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
 
 
-def check_block(block: float | None) -> None:
-    """Refuse a length of covariance blocks that is not positive and finite."""
-    if block is not None and not 0.0 < block < np.inf:
-        raise OptionError(f"covariance blocks need a positive length, got {block} s")
-
-
 @one_blas_thread()
 def fit_rows(
     problem: LinearProblem,
@@ -144,9 +129,27 @@ def fit_rows(
     options: dict[str, Any],
     reduction: Reduction | None = None,
 ) -> Estimate:
-    """Return the least-squares estimate of a problem, with weights estimated anew `rounds` times.
+    """Return the least-squares estimate of a problem.
 
-    The reduction of its rows is made unless it is given.
+    Parameters
+    ----------
+    problem : LinearProblem
+        Rows of the fit.
+    name : str
+        What the estimate says of its estimator.
+    rounds : int
+        How often weights are estimated anew; 0 for ordinary least squares.
+    block : float, optional
+        Length of the blocks of the covariance [s]; None: by the correlation of the residuals.
+    options : dict
+        What the estimate says of the estimator's options.
+    reduction : Reduction, optional
+        Of the rows; made unless it is given.
+
+    Returns
+    -------
+    estimate : Estimate
+        With success False where the motion does not excite every parameter.
     """
     began = time.perf_counter()
     result = estimate_of(problem, name, len(problem.W), options)
@@ -166,15 +169,6 @@ def fit_rows(
     return replace(estimate, seconds=time.perf_counter() - began)
 
 
-def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
-    """Return the length of the blocks of a covariance [s], given or by the residuals of beta."""
-    if block is not None:
-        return block
-    residual = problem.by_joint(problem.y - problem.W @ beta)
-    period = problem.period if problem.repeats else None
-    return block_length(residual, problem.dt, period)
-
-
 def _with_random(estimate: Estimate, problem: LinearProblem, reduction: Reduction) -> Estimate:
     """Return the estimate with covariances that hold the random effects of the problem."""
     assert estimate.cov is not None
@@ -190,7 +184,24 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
 
     It is that of all rows at once, but for rounding, and but for covariance blocks that the
     bounds of the parts cut: their length follows the residuals of the first part unless it is
-    given. Of the estimator only the options count; by default those of the class.
+    given.
+
+    Parameters
+    ----------
+    parts : callable
+        Returns the parts of the log from the first one, see `ProblemStream`.
+    estimator : WeightedLeastSquares, optional
+        Its options count; by default those of the class.
+
+    Returns
+    -------
+    estimate : Estimate
+        With success False where the motion does not excite every parameter.
+
+    Raises
+    ------
+    LogError
+        If there are no parts.
     """
     began, method = time.perf_counter(), estimator or WeightedLeastSquares()
     first = next(iter(parts()), None)
@@ -216,7 +227,24 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
 def estimate_of(
     problem: LinearProblem, name: str, rows: int, options: dict[str, Any]
 ) -> Callable[..., Estimate]:
-    """Return what makes an estimate of a problem's parameters, for `fit_reduction`."""
+    """Return what makes an estimate of a problem's parameters, for `fit_reduction`.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Names and units are of its parameters.
+    name : str
+        What the estimate says of its estimator.
+    rows : int
+        Number of rows of the fit.
+    options : dict
+        What the estimate says of the estimator's options.
+
+    Returns
+    -------
+    result : callable
+        `Estimate` that lacks the numbers of the fit.
+    """
     return partial(
         Estimate,
         estimator=name,
@@ -236,9 +264,22 @@ def fit_reduction(
 ) -> Estimate:
     """Return the least-squares estimate of rows that are given by their triangular factors.
 
-    Weights are estimated anew `rounds` times; with 0 it is ordinary least squares. `result`
-    makes the estimate, and `sandwich` the covariance for coloured residuals, from the solution,
-    the weights and the inverse of the triangular factor.
+    Parameters
+    ----------
+    reduction : Reduction
+        Triangular factors of the rows of every joint.
+    rounds : int
+        How often weights are estimated anew; 0 for ordinary least squares.
+    result : callable
+        Makes the estimate of its numbers, see `estimate_of`.
+    sandwich : callable
+        Returns the covariance for coloured residuals, shape (b, b), from the solution, shape (b,),
+        the weights, shape (n,), and the inverse of the triangular factor, shape (b, b).
+
+    Returns
+    -------
+    estimate : Estimate
+        With success False where the rows are rank-deficient.
     """
     weights: Float1D = np.ones(reduction.dof)
     rank = reduction.factors.shape[2] - 1
@@ -267,7 +308,22 @@ def fit_reduction(
 
 
 def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
-    """Return the noise of every joint's rows [N m], the fit's degrees of freedom shared, (n,)."""
+    """Return the noise of every joint's rows.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        Triangular factors of the rows.
+    beta : ndarray, shape (b,)
+        Base parameters.
+    rank : float
+        Degrees of freedom of the fit, which joints share.
+
+    Returns
+    -------
+    sigma : ndarray, shape (n,)
+        Standard deviation [N m or N], nowhere zero.
+    """
     squares = reduction.squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
     return np.asarray(np.maximum(sigma, max(1e-9 * sigma.max(), SMALLEST_NOISE)))
@@ -276,121 +332,50 @@ def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
 def white_covariance(
     reduction: Reduction, weights: Float1D, sigma: Float1D, inverse: Float2D
 ) -> Float2D:
-    """Return A (sum_j w_j^4 sigma_j^2 W_j^T W_j) A with A = inverse inverse^T, shape (b, b).
+    r"""Return the covariance of a weighted fit whose residuals are white.
 
-    A is (sum_j w_j^2 W_j^T W_j)^-1 for weights w and noise sigma of the joints, shape (n,).
+    .. math:: A \Big( \sum_j w_j^4 \sigma_j^2 W_j^T W_j \Big) A, \qquad
+        A = \Big( \sum_j w_j^2 W_j^T W_j \Big)^{-1}.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        Triangular factors of the rows.
+    weights : ndarray, shape (n,)
+        Weights w of the joints.
+    sigma : ndarray, shape (n,)
+        Noise of their rows [N m or N].
+    inverse : ndarray, shape (b, b)
+        Inverse of the triangular factor of the weighted regressor: ``A = inverse inverse^T``.
+
+    Returns
+    -------
+    cov : ndarray, shape (b, b)
+        Of the base parameters.
     """
     scaled = reduction.factors[:, :, :-1] * (weights**2 * sigma)[:, None, None]
     half = scaled.reshape(-1, scaled.shape[2]) @ (inverse @ inverse.T)
     return np.asarray(half.T @ half)
 
 
-def block_sandwich(
-    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
-) -> Float2D:
-    r"""Return the covariance of a weighted fit whose residuals are correlated within blocks.
-
-    .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
-        s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
-
-    one score per joint j and block B of `block` seconds, by `block_samples`, with the weighted rows
-    X, their residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
-    [2]_. Residuals of a filtered log are coloured, and in blocks of high leverage too small;
-    with few blocks the form errs on the large side, by a quarter for 300 blocks of white
-    residuals and 52 parameters. The solution is beta, shape (b,), with weights of the joints,
-    shape (n,), and the `inverse` of the triangular factor of the weighted regressor, ``A =
-    inverse inverse^T``.
-
-    References
-    ----------
-    .. [2] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
-       multi-stage samples", Survey Methodology 28.
-    """
-    meat = np.zeros((len(beta), len(beta)))
-    for Z, residual in row_blocks(problem, beta, weights, inverse, block):
-        scores = _corrected_scores(Z, residual)
-        meat += scores.T @ scores
-    return np.asarray(inverse @ meat @ inverse.T / share_in_blocks(problem, block))
-
-
 def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) -> Float2D:
-    """Return the errors of the parameters by one standard deviation of every random effect, (b, k).
+    """Return the errors of the parameters by one standard deviation of every random effect.
 
-    Arguments as of `block_sandwich`; none where the problem has no random effects.
+    Parameters
+    ----------
+    problem : LinearProblem
+        With k random effects, or none.
+    weights : ndarray, shape (n,)
+        Weights of the joints in the fit.
+    inverse : ndarray, shape (b, b)
+        Inverse of the triangular factor of the weighted regressor.
+
+    Returns
+    -------
+    errors : ndarray, shape (b, k)
+        In the units of the base parameters.
     """
     if problem.random is None:
         return np.zeros((len(inverse), 0))
     scale = np.tile(weights, problem.samples)[:, None]
     return np.asarray(inverse @ (inverse.T @ ((problem.W * scale).T @ (problem.random * scale))))
-
-
-def row_blocks(
-    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
-) -> Iterator[tuple[Float, Float]]:
-    """Yield the blocks of every joint: rows Z of unit Gram matrix, (m, l, b), and residuals.
-
-    Arguments as of `block_sandwich`; Z Z^T is the leverage, residuals are weighted, (m, l, 1).
-    Blocks with fewer rows than others end with zeros.
-    """
-    samples = block_samples(problem, block)
-    residual = problem.by_joint(problem.y - problem.W @ beta) * weights
-    rows = problem.by_joint(problem.W)
-    missing = samples == NO_SAMPLE
-    for j in range(problem.dof):
-        Z, r = ((rows[:, j] * weights[j]) @ inverse)[samples], residual[samples, j, None]
-        Z[missing], r[missing] = 0.0, 0.0
-        yield Z, r
-
-
-def block_samples(problem: LinearProblem, block: float) -> Int2D:
-    """Return the samples of every block, shape (m, l), `NO_SAMPLE` where one has fewer.
-
-    Where residuals repeat, a block is the same part of all periods: that is one error, not as many
-    as there are periods. Too few such blocks show no covariance: then, and where nothing repeats,
-    blocks follow one another, and samples left over at the end are dropped.
-    """
-    N = problem.samples
-    if problem.repeats and problem.period is not None:
-        count = int(problem.period / block)
-        if count * problem.dof >= BLOCKS_PER_PARAMETER * problem.basis.rank:
-            which = same_phase(problem, count)
-            held = np.bincount(which, minlength=count)
-            order = np.argsort(which, kind="stable")
-            place = np.arange(N) - np.repeat(np.cumsum(held) - held, held)
-            samples = np.full((count, held.max()), NO_SAMPLE)
-            samples[which[order], place] = order
-            return samples
-    length = min(max(1, round(block / problem.dt)), N)
-    return np.arange(N // length * length).reshape(-1, length)
-
-
-def same_phase(problem: LinearProblem, count: int) -> Int1D:
-    """Return which of `count` parts of the period every sample is in, shape (N,)."""
-    assert problem.period is not None
-    phase = np.arange(problem.samples) * problem.dt / problem.period % 1.0
-    return np.minimum((phase * count).astype(np.intp), count - 1)
-
-
-def row_blocks_of(problem: LinearProblem, block: float) -> int:
-    """Return how many blocks of a length [s] the rows of a joint have."""
-    return len(block_samples(problem, block))
-
-
-def share_in_blocks(problem: LinearProblem, block: float) -> float:
-    """Return the share of the samples that blocks hold."""
-    return float((block_samples(problem, block) != NO_SAMPLE).sum() / problem.samples)
-
-
-def _corrected_scores(Z: Float, r: Float) -> Float2D:
-    """Return Z^T (1 - Z Z^T)^-1 r of every block, by the smaller of the two Gram matrices."""
-    transposed = Z.transpose(0, 2, 1)
-    small = Z.shape[1] < Z.shape[2]
-    gram = Z @ transposed if small else transposed @ Z
-    trace = np.trace(gram, axis1=1, axis2=2)
-    for k in np.flatnonzero(trace > SATURATED):  # the trace bounds the largest eigenvalue
-        largest = np.linalg.eigvalsh(gram[k])[-1]
-        gram[k] *= min(1.0, SATURATED / largest)
-    inner = np.eye(gram.shape[1]) - gram
-    if small:
-        return np.asarray((transposed @ np.linalg.solve(inner, r))[:, :, 0])
-    return np.asarray(np.linalg.solve(inner, transposed @ r)[:, :, 0])

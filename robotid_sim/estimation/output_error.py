@@ -11,15 +11,11 @@ from robotid_sim.arrays import PART, Float, Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation import filter_kernels
+from robotid_sim.estimation.block_sandwich import check_block, row_blocks_of
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.least_squares import (
-    PROBLEM,
-    WeightedLeastSquares,
-    check_block,
-    row_blocks_of,
-)
+from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.sample_fit import NOT_RECORDED, with_parameters_of_its_own

@@ -28,16 +28,14 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
+from robotid_sim.estimation.block_sandwich import check_block, length_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import (
     PROBLEM,
-    check_block,
     estimate_of,
     fit_reduction,
     fit_rows,
-    length_of,
-    row_blocks_of,
     white_covariance,
 )
 from robotid_sim.estimation.problem import LinearProblem, weights_of, with_rows_changed

@@ -9,14 +9,10 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
+from robotid_sim.estimation.block_sandwich import check_block
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.least_squares import (
-    PROBLEM,
-    SMALLEST_NOISE,
-    WeightedLeastSquares,
-    check_block,
-)
+from robotid_sim.estimation.least_squares import PROBLEM, SMALLEST_NOISE, WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.preprocess.faults import MAD_TO_STD
 

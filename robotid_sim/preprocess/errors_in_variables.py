@@ -24,19 +24,15 @@ References
    implementation issues", Int. J. Robotics Research 21(2), doi:10.1177/027836402760475379.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
-from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.linalg import cho_solve_banded
 
-from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
-from robotid_sim.compiled import jit
+from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
 from robotid_sim.docstrings import documented
-from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
-from robotid_sim.dynamics.term_torques import term_slopes
+from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
@@ -45,131 +41,17 @@ from robotid_sim.preprocess.faults import LONGEST_GAP
 from robotid_sim.preprocess.misfit import RowFit, standard_of
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
-from robotid_sim.preprocess.stencil import NODES, Stencil
+from robotid_sim.preprocess.stencil import Stencil
+from robotid_sim.preprocess.torque_slopes import inertia_of, slopes_of
+from robotid_sim.preprocess.whitening import WhiteningRowFilter, factor_of
 from robotid_sim.registry import INTERNAL
 from robotid_sim.representation import public_value
 
 SHUT = 1e6
 """Noise of a sample that is no measurement, over that of the others."""
 
-BANDS = NODES.size - 1
-"""Samples before a torque that share positions with it."""
-
-COARSE = 0.02
-"""Time between the states at which derivatives and inertia of rigid bodies are taken [s]."""
-
 LEAST_NOISE = 1e-6
 """Least torque noise over the RMS torque; positions without noise have that of rounding."""
-
-
-@public_value
-@dataclass(frozen=True, slots=True, eq=False)
-class WhiteningRowFilter(RowFilter):
-    """Row filter that first takes out, joint by joint, how noise of neighbours belongs together."""
-
-    factors: Float | None = None
-    """Lower bands of the Cholesky factor of the covariance over the torque's own variance, shape
-    (n, 6, stop - first)."""
-
-    def filtered(self, parts: Iterable[Float]) -> Float:
-        """Return the rows of a signal in parts, whitened; see `RowFilter`."""
-        assert self.factors is not None
-        return RowFilter.filtered(self, whitened(parts, self.factors))
-
-
-def whitened(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
-    """Yield the parts of a signal (N, n, ...) with the factors of the joints solved for, forward.
-
-    Cholesky factors have the shape (n, 6, N), see `factor_of`.
-    """
-    before, begin = np.zeros(0), 0
-    for part in parts:
-        flat = part.reshape(*part.shape[:2], -1)
-        if begin == 0:
-            before = np.zeros((BANDS, *flat.shape[1:]))
-        found = np.concatenate([before, flat])
-        _solve_forward(factors, begin, found)
-        yield found[BANDS:].reshape(part.shape)
-        before, begin = found[-BANDS:], begin + len(part)
-
-
-@jit
-def _solve_forward(factors: Float, begin: int, x: Float) -> None:
-    """Solve for the samples of x (5 + N, n, c) after the first five, which are solved, in place.
-
-    The sixth sample is the one of index `begin` of the factors, shape (n, 6, ...).
-    """
-    for k in range(5, x.shape[0]):
-        t = begin + k - 5
-        for j in range(x.shape[1]):
-            f1, f2 = factors[j, 1, max(t - 1, 0)], factors[j, 2, max(t - 2, 0)]
-            f3, f4 = factors[j, 3, max(t - 3, 0)], factors[j, 4, max(t - 4, 0)]
-            f5, scale = factors[j, 5, max(t - 5, 0)], 1.0 / factors[j, 0, t]
-            for c in range(x.shape[2]):  # one pass, which the compiler makes parallel
-                rest = x[k, j, c] - f1 * x[k - 1, j, c] - f2 * x[k - 2, j, c]
-                rest = rest - f3 * x[k - 3, j, c] - f4 * x[k - 4, j, c] - f5 * x[k - 5, j, c]
-                x[k, j, c] = scale * rest
-
-
-def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) -> Float:
-    """Return the derivatives of every joint's torque by its own q, dq and ddq, shape (3, N, n).
-
-    Those of rigid bodies change slowly and are taken at some of the samples; that of the smooth
-    sign is exact.
-    """
-    some = _some_of(len(q), dt)
-    at, result = (q[some], dq[some], ddq[some]), np.empty((3, *q.shape))
-    inertia = np.diagonal(mass_matrix(robot, at[0]), axis1=1, axis2=2)
-    every = np.arange(len(q))
-    for j, joint in enumerate(robot.joints):
-        for kind in (0, 1):
-            sides = []
-            for sign in (1.0, -1.0):
-                moved = [part.copy() for part in at]
-                moved[kind][:, j] += sign * 1e-5
-                sides.append(rigid_body_torque(robot, *moved)[:, j])
-            result[kind, :, j] = np.interp(every, some, (sides[0] - sides[1]) / 2e-5)
-        result[2, :, j] = np.interp(every, some, inertia[:, j])
-        law = joint.friction
-        steep = 1.0 - np.tanh(dq[:, j] / law.eps) ** 2
-        result[1, :, j] += law.Fv + law.Fc / law.eps * steep
-    if robot.terms:
-        result += term_slopes(robot, q, dq, ddq)
-    return result
-
-
-def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
-    """Return the mass matrices, shape (N, n, n), interpolated between some of the samples."""
-    some = _some_of(len(q), dt)
-    return np.asarray(make_interp_spline(some, mass_matrix(robot, q[some]), k=1)(np.arange(len(q))))
-
-
-def _some_of(samples: int, dt: float) -> Int1D:
-    """Return the samples at which what changes slowly is taken."""
-    step = max(1, round(COARSE / dt))
-    return np.unique(np.append(np.arange(0, samples, step), samples - 1))
-
-
-def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:
-    """Return the lower bands of the Cholesky factor of ``diag(std^2) + slopes slopes^T``, (6, N).
-
-    Row k of the slopes, shape (N, 6), belongs to the samples k - 2 to k + 3.
-    """
-    bands = _products(np.ascontiguousarray(slopes))
-    bands[0] += torque_std**2
-    return np.asarray(cholesky_banded(bands, lower=True, overwrite_ab=True, check_finite=False))
-
-
-@jit
-def _products(slopes: Float2D) -> Float2D:
-    """Return the lower bands of ``slopes slopes^T``, shape (6, N)."""
-    samples, points = slopes.shape
-    bands = np.zeros((points, samples))
-    for d in range(points):
-        for k in range(samples - d):
-            for i in range(points - d):
-                bands[d, k] += slopes[k + d, i] * slopes[k, i + d]
-    return bands
 
 
 @documented
@@ -221,7 +103,29 @@ class ErrorsInVariables(RowPreprocessor):
         return self.motion(log, robot, np.ones(log.q.shape, dtype=bool))
 
     def motion(self, log: Log, robot: Robot, sound: Bool2D) -> Motion:
-        """Return the motion of largest likelihood; samples that are not sound have no weight."""
+        """Return the motion of largest likelihood.
+
+        Parameters
+        ----------
+        log : Log
+            Positions and torques.
+        robot : Robot
+            The nominal model.
+        sound : ndarray of bool, shape (N, n)
+            False for samples without weight.
+
+        Returns
+        -------
+        motion : Motion
+            At the torque times, with a row filter that whitens.
+
+        Raises
+        ------
+        LogError
+            If the log is too short.
+        OptionError
+            If it is sampled too slowly, or the smoother has corners for another number of joints.
+        """
         tuned = self if self.parameters is not None else self.tuned(log, robot, sound)
         assert tuned.parameters is not None
         assert tuned.noise is not None
@@ -233,7 +137,27 @@ class ErrorsInVariables(RowPreprocessor):
         return motion
 
     def started(self, log: Log, robot: Robot) -> Motion:
-        """Return the smoothed motion."""
+        """Return the smoothed motion.
+
+        Parameters
+        ----------
+        log : Log
+            Positions and torques.
+        robot : Robot
+            The nominal model.
+
+        Returns
+        -------
+        motion : Motion
+            At the torque times, with the row filter of `rows`.
+
+        Raises
+        ------
+        LogError
+            If the log is too short.
+        OptionError
+            If it is sampled too slowly, or the smoother has corners for another number of joints.
+        """
         return replace(self.smoother, rows=self.rows)(log, robot)
 
     def tuned(
@@ -282,14 +206,44 @@ def _open(motion: Motion, sound: Bool2D) -> Bool2D:
 
 
 def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
-    """Return the robot with the parameters that explain a motion's torque best."""
+    """Return the robot with the parameters that explain a motion's torque best.
+
+    Parameters
+    ----------
+    fit : RowFit
+        Regressor of the motion.
+    motion : Motion
+        With its torque and row filter.
+    robot : Robot
+        Says what the motion leaves open.
+
+    Returns
+    -------
+    model : Robot
+        Its bodies may be ones that cannot exist.
+    """
     beta = fit.solution(fit.rows(standard_of(motion, robot)))
     phi = fit.parameters.completed(beta, robot.parameters())
     return robot.with_parameters(phi, formal=True)
 
 
 def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:
-    """Return the white noise of the torques by third differences of what a model leaves, (n,)."""
+    """Return the white noise of the torques by third differences of what a model leaves.
+
+    Parameters
+    ----------
+    log : Log
+        Its torques.
+    motion : Motion
+        At the torque times.
+    model : Robot
+        What is taken off.
+
+    Returns
+    -------
+    noise : ndarray, shape (n,)
+        Standard deviation of a sample [N m or N], at least `least_noise`.
+    """
     left = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
     spread = np.median(np.abs(np.diff(left, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
     return np.asarray(np.maximum(spread, least_noise(log)))
@@ -302,7 +256,20 @@ def least_noise(log: Log) -> Float1D:
 
 
 def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
-    """Return the white noise of the samples that would make the noise of the rows, shape (n,)."""
+    """Return the white noise of the samples that would make the noise of the rows.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n,)
+        Noise of the rows of every joint [N m or N].
+    motion : Motion
+        With their row filter.
+
+    Returns
+    -------
+    noise : ndarray, shape (n,)
+        Standard deviation of a sample [N m or N].
+    """
     row_filter = motion.row_filter
     assert row_filter is not None
     middle = np.zeros((round(8.0 / row_filter.cutoff), 1))
@@ -312,7 +279,26 @@ def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
 
 
 def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
-    """Return the motion of largest likelihood about a motion, with the rows that go with it."""
+    """Return the motion of largest likelihood about a motion, with the rows that go with it.
+
+    Parameters
+    ----------
+    log : Log
+        Positions and torques.
+    motion : Motion
+        What is improved, with a row filter.
+    model : Robot
+        With the parameters that were identified so far.
+    noise : Noise
+        Of both channels.
+    sound : ndarray of bool, shape (N, n)
+        False for samples without weight.
+
+    Returns
+    -------
+    motion : Motion
+        With a row filter that whitens.
+    """
     stencil, old = Stencil.of(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)
     slopes = stencil.slopes(partial)

@@ -12,7 +12,7 @@ from robotid_sim.section import Section, number, percent
 from robotid_sim.study.result import StudyResult
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import Agreement, ComparedEstimate, Difference
-from robotid_sim.validation.closed_loop import IDENTIFIED
+from robotid_sim.validation.comparison import IDENTIFIED
 from robotid_sim.validation.summary import Row, rms_of_unit, summarize
 
 

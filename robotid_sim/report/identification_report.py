@@ -27,7 +27,7 @@ from robotid_sim.report.tables import residual_table
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.stages import Identification, diagnosed, intervals_of
+from robotid_sim.study.identification import Identification, diagnosed, intervals_of
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction
 from robotid_sim.validation.prediction import Prediction, over_measured, predictions, rms

@@ -17,7 +17,8 @@ from robotid_sim.report.figures.closed_loop import (
 )
 from robotid_sim.section import Section, number, percent, torque_unit
 from robotid_sim.table import Table
-from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED, ClosedLoop
+from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun
 from robotid_sim.validation.summary import (
     Case,

@@ -19,7 +19,7 @@ from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.study_report import study_report
 from robotid_sim.report.trust_section import trust_charts
 from robotid_sim.section import torque_unit
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.identification import Identification
 from robotid_sim.study.study import Study
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import PointToPoint

@@ -26,7 +26,7 @@ from robotid_sim.report.figures.torques import LogRole, prediction, residuals, t
 from robotid_sim.report.link_table import OPEN, link_table
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table, terms_table
 from robotid_sim.section import Picture, Section, number, percent
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.identification import Identification
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction

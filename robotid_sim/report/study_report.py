@@ -47,8 +47,8 @@ from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.contacts import contact_notes
+from robotid_sim.study.identification import intervals_of
 from robotid_sim.study.result import StudyResult, TrajectoryResult
-from robotid_sim.study.stages import intervals_of
 from robotid_sim.study.study import Study
 from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread

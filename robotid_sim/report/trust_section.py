@@ -22,7 +22,7 @@ from robotid_sim.report.finding import well_known
 from robotid_sim.report.tables import unit_text
 from robotid_sim.section import Section, number
 from robotid_sim.study.choosing import loop_noise_sentence
-from robotid_sim.study.stages import Identification, intervals_of
+from robotid_sim.study.identification import Identification, intervals_of
 from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
 

@@ -22,7 +22,7 @@ from robotid_sim.report.closing import Recipe
 from robotid_sim.report.study_file import repeated, study_text
 from robotid_sim.report.tables import unit_text
 from robotid_sim.section import LivePart, Section
-from robotid_sim.study.stages import Identification
+from robotid_sim.study.identification import Identification
 from robotid_sim.threads import one_blas_thread
 
 WINDOWS = 10

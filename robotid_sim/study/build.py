@@ -1,31 +1,24 @@
-"""From a configuration to built values: names become objects here and in `build_design`."""
+"""From a configuration to built values; robots and excitations have modules beside it."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from robotid_sim.arrays import Bool1D
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.excitation_loop import excitation_bandwidth
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.excitation.held_home import with_held_home
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
 from robotid_sim.measurement import SENSORS
-from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import Sensor
-from robotid_sim.model.catalog import load_robot, published_parameters, with_published
+from robotid_sim.model.catalog import published_parameters, with_published
 from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.friction_laws import FRICTION_LAWS
-from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.parameters import columns
 from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
@@ -42,22 +35,20 @@ from robotid_sim.study.build_design import (
     require_period,
     require_whole_steps,
 )
+from robotid_sim.study.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.config_tables import (
     ControlConfig,
     EstimationConfig,
     ExperimentConfig,
-    NominalConfig,
     PreprocessConfig,
-    RobotConfig,
 )
 from robotid_sim.study.excitation import free_space
-from robotid_sim.study.nominal import perturbed_nominal, require_same_robot
 from robotid_sim.study.rehearsal import rehearse
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.closed_loop import Comparison, task_runs
+from robotid_sim.validation.comparison import Comparison, task_runs
 
 PUBLISHED = "published:"
 """Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
@@ -157,59 +148,6 @@ def require_buildable(config: StudyConfig) -> None:
             ESTIMATORS[name]  # raises if there is none of that name
 
 
-def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
-    """Return the robot of a catalog name or URDF path as its section says."""
-    built = load_robot(
-        robot,
-        base=config.base,
-        tip=config.tip,
-        gravity=config.gravity,
-        urdf_friction=config.urdf_friction,
-        joints=config.joints,
-        assume_limits=config.assume_limits,
-        formal=formal or config.repair,
-    )
-    if config.repair:
-        built = built.repaired()
-    if config.payload is not None:
-        load = config.payload
-        tensor = inertia_matrix(np.array([0.0] * 4 + list(load.inertia)))
-        built = built.with_payload(load.mass, load.com, tensor)
-    return built
-
-
-def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
-    """Return what is known of the plant before the identification: a file, or the plant perturbed.
-
-    Its home pose is one that it can hold. Raises `OptionError` if a nominal file is of another
-    robot, `InfeasibleError` if gravity is beyond the torque limits in every pose.
-    """
-    settings: NominalConfig = config.nominal
-    if settings.file is not None:
-        section = config.robot.model_copy(update={"joints": {}, "payload": None})
-        read = build_robot(settings.file, section)
-        nominal = require_same_robot(read, plant, str(settings.file))
-    else:
-        rng = Streams(config.seed)("nominal")
-        nominal = perturbed_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
-    return with_held_home(nominal, config.design.torque_ratio)
-
-
-def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
-    """Return the nominal model for a log: of a machine's log the robot itself, or the file."""
-    if log.origin == "machine" and config.nominal.file is None:
-        return robot
-    return build_nominal(robot, config)
-
-
-@one_blas_thread()
-def build_basis(
-    nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
-) -> BaseParameters:
-    """Return the base parameters that a study looks for; `measured` as by `base_parameters`."""
-    return base_parameters(nominal, config.estimation.joint_parameters, measured)
-
-
 def build_cell(
     plant: Robot,
     nominal: Robot,
@@ -218,7 +156,33 @@ def build_cell(
     sensors: tuple[Sensor, ...] | None = None,
     friction: FrictionLaw | None = None,
 ) -> Cell:
-    """Return the cell of an experiment; sensors and friction law may be built already."""
+    """Return the cell of an experiment.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    nominal : Robot
+        The model in the controller.
+    config : StudyConfig
+        Sensors, rate, friction law, drive and engine.
+    sensors : tuple of Sensor, optional
+        By default built here.
+    friction : FrictionLaw, optional
+        By default built here.
+
+    Returns
+    -------
+    cell : Cell
+        Its controller follows an excitation.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a sensor, a friction law, a drive or an engine is refused.
+    MissingExtraError
+        If the engine is not installed.
+    """
     settings = config.experiment
     kp = excitation_bandwidth(nominal, settings.rate) ** 2 if settings.kp is None else settings.kp
     kd = 2.0 * kp**0.5 if settings.kd is None else settings.kd
@@ -321,7 +285,27 @@ def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
 
 
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
-    """Return the conditions of a scenario named like ``payload+sinusoidal``."""
+    """Return the conditions of a scenario.
+
+    Parameters
+    ----------
+    name : str
+        Names of conditions, as in ``payload+sinusoidal``.
+    options : mapping of str to mapping
+        Options by condition; those that the scenario does not name are checked too.
+
+    Returns
+    -------
+    conditions : tuple of Condition
+        In the order of the name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such condition.
+    OptionError
+        If an option is refused, or a condition is named twice.
+    """
     for other, values in options.items():  # also those that no scenario names
         CONDITIONS.build(other, **values)
     parts = name.split(JOINER)
@@ -334,6 +318,20 @@ def build_models(
     plant: Robot, config: ControlConfig, estimators: tuple[str, ...]
 ) -> dict[str, Robot | None]:
     """Return the models that the closed loop compares beside true, nominal and identified.
+
+    Parameters
+    ----------
+    plant : Robot
+        Its published sets are looked up by its name.
+    config : ControlConfig
+        Names of the models.
+    estimators : tuple of str
+        Names of the estimators that run.
+
+    Returns
+    -------
+    models : dict of str to Robot or None
+        None stands for the estimate of that name.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from robotid_sim.experiment.cell import Cell
 from robotid_sim.model.perturb import SCALE
 from robotid_sim.study.config_errors import first_error
 from robotid_sim.study.nominal import MISMATCH
-from robotid_sim.validation.closed_loop import Comparison
+from robotid_sim.validation.comparison import Comparison
 
 _COMPARISON = Comparison()
 """Whose names are the defaults of section `control`."""

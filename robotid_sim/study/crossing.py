@@ -20,19 +20,14 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.study.config_tables import VerdictLimits
 from robotid_sim.study.excitation import design
+from robotid_sim.study.identification import Identification, covariance_blocks, intervals_of
 from robotid_sim.study.result import finite
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import (
-    Identification,
-    clean_run,
-    covariance_blocks,
-    identify,
-    intervals_of,
-    measured,
-)
+from robotid_sim.study.stages import clean_run, identify, measured
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.agreement import ComparedEstimate, Difference, compare_estimates
-from robotid_sim.validation.closed_loop import UNDISTURBED, ClosedLoop, Comparison, closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.comparison import UNDISTURBED, Comparison
 from robotid_sim.validation.prediction import predict
 
 

@@ -14,8 +14,8 @@ from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
 from robotid_sim.study.hold_out import predicted
+from robotid_sim.study.identification import Identification
 from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction, pooled
 from robotid_sim.validation.predictive_band import ModelError, error_of

@@ -16,8 +16,9 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
+from robotid_sim.study.identification import Identification
 from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import Identification, identify
+from robotid_sim.study.stages import identify
 from robotid_sim.validation.log_prediction import LogPrediction, by_positions, pooled, predict_log
 from robotid_sim.validation.predictive_band import ModelError
 

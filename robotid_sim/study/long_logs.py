@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.discrepancy import along, find_discrepancy
+from robotid_sim.estimation.discrepancy_search import along, find_discrepancy
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.joined_motion import joined
 from robotid_sim.measurement.log import Log
@@ -25,8 +25,9 @@ from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.progress import Progress, silent
 from robotid_sim.study.choosing import heeding_loop_noise
 from robotid_sim.study.fitted_motion import FittedMotion, fitted_motion
+from robotid_sim.study.identification import Identification
 from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import Identification, estimated
+from robotid_sim.study.stages import estimated
 from robotid_sim.threads import one_blas_thread
 
 SETTLED = 2.0

@@ -13,7 +13,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.files import write_text
 from robotid_sim.model import parameters
 from robotid_sim.section import csv_table
-from robotid_sim.study.stages import Identification, intervals_of
+from robotid_sim.study.identification import Identification, intervals_of
 from robotid_sim.table import Table
 
 NAME = "parameters.csv"

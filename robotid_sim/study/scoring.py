@@ -11,6 +11,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import smoother_of
+from robotid_sim.study.identification import Identification
 from robotid_sim.study.result import (
     ComparedPreprocessor,
     EstimateResult,
@@ -18,7 +19,6 @@ from robotid_sim.study.result import (
     PredictionResult,
     finite,
 )
-from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import Prediction, exact_problem, rms
 from robotid_sim.validation.preprocessing import compare_torque_filters

@@ -13,7 +13,7 @@ from robotid_sim.representation import public_value
 from robotid_sim.streams import Streams
 from robotid_sim.study.config_tables import VerdictLimits
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.validation.closed_loop import Comparison
+from robotid_sim.validation.comparison import Comparison
 
 
 @public_value

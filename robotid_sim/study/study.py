@@ -1,68 +1,50 @@
 """The whole study: robot, excitation, experiment, identification, prediction, verdict."""
 
-import hashlib
 import logging
-import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
-from importlib.util import find_spec
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
 
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.errors import ControllerError, SimulationDiverged
-from robotid_sim.estimation.estimate import save_estimates
-from robotid_sim.excitation import CRITERIA, FAMILIES
-from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.sensors import PROVENANCE
 from robotid_sim.model.export import write_urdf
-from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value
+from robotid_sim.study.compared_models import compared_models, refits_of
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.excitation import Designs, design
-from robotid_sim.study.folder import ESTIMATE, LOG, RESULT, study_folder
-from robotid_sim.study.parameter_file import NAME as PARAMETERS
-from robotid_sim.study.parameter_file import write_parameters
+from robotid_sim.study.fit_files import write_fit
+from robotid_sim.study.folder import LOG, RESULT, study_folder
+from robotid_sim.study.identification import Identification, diagnosed
 from robotid_sim.study.result import (
     ComparedPreprocessor,
     EstimateResult,
-    MeasurementResult,
     PreprocessingResult,
-    RobotResult,
     StudyResult,
-    TrajectoryResult,
+)
+from robotid_sim.study.result_parts import (
+    describe_measurement,
+    describe_robot,
+    describe_trajectory,
+    versions,
 )
 from robotid_sim.study.scoring import compare_preprocessing, score_estimate
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import (
-    Identification,
-    compared_models,
-    covariance_blocks,
-    diagnosed,
-    identify,
-    intervals_of,
-    refits_of,
-    simulate,
-)
+from robotid_sim.study.stages import identify, simulate
 from robotid_sim.study.verdict import verdict
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 from robotid_sim.validation.prediction import predict_all
-
-PACKAGES = ("robotid_sim", "pybullet", "mujoco", "numpy", "scipy", "numba", "clarabel", "h5py")
 
 _log = logging.getLogger(__name__)
 
@@ -80,9 +62,26 @@ def saved_if_diverged(path: Path) -> Iterator[None]:
 
 
 def save_failures(loop: ClosedLoop, folder: Path, of: str = "") -> list[Path]:
-    """Save the logs of runs that ended before their time; return the files, oldest run first.
+    """Save the logs of runs that ended before their time.
 
-    `of` is what their names begin with; earlier files of such names are removed.
+    Parameters
+    ----------
+    loop : ClosedLoop
+        Its failures count.
+    folder : Path
+        Where the files go; earlier ones of such names are removed.
+    of : str
+        What the names begin with.
+
+    Returns
+    -------
+    paths : list of Path
+        The files, oldest run first.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be written.
     """
     for old in folder.glob(f"{of}failed-*.h5"):
         old.unlink()
@@ -183,7 +182,34 @@ def run_study(
 def study_in(
     folder: Path, setup: Setup, *, workers: int, meshes: MeshMode, progress: Progress
 ) -> Study:
-    """Run a study and write its files into an existing folder, as `run_study`."""
+    """Run a study and write its files into an existing folder, as `run_study`.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files go.
+    setup : Setup
+        The built values.
+    workers : int
+        Processes that share independent loops.
+    meshes : MeshMode
+        Whether the meshes come along.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    study : Study
+        The values of all stages.
+
+    Raises
+    ------
+    SimulationDiverged, ControllerError
+        If an excitation, or the undisturbed loop with the true model, ends before its time; its
+        log is in the folder.
+    KeyboardInterrupt
+        If the design was interrupted.
+    """
     clock, streams, cell = _Clock(), setup.streams, setup.cell
     nominal, basis = setup.nominal, setup.basis
     with clock.stage("robot"):
@@ -201,7 +227,7 @@ def study_in(
         save_log(log, folder / LOG)
     with clock.stage("identify"):
         fit = identify(log, nominal, basis, setup.fit, streams("identify"), progress=progress)
-        identified = _write_fit(fit, folder, meshes)
+        identified = write_fit(fit, folder, meshes)
     with clock.stage("diagnose"):
         diagnosis = diagnosed(log, fit)
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
@@ -235,13 +261,6 @@ def study_in(
     return Study(setup, designs, trajectory, log, fit, diagnosis, unseen, loop, result)
 
 
-def _write_fit(fit: Identification, folder: Path, meshes: MeshMode) -> Path | None:
-    """Write what was identified; return the URDF, or None if there is no such robot."""
-    save_estimates(list(fit.estimates), folder / ESTIMATE, **estimate_context(fit, [LOG]))
-    write_parameters(fit, folder / PARAMETERS)
-    return write_identified(fit, folder / "identified.urdf", meshes)
-
-
 def _motions(
     trajectory: Excitation, setup: Setup, loop: ClosedLoop | None
 ) -> dict[str, Trajectory]:
@@ -260,7 +279,22 @@ def _preprocessing(
 
 @one_blas_thread()
 def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
-    """Return the estimates beside the truth and tried on the unseen log."""
+    """Return the estimates beside the truth and tried on the unseen log.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    unseen : Log
+        A log that the estimates have not seen.
+    fit : Identification
+        With the estimates.
+
+    Returns
+    -------
+    results : list of EstimateResult
+        In the order of the estimates; those that failed predict nothing.
+    """
     betas = [estimate.beta for estimate in fit.estimates if estimate.success]
     motion = fit.preprocessor(unseen, fit.nominal)
     tried = iter(predict_all(betas, unseen, motion, fit.nominal, fit.basis))
@@ -289,100 +323,4 @@ def _closed_loop(
         setup.comparison,
         workers=workers,
         progress=progress,
-    )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that decide the numbers."""
-    installed = {p: version(p) for p in PACKAGES if find_spec(p) is not None}
-    return {"python": platform.python_version(), **installed}
-
-
-def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, object]:
-    """Return what an estimate file says beside the estimates; logs by name."""
-    return {
-        "logs": list(logs),
-        "preprocessing": [preprocessor.message for preprocessor in fit.preprocessors],
-        "weights": fit.weights.tolist(),
-        "chosen": fit.chosen.estimator,
-        "groupings": list(fit.basis.groupings),
-        "lift": None if fit.lift is None else fit.lift.message,
-        "unlikely_masses": [] if fit.lift is None else unlikely_masses(fit.lift.robot, fit.nominal),
-        "doubt": fit.doubt,
-        "lacks": [asdict(lack) for lack in fit.discrepancy.lacks],
-        "residuals_repeat": fit.discrepancy.repeats,
-        "terms": [fitted.content() for fitted in fit.structure.terms],
-        "torque_gain_std": fit.torque_gain_std,
-        "friction_velocity": [joint.friction.eps for joint in fit.nominal.joints],
-        "torque_delay": fit.preprocessor.delay,
-        "torque_measured": fit.plain.measured.tolist(),
-        **_freedom_of_covariance(fit),
-    }
-
-
-def _freedom_of_covariance(fit: Identification) -> dict[str, object]:
-    """Return how certain the covariance of the chosen estimate is: what a comparison asks."""
-    intervals = intervals_of(fit)
-    if intervals is None:
-        return {"cov_dof": None, "cov_blocks": None}
-    return {"cov_dof": intervals.dof.tolist(), "cov_blocks": covariance_blocks(fit, fit.chosen)}
-
-
-def write_identified(
-    fit: Identification, path: Path, meshes: MeshMode = MeshMode.COPY
-) -> Path | None:
-    """Write the identified robot as URDF; return the path, or None if there is no such robot."""
-    if fit.lift is None:
-        path.unlink(missing_ok=True)  # of an earlier run
-        return None
-    write_urdf(fit.lift.robot, path, meshes=meshes)
-    return path
-
-
-def describe_robot(robot: Robot) -> RobotResult:
-    """Return the robot's part of the result."""
-    document = robot.document
-    return RobotResult(
-        name=robot.name,
-        dof=robot.dof,
-        joint_names=list(robot.joint_names),
-        joint_units=list(robot.joint_units),
-        urdf_sha256=None if document is None else hashlib.sha256(document.xml).hexdigest(),
-    )
-
-
-def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResult:
-    """Return the trajectory's part of the result."""
-    nominal = assess(setup.nominal, setup.basis, trajectory)
-    true = assess(setup.cell.plant, setup.basis, trajectory)
-    return TrajectoryResult(
-        family=FAMILIES.name_of(setup.excitation.family),
-        criterion=CRITERIA.name_of(setup.excitation.criterion),
-        base_set=list(setup.basis.names),
-        cond_raw=nominal.cond_raw,
-        cond_normalized=nominal.cond_normalized,
-        duration_s=trajectory.duration - trajectory.start,
-        max_position_ratio=nominal.position_ratio,
-        max_velocity_ratio=nominal.velocity_ratio,
-        max_acceleration_ratio=nominal.acceleration_ratio,
-        max_torque_ratio_nominal=nominal.torque_ratio,
-        max_torque_ratio_true=true.torque_ratio,
-    )
-
-
-def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResult:
-    """Return the log's part of the result; the noise is that of the samples against the truth."""
-    torque: list[float | None] = [None] * log.dof
-    encoder: list[float | None] = [None] * log.dof
-    if log.truth is not None:
-        torque = [float(v) for v in np.std(log.tau_meas - log.truth.tau, axis=0)]
-        encoder = [float(v) for v in np.std(log.q - log.truth.q, axis=0)]
-    return MeasurementResult(
-        preset=preset or ("custom" if log.provenance.get(PROVENANCE) else "unknown"),
-        samples=log.t.size,
-        dt_s=log.dt,
-        engine=str(log.provenance.get("engine", "unknown")),
-        feedback=str(log.provenance.get("feedback", "unknown")),
-        torque_noise_std=torque,
-        encoder_noise_std=encoder,
     )

@@ -20,9 +20,9 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.faults import lost_samples
 from robotid_sim.study.config_tables import VerdictLimits
+from robotid_sim.study.identification import Identification
 from robotid_sim.study.result import CheckResult, ContactResult, EstimateResult, VerdictResult
 from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import Identification
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.honesty import (

@@ -5,116 +5,41 @@ the nominal model once and are the same for all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.control.controller import ControllerFactory
-from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
-from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
-from robotid_sim.control.sliding_mode import SlidingMode
-from robotid_sim.errors import OptionError, SimulationDiverged
+from robotid_sim.arrays import Float1D
+from robotid_sim.control.gains import LoopGains
+from robotid_sim.errors import SimulationDiverged
 from robotid_sim.experiment.cell import Cell
-from robotid_sim.experiment.conditions import (
-    Condition,
-    LoopSize,
-    SinusoidalTorque,
-    Undisturbed,
-    compose,
-)
+from robotid_sim.experiment.conditions import Condition, LoopSize, Undisturbed, compose
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import named_stream
-from robotid_sim.tasks.steps import JointStep
-from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
+from robotid_sim.tasks.task import TaskRun
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.trajectory.reference import Reference, Trajectory
-from robotid_sim.validation.control_run import (
-    TRACE_SAMPLES,
-    ControlRun,
-    FailedRun,
-    LoopTask,
-    run_loop,
+from robotid_sim.validation.comparison import (
+    IDENTIFIED,
+    NOMINAL,
+    TRUE,
+    UNDISTURBED,
+    Comparison,
+    loop_gains,
+    task_runs,
 )
+from robotid_sim.validation.control_run import ControlRun, FailedRun, LoopTask, run_loop
 from robotid_sim.validation.prediction import rms
-
-TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
-"""Names of the models that every comparison has."""
-
-UNDISTURBED = "undisturbed"
 
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
-
-class Room(Protocol):
-    """What tells whether links keep apart."""
-
-    def keeps(self, q: Float2D) -> bool:
-        """Return whether they do in every pose of a path, shape (N, n)."""
-
-
-class TaskSpace(Protocol):
-    """The space in which a robot may move, such as `robotid_sim.engine.free_space.FreeSpace`."""
-
-    def open(self) -> AbstractContextManager[Room]:
-        """Give what tells it."""
-
-
 Models = Mapping[str, Robot | Sequence[Robot]]
 """What controllers believe, by name; with a sequence, run r uses its entry r."""
-
-
-@public_value
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
-    """What a closed-loop comparison runs: controllers x models x tasks x scenarios x runs."""
-
-    controllers: Mapping[str, ControllerFactory] = field(
-        default_factory=lambda: {"sliding-mode": SlidingMode.from_gains}
-    )
-    """Controllers that run with every model; the first one decides gaps and figures."""
-    baselines: Mapping[str, ControllerFactory] = field(
-        default_factory=lambda: {
-            "computed-torque": ComputedTorque.from_gains,
-            "gravity-pd": GravityPd.from_gains,
-        }
-    )
-    """Controllers that run with the identified model only, on the first fast path."""
-    tasks: Mapping[str, Task] = field(
-        default_factory=lambda: {"circle": Circle(), "joint-step": JointStep()}
-    )
-    scenarios: Mapping[str, Sequence[Condition]] = field(
-        default_factory=lambda: {UNDISTURBED: (Undisturbed(),), "sinusoidal": (SinusoidalTorque(),)}
-    )
-    """Conditions that hold together, by the name of the scenario."""
-    undisturbed: bool = True
-    """Whether all models run undisturbed too; if not, only the true one, for its peak torque."""
-    runs: int = 1
-    """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
-    space: TaskSpace | None = None
-    """Where paths keep links apart; None for anywhere."""
-    slow_lap: float | None = RunPlan.slow_lap
-    """Time of the slow lap of every path [s]; None for the fast lap only."""
-    bandwidth: float = BANDWIDTH
-    """Smallest bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
-    error: float = ERROR
-    """Tracking error to keep under the disturbance [rad or m]."""
-    trace_samples: int = TRACE_SAMPLES
-    """Most samples of a run that its trace holds."""
-
-    def __post_init__(self) -> None:
-        for name in ("controllers", "tasks", "scenarios"):
-            if not getattr(self, name):
-                raise OptionError(f"the closed loop needs at least one of its {name}")
-        if self.runs < 1:
-            raise OptionError(f"the number of runs must be at least 1, got {self.runs}")
 
 
 @public_value
@@ -135,7 +60,20 @@ class ClosedLoop:
     def find(
         self, model: str, scenario: str, task: str, controller: str | None = None
     ) -> ControlRun | None:
-        """Return the first run of a model, scenario, task and controller; None if there is none."""
+        """Return the first run of a model, scenario, task and controller.
+
+        Parameters
+        ----------
+        model, scenario, task : str
+            Names in the comparison.
+        controller : str, optional
+            By default the one that decides gaps and figures.
+
+        Returns
+        -------
+        run : ControlRun or None
+            None if there is no such run, or it failed.
+        """
         key = (controller or self.controller, model, scenario, task)
         for run in self.runs:
             if (run.controller, run.model, run.scenario, run.task) == key:
@@ -160,10 +98,21 @@ class ClosedLoop:
     def gap_left(self, units: Sequence[str], model: str = IDENTIFIED) -> float | None:
         """Return the share of the gap between nominal and true model that is left, worst lap.
 
-        Compared are the undisturbed RMS errors of all joints of one unit together; 0 means that
-        `model`, the identified one, tracks as well as the true one. Where the nominal model tracks
-        no worse than the true one there is no gap, and what the identified one adds is over the
-        error of the true one. None if a run of them is missing.
+        Compared are the undisturbed RMS errors of all joints of one unit together. Where the
+        nominal model tracks no worse than the true one there is no gap, and what the third one adds
+        is over the error of the true one.
+
+        Parameters
+        ----------
+        units : sequence of str
+            Unit of every joint.
+        model : str
+            Name of the third model.
+
+        Returns
+        -------
+        share : float or None
+            0 if the third model tracks as well as the true one; None if a run is missing.
         """
         compared = self._compared(units, lambda run: run.rms_error, model)
         tiny = float(np.finfo(float).tiny)
@@ -274,49 +223,29 @@ def _index(pair: tuple[int, Any]) -> int:
     return pair[0]
 
 
-def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
-    """Return the runs of the tasks, at the speeds that the nominal model allows."""
-    if comparison.space is None:
-        return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
-    with comparison.space.open() as room:
-        shared = RunPlan(slow_lap=comparison.slow_lap, keeps=room.keeps)
-        return _task_runs(nominal, comparison.tasks, shared)
-
-
-def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> list[TaskRun]:
-    runs = {name: task.runs(nominal, shared) for name, task in tasks.items() if not task.is_step}
-    first = next(iter(runs.values()), None)
-    if first is not None:  # steps hold the pose where the first path starts
-        shared = replace(shared, start=first[0].trajectory(np.zeros(1)).q[0])
-    runs |= {name: task.runs(nominal, shared) for name, task in tasks.items() if task.is_step}
-    return [run for name in tasks for run in runs[name]]
-
-
-def loop_gains(
-    nominal: Robot, tasks: Sequence[TaskRun], comparison: Comparison, rate: float
-) -> LoopGains:
-    """Return the gains for all tasks together, from the fast run of every path."""
-    paths = [task for task in tasks if not task.is_step]
-    fast = [task for task in paths if not task.slow] or paths or tasks
-    return LoopGains.from_specification(
-        nominal,
-        _joined([task.trajectory for task in fast], rate),
-        rate=rate,
-        error=comparison.error,
-        bandwidth=comparison.bandwidth,
-    )
-
-
-def _joined(trajectories: Sequence[Trajectory], rate: float) -> Reference:
-    """Return the samples of several trajectories, one after the other."""
-    parts = [path(np.arange(0.0, path.duration, 1.0 / rate)) for path in trajectories]
-    return Reference(*(np.vstack([getattr(p, name) for p in parts]) for name in ("q", "dq", "ddq")))
-
-
 def undisturbed_task(
     cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
-    """Return the undisturbed run of a task with the first controller and the true model."""
+    """Return the undisturbed run of a task with the first controller and the true model.
+
+    Parameters
+    ----------
+    cell : Cell
+        Holds the plant, whose own model is the true one.
+    gains : LoopGains
+        Of the controller.
+    task : TaskRun
+        What the robot is to do.
+    rng : numpy.random.Generator
+        For the loop, though nothing is drawn in an undisturbed one.
+    comparison : Comparison
+        Its first controller runs.
+
+    Returns
+    -------
+    task : LoopTask
+        The run, not done yet.
+    """
     name, factory = next(iter(comparison.controllers.items()))
     return LoopTask(
         cell=cell,

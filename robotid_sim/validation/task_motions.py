@@ -14,7 +14,8 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.tasks.task import TaskRun
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.closed_loop import Comparison, loop_gains, task_runs, undisturbed_task
+from robotid_sim.validation.closed_loop import undisturbed_task
+from robotid_sim.validation.comparison import Comparison, loop_gains, task_runs
 from robotid_sim.validation.control_run import closed_loop_log
 
 

@@ -23,7 +23,8 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog, copy_of_csv
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.study import long_logs
-from robotid_sim.study.build import build_basis, build_fit
+from robotid_sim.study.build import build_fit
+from robotid_sim.study.build_robot import build_basis
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.long_logs import can_stream, identify_long
 from robotid_sim.study.stages import identify

@@ -6,7 +6,8 @@ from scipy.stats import t as student
 
 from robotid_sim.diagnostics.intervals import confidence_intervals, correlation, relative_std
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.least_squares import SATURATED, WeightedLeastSquares
+from robotid_sim.estimation.block_sandwich import SATURATED
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 
 
 def hits(data, noises, *, block=0.2, **options):

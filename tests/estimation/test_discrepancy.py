@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
-from robotid_sim.estimation.discrepancy import (
-    Discrepancy,
-    allowing_for,
-    find_discrepancy,
-    freed,
-    widening,
-)
+from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed, widening
+from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.state_functions import Lack

@@ -8,9 +8,10 @@ from recorded import Recorded
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.estimation.block_sandwich import NO_SAMPLE, block_samples
 from robotid_sim.estimation.estimate import load_estimates, save_estimates
 from robotid_sim.estimation.extended_kalman import ExtendedKalman
-from robotid_sim.estimation.least_squares import NO_SAMPLE, WeightedLeastSquares, block_samples
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.problem import restricted, stacked
 from robotid_sim.estimation.sample_fit import NOT_RECORDED

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.estimation.discrepancy import allowing_for, find_discrepancy, with_values
+from robotid_sim.estimation.discrepancy import allowing_for, with_values
+from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.state_functions import QUANTITIES, hats, lacking_torque

@@ -15,13 +15,10 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.preprocess.errors_in_variables import (
-    ErrorsInVariables,
-    WhiteningRowFilter,
-    factor_of,
-    slopes_of,
-)
+from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.preprocess.torque_slopes import slopes_of
+from robotid_sim.preprocess.whitening import WhiteningRowFilter, factor_of
 
 
 def noisy(case, seed=0, encoder=1e-4):

@@ -13,8 +13,8 @@ from robotid_sim.excitation.constraints import TorqueLimit
 from robotid_sim.kinematics.forward import tip_position
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.study.build import build_basis, build_nominal
 from robotid_sim.study.build_design import build_criterion, build_design, build_unseen
+from robotid_sim.study.build_robot import build_basis, build_nominal
 from robotid_sim.study.config import load_config
 from robotid_sim.study.excitation import designs_by_criteria, explanation
 from robotid_sim.trajectory.reference import run_time

@@ -16,9 +16,11 @@ from robotid_sim.model.export import lost_in_urdf, write_urdf
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_basis, build_cell, build_fit, build_nominal
+from robotid_sim.study.build import build_cell, build_fit
+from robotid_sim.study.build_robot import build_basis, build_nominal
 from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import identify, intervals_of, simulate
+from robotid_sim.study.identification import intervals_of
+from robotid_sim.study.stages import identify, simulate
 
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""

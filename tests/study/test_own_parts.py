@@ -29,7 +29,7 @@ from robotid_sim.study.config import load_config
 from robotid_sim.study.setup import FitPlan
 from robotid_sim.study.study import run_study
 from robotid_sim.tasks import TASKS
-from robotid_sim.validation.closed_loop import Comparison
+from robotid_sim.validation.comparison import Comparison
 
 PARTS = Path(__file__).parents[1] / "data" / "own_parts.py"
 REGISTRIES = (

@@ -7,7 +7,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_nominal, build_robot
+from robotid_sim.study.build_robot import build_nominal, build_robot
 from robotid_sim.study.config import StudyConfig, load_config
 from robotid_sim.study.nominal import torque_mismatch
 

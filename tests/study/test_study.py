@@ -17,7 +17,8 @@ from robotid_sim.measurement.log import Truth
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.tables import CHECKS
-from robotid_sim.study.build import build_nominal, build_setup
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.build_robot import build_nominal
 from robotid_sim.study.config import load_config
 from robotid_sim.study.result import StudyResult
 from robotid_sim.study.stages import identify

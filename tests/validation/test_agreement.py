@@ -7,8 +7,9 @@ import pytest
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import OptionError
+from robotid_sim.estimation.block_sandwich import row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import WeightedLeastSquares, row_blocks_of
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.validation.agreement import TOLERATED, ComparedEstimate, compare_estimates, holm
 
 B = 4

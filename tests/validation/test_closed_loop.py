@@ -13,7 +13,7 @@ from robotid_sim.errors import OptionError, SimulationDiverged, UnknownNameError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
 from robotid_sim.tasks.path import fastest_lap, tracking_path
-from robotid_sim.validation.closed_loop import Comparison
+from robotid_sim.validation.comparison import Comparison
 
 MODELS = ("true", "nominal", "identified")
 IDENTIFIED = 1e-3

@@ -8,7 +8,7 @@ from robots import DATA
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation.discrepancy import find_discrepancy
+from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.catalog import load_robot

@@ -25,7 +25,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import TaskRun
-from robotid_sim.validation.closed_loop import UNDISTURBED, Comparison, task_runs
+from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs
 from robotid_sim.validation.control_run import ControlRun, LoopTask, Trace, run_loop
 from robotid_sim.validation.prediction import rms
 

@@ -16,7 +16,8 @@ from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.streams import named_stream
-from robotid_sim.study.build import build_robot, build_setup
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.build_robot import build_robot
 from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.config_tables import (
     ConstraintsConfig,

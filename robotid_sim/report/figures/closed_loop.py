@@ -8,7 +8,8 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Clock, Curve, Panel, Space, Style, thinned
 from robotid_sim.palette import HUES, joint_role
 from robotid_sim.section import torque_unit
-from robotid_sim.validation.closed_loop import IDENTIFIED, NOMINAL, TRUE, ClosedLoop
+from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE
 from robotid_sim.validation.control_run import ControlRun, Trace
 
 FIRST_FREE_HUE = 2

@@ -1,0 +1,170 @@
+"""What a closed-loop comparison runs: controllers, models, tasks and scenarios, and its gains."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from robotid_sim.arrays import Float2D
+from robotid_sim.control.controller import ControllerFactory
+from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
+from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
+from robotid_sim.control.sliding_mode import SlidingMode
+from robotid_sim.errors import OptionError
+from robotid_sim.experiment.conditions import Condition, SinusoidalTorque, Undisturbed
+from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
+from robotid_sim.tasks.steps import JointStep
+from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
+from robotid_sim.trajectory.reference import Reference, Trajectory
+from robotid_sim.validation.control_run import TRACE_SAMPLES
+
+TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
+"""Names of the models that every comparison has."""
+
+UNDISTURBED = "undisturbed"
+
+
+class Room(Protocol):
+    """What tells whether links keep apart."""
+
+    def keeps(self, q: Float2D) -> bool:
+        """Return whether they do in every pose of a path, shape (N, n)."""
+
+
+class TaskSpace(Protocol):
+    """The space in which a robot may move, such as `robotid_sim.engine.free_space.FreeSpace`."""
+
+    def open(self) -> AbstractContextManager[Room]:
+        """Give what tells it."""
+
+
+@public_value
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison:
+    """What a closed-loop comparison runs: controllers x models x tasks x scenarios x runs."""
+
+    controllers: Mapping[str, ControllerFactory] = field(
+        default_factory=lambda: {"sliding-mode": SlidingMode.from_gains}
+    )
+    """Controllers that run with every model; the first one decides gaps and figures."""
+    baselines: Mapping[str, ControllerFactory] = field(
+        default_factory=lambda: {
+            "computed-torque": ComputedTorque.from_gains,
+            "gravity-pd": GravityPd.from_gains,
+        }
+    )
+    """Controllers that run with the identified model only, on the first fast path."""
+    tasks: Mapping[str, Task] = field(
+        default_factory=lambda: {"circle": Circle(), "joint-step": JointStep()}
+    )
+    scenarios: Mapping[str, Sequence[Condition]] = field(
+        default_factory=lambda: {UNDISTURBED: (Undisturbed(),), "sinusoidal": (SinusoidalTorque(),)}
+    )
+    """Conditions that hold together, by the name of the scenario."""
+    undisturbed: bool = True
+    """Whether all models run undisturbed too; if not, only the true one, for its peak torque."""
+    runs: int = 1
+    """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
+    space: TaskSpace | None = None
+    """Where paths keep links apart; None for anywhere."""
+    slow_lap: float | None = RunPlan.slow_lap
+    """Time of the slow lap of every path [s]; None for the fast lap only."""
+    bandwidth: float = BANDWIDTH
+    """Smallest bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
+    error: float = ERROR
+    """Tracking error to keep under the disturbance [rad or m]."""
+    trace_samples: int = TRACE_SAMPLES
+    """Most samples of a run that its trace holds."""
+
+    def __post_init__(self) -> None:
+        for name in ("controllers", "tasks", "scenarios"):
+            if not getattr(self, name):
+                raise OptionError(f"the closed loop needs at least one of its {name}")
+        if self.runs < 1:
+            raise OptionError(f"the number of runs must be at least 1, got {self.runs}")
+
+
+def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
+    """Return the runs of the tasks, at the speeds that the nominal model allows.
+
+    Parameters
+    ----------
+    nominal : Robot
+        What is known of the robot.
+    comparison : Comparison
+        Tasks, slow lap, and the space in which the robot may move.
+
+    Returns
+    -------
+    runs : list of TaskRun
+        In the order of the tasks.
+
+    Raises
+    ------
+    PathError
+        If a path or a step is not within reach.
+    FileFormatError
+        If the file of a path cannot be used.
+    InfeasibleError
+        If a link is below the floor of the space at rest.
+    """
+    if comparison.space is None:
+        return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
+    with comparison.space.open() as room:
+        shared = RunPlan(slow_lap=comparison.slow_lap, keeps=room.keeps)
+        return _task_runs(nominal, comparison.tasks, shared)
+
+
+def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> list[TaskRun]:
+    runs = {name: task.runs(nominal, shared) for name, task in tasks.items() if not task.is_step}
+    first = next(iter(runs.values()), None)
+    if first is not None:  # steps hold the pose where the first path starts
+        shared = replace(shared, start=first[0].trajectory(np.zeros(1)).q[0])
+    runs |= {name: task.runs(nominal, shared) for name, task in tasks.items() if task.is_step}
+    return [run for name in tasks for run in runs[name]]
+
+
+def loop_gains(
+    nominal: Robot, tasks: Sequence[TaskRun], comparison: Comparison, rate: float
+) -> LoopGains:
+    """Return the gains for all tasks together, from the fast run of every path.
+
+    Parameters
+    ----------
+    nominal : Robot
+        What is known of the robot.
+    tasks : sequence of TaskRun
+        As by `task_runs`; without paths their steps count.
+    comparison : Comparison
+        Tracking error to keep, and the smallest bandwidth.
+    rate : float
+        Control rate [Hz].
+
+    Returns
+    -------
+    gains : LoopGains
+        The same for all models.
+
+    Raises
+    ------
+    OptionError
+        If the rate, the error or the bandwidth is not positive.
+    """
+    paths = [task for task in tasks if not task.is_step]
+    fast = [task for task in paths if not task.slow] or paths or tasks
+    return LoopGains.from_specification(
+        nominal,
+        _joined([task.trajectory for task in fast], rate),
+        rate=rate,
+        error=comparison.error,
+        bandwidth=comparison.bandwidth,
+    )
+
+
+def _joined(trajectories: Sequence[Trajectory], rate: float) -> Reference:
+    """Return the samples of several trajectories, one after the other."""
+    parts = [path(np.arange(0.0, path.duration, 1.0 / rate)) for path in trajectories]
+    return Reference(*(np.vstack([getattr(p, name) for p in parts]) for name in ("q", "dq", "ddq")))
