@@ -11,8 +11,8 @@ from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.held_out import FLOOR, FOLDS, Fit, HeldOut, blocks_of
+from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.motion import Motion, RowFilter, ungated
-from robotid_sim.measurement.sensors import between_samples
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 

@@ -10,6 +10,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement import sensors
+from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
@@ -175,7 +176,22 @@ class EncoderQuantization(Sensor):
         return sensors.applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
 
     def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
-        """Round `q` with the counts elsewhere: no motion repeats to a fraction of a step."""
+        """Round `q` with the counts elsewhere: no motion repeats to a fraction of a step.
+
+        Parameters
+        ----------
+        log : Log
+            As for a call.
+        rng : numpy.random.Generator
+            Not drawn from.
+        share : float
+            Of a step, by which the counts lie lower.
+
+        Returns
+        -------
+        measured : Log
+            Its `truth` stays untouched.
+        """
         shift = share * self._steps(log)
         rounded = self(replace(log, q=log.q + shift), rng)
         return replace(rounded, q=rounded.q - shift)
@@ -211,4 +227,4 @@ class SampleJitter(Sensor):
         late = self.std * rng.standard_normal(log.t.size)
         position = np.arange(log.t.size) + late / log.dt
         facts = {"rms": float(np.sqrt((late**2).mean()))}
-        return sensors.applied(self, log, facts, q=sensors.between_samples(log.q, position))
+        return sensors.applied(self, log, facts, q=between_samples(log.q, position))

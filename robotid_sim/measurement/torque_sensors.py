@@ -9,6 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
 from robotid_sim.measurement import sensors
+from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
@@ -219,7 +220,7 @@ class TorqueDelay(Sensor):
         whole = round(late)
         late = whole if abs(late - whole) < 1e-9 else late  # rounding of the mean step
         position = np.arange(log.t.size) - late
-        return sensors.applied(self, log, tau_meas=sensors.between_samples(log.tau_meas, position))
+        return sensors.applied(self, log, tau_meas=between_samples(log.tau_meas, position))
 
 
 def _of_torque(sensor: Sensor, log: Log) -> Float1D:

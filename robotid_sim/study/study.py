@@ -173,6 +173,12 @@ def run_study(
     -------
     study : Study
         The values of all stages; ``study.result`` is what ``result.json`` holds.
+
+    Raises
+    ------
+    SimulationDiverged, ControllerError
+        If an excitation, or the undisturbed loop with the true model, ends before its time; its
+        log is in the folder.
     """
     line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
     with study_folder(out, setup) as folder, line as shown:
