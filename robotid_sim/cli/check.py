@@ -9,6 +9,7 @@ import numpy as np
 from robotid_sim.cli import output
 from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.light_joints import light_joints
 from robotid_sim.dynamics.textbook_base import textbook_base
 from robotid_sim.errors import MissingExtraError, OptionError, RobotIdError, install_command
 from robotid_sim.files import require_writable
@@ -126,6 +127,7 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "dof": robot.dof,
         "links": links,
         "joints": joints,
+        "light_joints": light_joints(robot),
         "assumptions": list(robot.assumptions),
         "inertial_rank": basis.inertial_rank,
         "rank": basis.rank,
@@ -171,6 +173,8 @@ def _print_report(robot: Robot, report: dict[str, Any]) -> None:
         _print_repair(report["repair"])
     output.print_line()
     output.print_table(_joint_table(report["joints"]))
+    for text in report["light_joints"]:
+        output.print_line(f"  WARNING: {text}")
     output.print_line()
     output.print_line(
         f"{report['rank']} base parameters, {report['inertial_rank']} of them inertial:"

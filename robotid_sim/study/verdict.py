@@ -11,6 +11,7 @@ from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.directions import excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics.light_joints import light_joints
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
@@ -166,10 +167,12 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
     after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
     before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
     check = CheckResult.at_most("limits_respected", after, 1.0 + RATIO_SLACK)
-    if before <= check.limit:
-        return check
-    message = f"(before the first commanded sample, when the controller takes over: {before:.3g})"
-    return check.model_copy(update={"message": message})
+    notes = [] if check.passed else [f"{text}." for text in light_joints(plant)]
+    if before > check.limit:
+        notes += [
+            f"(before the first commanded sample, when the controller takes over: {before:.3g})"
+        ]
+    return check.model_copy(update={"message": " ".join(notes)})
 
 
 def _contact_check(touching: Sequence[ContactResult]) -> CheckResult:

@@ -154,6 +154,16 @@ def test_check_of_impossible_inertia_exits_1_with_the_reason(robotid, tmp_path) 
     assert [link["consistent"] for link in report["links"]] == [False, True]
 
 
+def test_check_names_a_joint_with_friction_and_nothing_that_it_moves(robotid, tmp_path) -> None:
+    path = tmp_path / "light.urdf"
+    path.write_text(ARM.read_text().replace('friction="0.9"', 'friction="400"'))
+    done = robotid("check", path)
+    (text,) = json.loads(robotid("check", path, "--json").out)["light_joints"]
+    assert text.startswith("elbow: dry friction alone stops it at ")
+    assert " ".join(f"WARNING: {text}".split()) in " ".join(done.out.split())
+    assert json.loads(robotid("check", ARM, "--json").out)["light_joints"] == []
+
+
 def test_check_against_a_nominal_model_names_unlikely_masses(robotid, tmp_path) -> None:
     path = tmp_path / "heavy.urdf"
     mass = re.search(r'<mass value="([\d.]+)"', ARM.read_text())
