@@ -8,7 +8,9 @@ their code, so that workers need not import the file.
 
 import importlib
 import importlib.util
+import re
 import sys
+import traceback
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,6 +23,13 @@ GROUP = "robotid_sim.plugins"
 
 PREFIX = "robotid_plugin_"
 """Begins the names of the modules that files become."""
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+
+_CAUSE = "direct cause of the following exception"
+
+_DYNAMIC = "<dynamic-code>"
+"""Stands for the file of code that was sent to a worker."""
 
 _loaded: dict[str, ModuleType] = {}
 
@@ -61,6 +70,25 @@ def load_installed_plugins() -> None:
 def are_loaded() -> bool:
     """Return whether there is a plugin, which may have added to any registry."""
     return bool(_loaded)
+
+
+def fault_of_plugin(error: Exception) -> str | None:
+    """Return where a plugin's own code has raised an error, and what, in words; None if elsewhere.
+
+    That is the innermost frame of a plugin or of this package: libraries below it have raised what
+    it gave them. An error of a worker carries its frames as the text of its cause, and only plugins
+    are sent there with their code.
+    """
+    plugins = {str(module.__file__) for module in _loaded.values()}
+    files, package = plugins | {_DYNAMIC}, str(Path(__file__).parent)
+    for part in "".join(traceback.format_exception(error)).split(_CAUSE):
+        frames = [f for f in _FRAME.findall(part) if f[0] in files or f[0].startswith(package)]
+        if frames and frames[-1][0] in files:
+            file, line, name = frames[-1]
+            file = " or ".join(sorted(plugins)) if file == _DYNAMIC else file
+            what = " ".join(traceback.format_exception_only(error)[-1].split())
+            return f"plugin {file}, line {line}, in {name}: {what}"
+    return None
 
 
 def _imported(name: str, path: Path) -> ModuleType:

@@ -19,7 +19,7 @@ from robotid_sim.cli.command_line import command_line, remember_command
 from robotid_sim.cli.entry import ending_signal, interrupted_code
 from robotid_sim.cli.help import Commands
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
-from robotid_sim.plugins import load_installed_plugins
+from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -111,6 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()
+        if fault := fault_of_plugin(error):
+            return _fail(fault, 2)
         return _fail(_bug(error), BUG)
     return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0)
 

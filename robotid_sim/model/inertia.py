@@ -142,12 +142,13 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
     """Return the parameters of the nearest body that exists, with the same mass and COM.
 
     Of all second moments ``S = tr(I)/2 - I`` about the COM with eigenvalues of at least `margin`
-    times the largest one, the nearest in the Frobenius norm is taken (eigenvalue clipping).
+    times the largest one, the nearest in the Frobenius norm is taken (eigenvalue clipping). Without
+    a positive mass there is no COM: then the eigenvalues of the pseudo-inertia are clipped.
 
     Parameters
     ----------
     phi : ndarray, shape (10,)
-        Parameters with a positive mass.
+        Parameters.
     margin : float
         Least second moment over the largest one.
 
@@ -156,12 +157,18 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
     phi : ndarray, shape (10,)
         Parameters of a body that can exist.
     """
+    if phi[0] <= 0.0:
+        return from_pseudo_inertia(_clipped(pseudo_inertia(phi), margin))
     mass, com, central = unpack(phi)
-    second = 0.5 * np.trace(central) * np.eye(3) - central
-    values, axes = np.linalg.eigh(second)
-    floor = margin * max(values.max(), np.finfo(float).tiny)
-    second = (axes * np.maximum(values, floor)) @ axes.T
+    second = _clipped(0.5 * np.trace(central) * np.eye(3) - central, margin)
     return pack(mass, com, np.trace(second) * np.eye(3) - second)
+
+
+def _clipped(matrix: Float2D, margin: float) -> Float2D:
+    """Return the nearest matrix with eigenvalues of at least a share of the largest one."""
+    values, axes = np.linalg.eigh(matrix)
+    floor = margin * max(values.max(), np.finfo(float).tiny)
+    return np.asarray((axes * np.maximum(values, floor)) @ axes.T)
 
 
 def principal_axes(central: Float2D) -> tuple[Float1D, Float2D]:

@@ -137,6 +137,20 @@ def test_nearest_body_exists_and_keeps_mass_and_com() -> None:
         np.testing.assert_allclose(near[:4], phi[:4], atol=ROUNDING)
 
 
+@pytest.mark.parametrize("mass", [-1.0, -1e-9, 0.0])
+def test_nearest_body_without_a_positive_mass_exists_too(mass) -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(20):
+        phi = np.r_[mass, rng.normal(size=9)]
+        near = inertia.nearest_consistent(phi)
+        assert inertia.inconsistency(near) is None
+        assert near[0] > 0.0
+    body = random_body(rng)
+    outside = body - np.r_[body[0] + 1e-9, np.zeros(9)]  # as a solver may stop
+    assert inertia.inconsistency(outside) is not None
+    assert inertia.inconsistency(inertia.nearest_consistent(outside)) is None
+
+
 def test_nearest_body_of_a_consistent_one_is_itself() -> None:
     rng = np.random.default_rng(11)
     phi = random_body(rng)

@@ -6,10 +6,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
+import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim import testing
+from robotid_sim import plugins, testing
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.errors import PluginError
 from robotid_sim.estimation import ESTIMATORS
@@ -22,7 +24,7 @@ from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.plugins import _imported, load_plugins
+from robotid_sim.plugins import _imported, fault_of_plugin, load_plugins
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import load_config
@@ -211,3 +213,34 @@ def test_a_plugin_that_is_missing_is_named():
         load_plugins(["nowhere.py"])
     with pytest.raises(PluginError, match="plugin no_module_at_all: ModuleNotFoundError"):
         load_plugins(["no_module_at_all"])
+
+
+SLIPS = """
+import joblib
+import numpy as np
+
+def slip():
+    return np.zeros(3).shapes
+
+def below():
+    return np.linalg.inv(np.zeros(3))
+"""
+
+
+@pytest.mark.parametrize(("name", "line"), [("slip", 6), ("below", 9)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_slip_of_a_plugin_is_no_bug_of_ours(monkeypatch, tmp_path, name, line, workers):
+    path = tmp_path / f"slips_{name}_{workers}.py"
+    path.write_text(SLIPS)
+    monkeypatch.setattr(plugins, "_loaded", {})
+    load_plugins([str(path)])
+    slip = getattr(sys.modules[f"robotid_plugin_{path.stem}"], name)
+    with pytest.raises((AttributeError, np.linalg.LinAlgError)) as caught:
+        joblib.Parallel(n_jobs=workers)(joblib.delayed(slip)() for _ in range(2))
+    kind = "AttributeError" if name == "slip" else "numpy.linalg.LinAlgError"
+    fault = fault_of_plugin(caught.value)
+    assert fault.startswith(f"plugin {path}, line {line}, in {name}: {kind}: ")
+    assert "\n" not in fault
+    with pytest.raises(KeyError) as ours:
+        {}["no such"]
+    assert fault_of_plugin(ours.value) is None
