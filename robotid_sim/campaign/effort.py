@@ -39,8 +39,13 @@ class Effort:
     """On disk."""
 
     @classmethod
-    def of(cls, trials: Sequence[StudyTrial], plan: CampaignPlan) -> Self:
-        """Return the effort of trials that are left to do."""
+    def of(
+        cls, trials: Sequence[StudyTrial], plan: CampaignPlan, recorded: Sequence[float] = ()
+    ) -> Self:
+        """Return the effort of trials that are left to do.
+
+        Where there are seconds recorded of trials of the plan, each takes as long as those did.
+        """
         seconds, megabytes = 0.0, ROW * len(trials)
         bases = {trial.base: trial for trial in trials}
         sizes = {base: _size(trial) for base, trial in bases.items()}
@@ -57,6 +62,8 @@ class Effort:
             experiment = trials[0].study.experiment if trials else None
             steps = LOOP * experiment.rate * experiment.substeps if experiment else 0.0
             seconds += len(trials) * steps * SUBSTEP
+        if recorded:
+            seconds = len(trials) * sum(recorded) / len(recorded)
         return cls(seconds, megabytes)
 
 

@@ -32,7 +32,9 @@ class Finished:
     before: int
     """Trials of the plan that the store held already."""
     counts: Mapping[str, int]
-    """All trials of the store by status."""
+    """Trials of the plan by status."""
+    others: int
+    """Trials of the store that an earlier form of the plan had."""
     work: SharedWork
     """Of the trials that were run."""
 
@@ -71,7 +73,7 @@ def run_campaign(
     make_folder(folder)
     make_folder(folder / SHARED)
     with locked(folder), Store(folder, write=True) as store:
-        _require_same_plan(store, plan)
+        require_same_plan(store, plan)
         store.note("plan", plan.model_dump_json())
         store.note("versions", json.dumps(versions()))
         store.note("trials", str(len(trials)))
@@ -89,7 +91,10 @@ def run_campaign(
             counter.add(rows)
 
         each_retried(work, groups_of(able), workers, keep)
-        return Finished(len(left), len(trials) - len(left), store.counts(), SharedWork.of(left))
+        counts = store.counts({trial.key for trial in trials})
+        others = sum(store.counts().values()) - sum(counts.values())
+        before = len(trials) - len(left)
+        return Finished(len(left), before, counts, others, SharedWork.of(left))
 
 
 def _with_motions(
@@ -135,8 +140,21 @@ class _Counter:
         self._progress("campaign", Portion(self._done, self._total, failed=self._failed))
 
 
-def _require_same_plan(store: Store, plan: CampaignPlan) -> None:
-    """Raise `OptionError` if the store is of a plan that differs in what all trials share."""
+def require_same_plan(store: Store, plan: CampaignPlan) -> None:
+    """Require that a store is of a plan with the same of what all trials share.
+
+    Parameters
+    ----------
+    store : Store
+        Of a folder; a new one fits every plan.
+    plan : CampaignPlan
+        What shall be run there.
+
+    Raises
+    ------
+    OptionError
+        If they differ; the text says where.
+    """
     noted = store.about("plan")
     if noted is None:
         return

@@ -5,6 +5,7 @@ all.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,10 +113,14 @@ class Store(RowStore):
                 numbers = dict(zip(METRICS, metrics, strict=True))
                 yield TrialRow(key, json.loads(factors), seed, status, error, seconds, numbers)
 
-    def counts(self) -> dict[str, int]:
-        """Return how many trials have every status."""
-        counted = self.select("status, COUNT(*)", "GROUP BY status")
-        return {str(status): int(count) for status, count in counted}
+    def counts(self, keys: set[str] | None = None) -> dict[str, int]:
+        """Return how many trials have every status, of all or of some keys."""
+        statuses = Counter(
+            str(status)
+            for key, status in self.select("key, status", "ORDER BY status")
+            if keys is None or key in keys
+        )
+        return dict(statuses)
 
 
 def _values(row: TrialRow) -> list[Any]:

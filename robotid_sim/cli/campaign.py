@@ -12,7 +12,7 @@ from robotid_sim.campaign.backend import working_in
 from robotid_sim.campaign.effort import Effort
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.plan import CampaignPlan, load_plan, plan_of
-from robotid_sim.campaign.run import Finished, run_campaign
+from robotid_sim.campaign.run import Finished, require_same_plan, run_campaign
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.statistics import answer
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store, TrialRow
@@ -129,6 +129,8 @@ def _print_finished(done: Finished, out: Path) -> None:
         f"{done.new} trials were run, {done.before} were there; "
         f"{', '.join(f'{count} {status}' for status, count in done.counts.items())}"
     )
+    if done.others:
+        output.print_line(f"{done.others} more in the folder belong to earlier forms of the plan")
     if done.new:
         output.print_line(f"{done.work}")
     output.print_line(f"see what came of it with `robotid campaign summary {out}`")
@@ -136,12 +138,14 @@ def _print_finished(done: Finished, out: Path) -> None:
 
 def _print_plan(plan: CampaignPlan, out: Path, workers: int, *, as_json: bool) -> int:
     trials = trials_of(plan)
-    finished: set[str] = set()
+    rows: dict[str, TrialRow] = {}
     if (out / "campaign.sqlite").exists():
         with Store(out, write=False) as store:
-            finished = store.finished()
-    left = [trial for trial in trials if trial.key not in finished]
-    work, effort = SharedWork.of(left), Effort.of(left, plan)
+            require_same_plan(store, plan)
+            rows = {row.key: row for row in store.rows({trial.key for trial in trials})}
+    left = [trial for trial in trials if trial.key not in rows]
+    work = SharedWork.of(left)
+    effort = Effort.of(left, plan, [row.seconds for row in rows.values() if row.status == DONE])
     content = {
         "title": plan.title,
         "trials": len(trials),

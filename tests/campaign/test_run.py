@@ -10,9 +10,11 @@ from plans import short_plan, told
 
 from robotid_sim.campaign import group_work, retried
 from robotid_sim.campaign import run as campaign_run
+from robotid_sim.campaign.effort import Effort
 from robotid_sim.campaign.run import run_campaign
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store
 from robotid_sim.campaign.time_limit import LateError, limited
+from robotid_sim.campaign.trial_list import trials_of
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.result_folder import locked
 
@@ -56,6 +58,15 @@ def test_more_seeds_run_only_what_is_new(finished, tmp_path) -> None:
     done = run_campaign(short_plan(), tmp_path)
     assert (done.new, done.before) == (4, 4)
     assert told(rows_in(tmp_path)) == told(rows_in(finished))
+    fewer = run_campaign(short_plan(seeds=1), tmp_path)
+    assert (fewer.new, fewer.before, fewer.counts, fewer.others) == (0, 4, {DONE: 4}, 4)
+
+
+def test_what_trials_took_is_what_further_ones_are_expected_to_take() -> None:
+    plan = short_plan()
+    trials = trials_of(plan)
+    assert Effort.of(trials, plan, [1.0, 4.0]).seconds == 2.5 * len(trials)
+    assert Effort.of(trials, plan).seconds > 0.0
 
 
 def test_two_processes_find_the_same(finished, tmp_path) -> None:
