@@ -153,6 +153,7 @@ def _print_plan(plan: CampaignPlan, out: Path, workers: int, *, as_json: bool) -
         "designs": work.bases,
         "logs": work.logs,
         "preprocessed_logs": work.fits,
+        "sensors": _sensor_sets(trials),
         "expected_seconds": round(effort.seconds / workers),
         "expected_megabytes": round(effort.megabytes, 1),
         "out": str(out),
@@ -164,6 +165,12 @@ def _print_plan(plan: CampaignPlan, out: Path, workers: int, *, as_json: bool) -
             output.print_line(f"{key:20} {value}")
         output.print_line(f"{work}")
     return 0
+
+
+def _sensor_sets(trials: Sequence[StudyTrial]) -> str:
+    """Return the sensors of the trials, in words: a factor on one replaces the default ones."""
+    sets = {", ".join(trial.study.measuring()) or "none" for trial in trials}
+    return "; or ".join(sorted(sets))
 
 
 def _plan_in(store: Store) -> CampaignPlan:
