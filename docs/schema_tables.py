@@ -1,4 +1,4 @@
-"""Directives: tables of a file's keys from the model that reads it, and of the public names and of the metrics."""
+"""Directives: tables of keys, from the model that reads them, of public names and of metrics."""
 
 import inspect
 from collections.abc import Iterator
