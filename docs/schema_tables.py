@@ -1,4 +1,4 @@
-"""Directives: tables of a file's keys from the model that reads it, and of the public names."""
+"""Directives: tables of keys, from the model that reads them, of public names and of metrics."""
 
 import inspect
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from schema_rows import kind_text, leaves, markdown, rows_of, sections_of
 from sphinx.util.docutils import SphinxDirective
 
 import robotid_sim
+from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.docstrings import summary_of
 
 
@@ -57,6 +58,19 @@ class PublicNames(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
+class Metrics(SphinxDirective):
+    """``metrics``: what a campaign can record, by the name in a plan."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        lines = ["| name | meaning | unit | closed loop |", "|:--|:--|:--|:--|"]
+        for name, metric in METRICS.items():
+            unit = "share" if metric.unit == "%" else metric.unit
+            loop = "yes" if metric.of_loop else ""
+            lines.append(f"| `{name}` | {markdown(metric.label)} | {unit} | {loop} |")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
 class Defaults(SphinxDirective):
     """``defaults::``: the defaults of a study's configuration, why, and what measures them."""
 
@@ -78,6 +92,7 @@ class Defaults(SphinxDirective):
 def setup(app: Any) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("defaults", Defaults)
+    app.add_directive("metrics", Metrics)
     app.add_directive("schema", SchemaTables)
     app.add_directive("public-names", PublicNames)
     return {"parallel_read_safe": True}

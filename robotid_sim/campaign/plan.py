@@ -50,8 +50,8 @@ class CampaignPlan(ConfigSection):
     study: dict[str, Any] = Field(default_factory=dict)
     """Keys of a study.toml that all trials share."""
     factors: dict[str, Any] = Field(default_factory=dict)
-    """Levels by key of a study, as ``"design.period"``, or by a name of your own; see
-    `robotid_sim.campaign.factors.factor_of`."""
+    """Levels by key of a study, as ``"design.period"``, or by a name of your own:
+    docs/how-to/campaigns.md has the forms."""
     design: Design = "grid"
     """How levels combine: all with all (``grid``), the first of all, the second of all, ...
     (``list``), or `samples` points that fill the space."""
@@ -61,7 +61,7 @@ class CampaignPlan(ConfigSection):
     """Of the noise: how many, from 0 on, or which. The nominal model and the design are those of
     ``study.seed``, which may be a factor itself."""
     record: tuple[str, ...] = ("model_error", "parameter_error", "nees")
-    """Metrics by name; see `robotid_sim.campaign.metrics`."""
+    """Metrics by name, of those that docs/reference/files.md lists."""
     arrays: tuple[Literal["beta", "std", "true"], ...] = ()
     """Vectors of every trial that are kept in arrays.h5."""
     time_limit: float | None = Field(default=None, gt=0.0)

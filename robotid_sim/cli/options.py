@@ -37,7 +37,7 @@ Seed = Annotated[
 ]
 Config = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Study configuration (TOML); see README."),
+    typer.Option("--config", metavar="FILE", help="Study (TOML); see docs/how-to/configure.md."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 BaseLink = Annotated[

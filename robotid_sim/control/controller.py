@@ -14,9 +14,11 @@ class Setpoint(NamedTuple):
     """Reference of one control step, each of shape (n,)."""
 
     q: Float1D
+    """Position [rad or m]."""
     dq: Float1D
+    """Velocity [rad/s or m/s]."""
     ddq: Float1D
-    """Position [rad or m], velocity and acceleration."""
+    """Acceleration [rad/s^2 or m/s^2]."""
 
 
 class Controller(ABC):

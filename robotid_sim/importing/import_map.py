@@ -60,13 +60,13 @@ class JointMap(ConfigSection):
     current: str | None = None
     """Column of the motor current."""
     position_unit: Annotated[str, _unit("position")] | None = None
-    """rad, deg, turn, m, mm, ..."""
+    """rad, mrad, deg, rev, m or mm."""
     velocity_unit: Annotated[str, _unit("velocity")] | None = None
-    """Unit of the velocity."""
+    """rad/s, mrad/s, deg/s, rpm, m/s or mm/s."""
     torque_unit: Annotated[str, _unit("torque")] | None = None
-    """Unit of torques and commands."""
+    """Of torques and commands: N m, mN m, N mm, kN m, N or kN."""
     current_unit: Annotated[str, _unit("current")] | None = None
-    """Unit of the current."""
+    """A or mA."""
     sign: Literal[-1, 1] = 1
     """Direction of positions and velocities against the joint's."""
     torque_sign: Literal[-1, 1] = 1
@@ -100,7 +100,7 @@ class ImportMap(ConfigSection):
     time: str | None = None
     """Column of the stamps."""
     time_unit: Annotated[str, _unit("time")] | None = None
-    """Unit of the stamps."""
+    """s, ms, us or ns."""
     rate: float | None = Field(default=None, gt=0.0)
     """Samples a second [Hz], where no column has the time."""
     windows: tuple[tuple[float, float], ...] = ()

@@ -50,7 +50,7 @@ class StudyConfig(ConfigSection):
     design: DesignConfig = DesignConfig()
     experiment: ExperimentConfig = ExperimentConfig()
     preset: str | None = None
-    """Sensors of a typical cell: see `robotid_sim.measurement.presets`."""
+    """Sensors of a typical cell, by a name of `robotid list presets`."""
     sensors: dict[str, dict[str, Any]] = Field(default_factory=lambda: dict(_DEFAULT_SENSORS))
     """Sensors by name with their options, applied in this order; replaces the default set, and adds
     to a preset or changes it."""
