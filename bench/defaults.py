@@ -13,7 +13,6 @@ With a file it goes on where it was ended.
 import argparse
 import time
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,6 @@ def configuration(key: str = DEFAULT, value: float = 0.0, seed: int = 0) -> Stud
     return StudyConfig.model_validate(content)
 
 
-@cache
 def common_motion(robot: str) -> Reference:
     """Return states of the motion that all lines are compared along."""
     path = build_setup(robot_of(robot), configuration()).unseen
