@@ -24,6 +24,10 @@ from robotid_sim.threads import one_blas_thread
 TURN = 2.0 * np.pi
 """Range from which a joint may turn without end, whatever its limits [rad]."""
 
+FAR = 100.0
+"""Positions over their limit that no unit of a joint explains, degrees being 57.3 times too large;
+whatever the torques say then is of another motion."""
+
 CLIPPED = 5e-3
 """Share of the samples of a joint from which clipped torques spoil a fit."""
 
@@ -60,6 +64,8 @@ def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradic
         Nothing for a log that may be right, and no gross error if it is too short for a comparison.
     """
     clipped = clipped_torques(log.tau_meas)
+    if far := _beyond_limits(log, nominal, FAR):
+        return Contradictions((*far, *_clipped(log, clipped)), ())
     clean = repaired(log, find_faults(log))
     try:
         evidence = Evidence.of(RtsSmoother()(clean, nominal), nominal, basis, bad=clipped)
@@ -68,7 +74,7 @@ def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradic
     else:
         gross = gross_cause(evidence, MARGIN)
         couplings = "" if gross else _coupling(evidence)
-    errors = [*_clipped(log, clipped), *_beyond_limits(log, nominal)]
+    errors = [*_clipped(log, clipped), *_beyond_limits(log, nominal, BEYOND)]
     if gross is not None:
         candidate, words = gross[0], gross[0].words
         text = words if isinstance(words, Wording) else words(candidate.correction)
@@ -90,13 +96,13 @@ def _clipped(log: Log, clipped: Bool2D) -> list[str]:
     ]
 
 
-def _beyond_limits(log: Log, nominal: Robot) -> list[str]:
+def _beyond_limits(log: Log, nominal: Robot, least: float) -> list[str]:
     limits = nominal.limits
     reach = np.abs(log.q).max(axis=0) / np.maximum(np.abs(limits.lower), np.abs(limits.upper))
     return [
         f"{log.joint_names[j]}: the position reaches {reach[j]:.3g} times its limit; give it in "
-        f"{log.joint_units[j]} of the joint, or correct the limit of the robot"
-        for j in np.flatnonzero((reach > BEYOND) & (2.0 * limits.half_range < TURN))
+        f"{log.joint_units[j]} of the joint, not of the motor, or correct the limit of the robot"
+        for j in np.flatnonzero((reach > least) & (2.0 * limits.half_range < TURN))
     ]
 
 

@@ -90,6 +90,10 @@ CHANGES = {
     "kN m": (scaled(1e-3), "all measured torques are in kN m; multiply their columns by 1000"),
     "A": (scaled([0.06, 0.2]), "currents [A], or of another unit"),
     "degrees": (lambda log: {"q": np.degrees(log.q)}, "are in degrees; multiply them by 0.0174533"),
+    "of motors": (
+        lambda log: {"q": 1e4 * log.q},
+        "times its limit; give it in rad of the joint, not of",
+    ),
     "turns": (lambda log: {"q": log.q / (2 * np.pi)}, "are in turns; multiply them by 6.28319"),
     "swapped": (lambda log: {"q": log.q[:, ::-1]}, "of the two joints are swapped; swap their"),
     "clipped": (clipped, "elbow: the measured torque is clipped at its extreme value in"),
@@ -112,7 +116,7 @@ def test_a_log_that_cannot_be_is_refused_with_number_and_remedy(
 def test_a_log_too_short_for_a_comparison_keeps_its_limits(identify, log) -> None:
     done = identify(replace(log.cut(slice(0, 200)), q=100.0 * log.q[:200], period=None))
     assert done.code == 2
-    assert "times its limit; give it in rad of the joint, or correct the limit" in done.err
+    assert "times its limit; give it in rad of the joint, not of the motor, or correct" in done.err
 
 
 @pytest.mark.parametrize("name", ["signs", "degrees", "N mm"])
