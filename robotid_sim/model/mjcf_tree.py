@@ -149,8 +149,10 @@ class MjcfTree:
             case _:
                 self._drop(f"shapes of the type {OTHER_SHAPES.get(kind, str(kind))}", link)
                 return
-        collides = bool(model.geom_contype[g] or model.geom_conaffinity[g])
-        roles = [*(["collision"] if collides else []), *(["visual"] if self._is_seen(g) else [])]
+        roles = [
+            *(["collision"] if self._collides(g) else []),
+            *(["visual"] if self._is_seen(g) else []),
+        ]
         for role in roles:
             element = etree.SubElement(link, role)
             element.append(_origin(T))
@@ -171,8 +173,19 @@ class MjcfTree:
         form.set("scale", number_text(mesh.scale))
         return True
 
+    def _collides(self, g: int) -> bool:
+        return bool(self._model.geom_contype[g] or self._model.geom_conaffinity[g])
+
     def _is_seen(self, g: int) -> bool:
-        return int(self._model.geom_group[g]) < SHOWN
+        """Return whether a geom is drawn: not if it collides and others of its body are for that.
+
+        Both together would shimmer through one another.
+        """
+        groups, bodies = self._model.geom_group, self._model.geom_bodyid
+        if not groups[g] < SHOWN:
+            return False
+        beside = np.flatnonzero((bodies == bodies[g]) & (groups != groups[g]) & (groups < SHOWN))
+        return not self._collides(g) or all(self._collides(k) for k in beside)
 
     def _color(self, g: int) -> Float1D:
         material = int(self._model.geom_matid[g])

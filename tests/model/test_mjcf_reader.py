@@ -139,6 +139,18 @@ def test_shapes_are_in_the_frame_of_their_body(read) -> None:
     np.testing.assert_allclose(felt.T_body_shape[:3, 3], [0.0, 0.0, -0.1], atol=1e-12)
 
 
+@pytest.mark.parametrize(("group", "drawn"), [("1", ["box"]), ("0", ["sphere", "box"])])
+def test_what_collides_is_not_drawn_through_what_another_group_shows(read, group, drawn) -> None:
+    free = f'contype="0" conaffinity="0" group="{group}"'
+    seen = f'<geom type="box" size="0.1 0.1 0.1" mass="0" {free}/>'
+    (link,) = read(
+        '<mujoco><worldbody><body name="b"><joint name="j"/>'
+        f'<geom size="0.1" mass="1"/>{seen}</body></worldbody></mujoco>'
+    ).links
+    assert [shape.kind for shape in link.shapes if not shape.collision] == drawn
+    assert [shape.kind for shape in link.shapes if shape.collision] == ["sphere"]
+
+
 def test_a_site_may_be_the_tip(read) -> None:
     robot = read(GRIPPER_ARM, tip="attachment_site")
     model, data = mujoco_of(GRIPPER_ARM)
