@@ -135,12 +135,16 @@ def _own_docstring(cls: type) -> str:
 
 
 def _body(cls: type) -> list[ast.stmt]:
-    """Return the statements of a class, empty where no source is at hand."""
+    """Return the statements of a class, empty where no source is at hand.
+
+    Of a class made by ``exec`` Python 3.13 gives the line of that number in another file.
+    """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):
         return []
-    return tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    classes = [node for node in tree.body[:1] if isinstance(node, ast.ClassDef)]
+    return classes[0].body if classes and classes[0].name == cls.__name__ else []
 
 
 def _members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
