@@ -23,7 +23,9 @@ def light_joints(robot: Robot) -> list[str]:
     q, _, _ = random_states(robot)
     inertia = np.diagonal(mass_matrix(robot, q[:STATES]), axis1=1, axis2=2).min(axis=0)
     friction = np.array([joint.friction.Fc for joint in robot.joints])
-    ratio = friction / np.maximum(inertia, np.finfo(float).tiny) / robot.limits.acceleration
+    accelerating = inertia * robot.limits.acceleration
+    # Links without any inertia are told elsewhere.
+    ratio = np.divide(friction, accelerating, out=np.zeros(robot.dof), where=accelerating > 0.0)
     return [
         f"{robot.joint_names[j]}: dry friction alone stops it at {ratio[j]:.3g} times its "
         "acceleration limit, so that a controller shakes it where friction is known but roughly; "
