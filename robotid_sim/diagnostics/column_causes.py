@@ -30,17 +30,24 @@ def column_causes(evidence: Evidence) -> list[Amendment]:
 def _torques(evidence: Evidence) -> list[Amendment]:
     dof = evidence.dof
     candidates = []
-    for j in range(dof):
-        signs = np.ones(dof)
-        signs[j] = -1.0
-        words = Wording("the measured torque has the wrong sign", "multiply its column by -1")
-        candidates.append(_torque("torque-sign", (j,), np.diag(signs), words))
-    words = Wording("all measured torques have the wrong sign", "multiply their columns by -1")
-    candidates.append(_torque("torque-sign", (), -np.eye(dof), words))
+    candidates += [torque_signs(np.where(np.arange(dof) == j, -1.0, 1.0)) for j in range(dof)]
+    candidates.append(torque_signs(-np.ones(dof)))
     for order, words in _orders(dof, "torques"):
         moved = tuple(j for j in range(dof) if order[j] != j)
         candidates.append(_torque("torque-columns", moved, np.eye(dof)[:, order], words))
     return candidates
+
+
+def torque_signs(signs: Float1D) -> Amendment:
+    """Return wrong signs of the torques whose entry is -1, shape (n,)."""
+    wrong = tuple(np.flatnonzero(signs < 0.0).tolist())
+    if len(wrong) == 1:
+        words = Wording("the measured torque has the wrong sign", "multiply its column by -1")
+    else:
+        whose = "all measured" if len(wrong) == signs.size else "the measured"
+        words = Wording(f"{whose} torques have the wrong sign", "multiply their columns by -1")
+    joints = () if len(wrong) == signs.size else wrong
+    return _torque("torque-sign", joints, np.diag(signs), words)
 
 
 def scale_causes(evidence: Evidence) -> list[Amendment]:
