@@ -185,7 +185,7 @@ class MjcfTree:
         if not groups[g] < SHOWN:
             return False
         beside = np.flatnonzero((bodies == bodies[g]) & (groups != groups[g]) & (groups < SHOWN))
-        return not self._collides(g) or all(self._collides(k) for k in beside)
+        return not self._collides(g) or all(map(self._collides, beside.tolist()))
 
     def _color(self, g: int) -> Float1D:
         material = int(self._model.geom_matid[g])
