@@ -104,15 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), 2)
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         return UNREAD if end.code == 1 else int(end.code or 0)
-    except OSError as error:
-        if trouble := _trouble(error):
-            return _fail(trouble, 2)
-        return _fail(_bug(error), BUG)
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()
-        if fault := fault_of_plugin(error):
-            return _fail(fault, 2)
+        trouble = _trouble(error) if isinstance(error, OSError) else ""
+        if said := trouble or fault_of_plugin(error):
+            return _fail(said, 2)
         return _fail(_bug(error), BUG)
     return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0)
 

@@ -18,7 +18,7 @@ def light_joints(robot: Robot) -> list[str]:
 
     Files of robots for learning often give friction and no rotor. Such a joint stops within
     microseconds, and where friction is known but roughly a controller that compensates it shakes
-    the joint. Of common arms none is above 10, with rotor or without.
+    the joint.
     """
     q, _, _ = random_states(robot)
     inertia = np.diagonal(mass_matrix(robot, q[:STATES]), axis1=1, axis2=2).min(axis=0)

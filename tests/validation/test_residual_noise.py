@@ -17,7 +17,7 @@ from robotid_sim.validation.noise import residual_noise
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", ["rs010n", "irb140"])
 def test_steps_of_a_coarse_encoder_are_its_noise(robot):
-    """Without steps that lie elsewhere in every replicate the ratio is 34 and 6."""
+    """They repeat to the bit in replicates of the same motion, and would be no noise at all."""
     setup = build_setup(robot, load_config(None, {"seed": 1}))
     path = random_design(setup.nominal, setup.basis, np.random.default_rng(1), candidates=20)
     sensors = (TorqueNoise(relative=0.01), EncoderQuantization(bits=12))
