@@ -37,8 +37,7 @@ from robotid_sim.study.fit_files import estimate_context, write_identified
 from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
 from robotid_sim.study.identification import Identification, with_doubt
 from robotid_sim.study.long_logs import can_stream, identify_long
-from robotid_sim.study.parameter_file import NAME as PARAMETERS
-from robotid_sim.study.parameter_file import write_parameters
+from robotid_sim.study.parameter_file import table_beside, write_parameters
 from robotid_sim.validation.log_prediction import LogPrediction
 
 
@@ -64,7 +63,7 @@ def identify(
 ) -> int:
     """Do ``robotid identify``; its words are in `cli.syntax.identify`."""
     study = _with_choices(study, estimator, torque_gain_std, terms)
-    table = parameters or out.with_name(PARAMETERS)
+    table = parameters or table_beside(out)
     _require_writable(out, table, urdf, report)
     model = build_robot(robot, study.robot)
     plan = build_fit(study)

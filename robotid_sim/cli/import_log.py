@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from robotid_sim.cli import output
-from robotid_sim.errors import FileFormatError
+from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import require_writable
 from robotid_sim.importing.import_map import JointMap, load_map, save_map
-from robotid_sim.importing.importer import ImportedLog, import_log
+from robotid_sim.importing.importer import ImportedLog, draft_map, import_log
 from robotid_sim.importing.match import BY_NAME
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.catalog import load_robot
@@ -42,7 +42,14 @@ def import_(
     # Only its joints matter here: inertia that cannot be is `check`'s to tell.
     read = load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
     known = None if mapping is None else load_map(mapping)
-    imported = import_log(source, read, known, topic=topic, segment=segment)
+    try:
+        imported = import_log(source, read, known, topic=topic, segment=segment)
+    except LogError as error:
+        if write_map is None:
+            raise
+        drafted, left = draft_map(source, read, known, topic=topic)
+        save_map(drafted, write_map, f"to be completed; columns left over: {', '.join(left)}")
+        raise LogError(f"{error}; what is known is in {write_map}: complete it") from error
     save_log(imported.log, out)
     if write_map is not None:
         save_map(imported.mapping, write_map)

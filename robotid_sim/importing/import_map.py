@@ -113,9 +113,9 @@ class ImportMap(ConfigSection):
     coupling: Coupling | None = None
 
     @property
-    def is_of_motors(self) -> bool:
-        """Whether columns are of motors, so that the joints' limits say nothing of them."""
-        return self.coupling is not None or any(j.gear_ratio != 1.0 for j in self.joints.values())
+    def has_gears(self) -> bool:
+        """Whether a gear between column and joint is given, so that the columns are of motors."""
+        return any(joint.gear_ratio != 1.0 for joint in self.joints.values())
 
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {"joints": JointMap, "coupling": Coupling}
@@ -161,11 +161,13 @@ def _reason(error: ValidationError) -> str:
     return f"'{key}': {text}, got {first['input']!r}"
 
 
-def save_map(mapping: ImportMap, path: str | Path) -> None:
-    """Write a map as TOML; `load_map` returns the same one."""
+def save_map(mapping: ImportMap, path: str | Path, comment: str = "") -> None:
+    """Write a map as TOML, below a line of comment; `load_map` returns the same one."""
     content = mapping.model_dump(by_alias=True, exclude_defaults=True, mode="json")
     joints, coupling = content.pop("joints", {}), content.pop("coupling", {})
     lines = [f'schema = "{mapping.schema_}"', *_lines(content)]
+    if comment:
+        lines.insert(0, "# " + "".join(c if c.isprintable() else " " for c in comment))
     if coupling:
         lines += ["", "[coupling]", *_lines(coupling)]
     for name, joint in joints.items():

@@ -12,7 +12,7 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.channels import Channels, channels
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.match import Match, match
+from robotid_sim.importing.match import Match, draft, match
 from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.importing.resample import linear_at, nearest_times, smooth_at, uniform_grid
 from robotid_sim.importing.springs import with_springs
@@ -110,6 +110,22 @@ def import_segments(
     """
     source = _Source.read(paths, robot, mapping, topic)
     return source.imported(source.long_parts())
+
+
+def draft_map(
+    paths: Sequence[str | Path],
+    robot: Robot,
+    mapping: ImportMap | None = None,
+    *,
+    topic: str | None = None,
+) -> tuple[ImportMap, tuple[str, ...]]:
+    """Return a map with what the names in files tell, to be completed, and the columns left over.
+
+    Parameters and errors as of `import_log`, but that no column is missed.
+    """
+    recording = read_foreign_log([Path(path) for path in paths], topic)
+    drafted = draft(recording, robot, mapping)
+    return drafted, _unused(recording, drafted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

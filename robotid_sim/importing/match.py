@@ -57,15 +57,9 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     """
     given = given or ImportMap()
     _require_names(given, recording, robot)
-    names = [parsed(name, robot.joint_names) for name in recording.columns]
-    reasons: dict[str, str] = {}
-    notes: list[str] = []
-    chosen: dict[str, dict[str, ColumnName]] = {}
-    for quantity in QUANTITIES:
-        by_map = {j: getattr(m, quantity) for j, m in given.joints.items()}
-        by_map = {joint: name for joint, name in by_map.items() if name is not None}
-        columns, reason = ({}, "") if len(by_map) == robot.dof else _columns(names, quantity, robot)
-        columns |= {j: parsed(name, robot.joint_names) for j, name in by_map.items()}
+    chosen, reasons = _chosen(recording, robot, given)
+    for quantity, columns in chosen.items():
+        by_map = [joint for joint in columns if _given(given, joint, quantity)]
         missing = [joint for joint in robot.joint_names if joint not in columns]
         partly = quantity == "torque" and given.coupling is None
         if by_map and missing and not partly:
@@ -73,12 +67,8 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
                 f"the map has no {quantity} column for {', '.join(missing)}, and no name of a "
                 f"column tells it; columns: {', '.join(recording.columns)}"
             )
-        if columns:
-            chosen[quantity] = columns
-            reasons[quantity] = _with_map(reason, list(by_map), robot)
     _require_channels(chosen, given, recording, robot)
     time, unit, note = _time(recording, given)
-    notes += [note] if note else []
     timed = given.model_copy(update={"time": time, "time_unit": unit})
     units, more = chosen_units(chosen, recording, robot, timed)
     joints = {}
@@ -89,7 +79,58 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     update: dict[str, Any] = {"joints": joints}
     keys = ("period", "torque_time_offset")
     update |= {k: recording.attributes.get(k) for k in keys if getattr(given, k) is None}
-    return Match(timed.model_copy(update=update), reasons, (*notes, *more))
+    return Match(timed.model_copy(update=update), reasons, (*([note] if note else []), *more))
+
+
+def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> ImportMap:
+    """Return what `match` has for every joint, without requiring that it is all that a log needs.
+
+    Parameters
+    ----------
+    recording : ForeignLog
+        Names of columns.
+    robot : Robot
+        Names of joints, in their order.
+    given : ImportMap, optional
+        What is known.
+
+    Returns
+    -------
+    mapping : ImportMap
+        A section for each joint with its columns, as far as names tell them.
+    """
+    given = given or ImportMap()
+    chosen, _ = _chosen(recording, robot, given)
+    joints = {
+        name: given.joints.get(name, JointMap()).model_copy(
+            update={q: columns[name].name for q, columns in chosen.items() if name in columns}
+        )
+        for name in robot.joint_names
+    }
+    return given.model_copy(update={"joints": joints})
+
+
+def _chosen(
+    recording: ForeignLog, robot: Robot, given: ImportMap
+) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
+    """Return the columns of every quantity that has some, by joint, and why these."""
+    names = [parsed(name, robot.joint_names) for name in recording.columns]
+    chosen: dict[str, dict[str, ColumnName]] = {}
+    reasons: dict[str, str] = {}
+    for quantity in QUANTITIES:
+        by_map = {joint: _given(given, joint, quantity) for joint in given.joints}
+        known = {j: parsed(name, robot.joint_names) for j, name in by_map.items() if name}
+        columns, reason = ({}, "") if len(known) == robot.dof else _columns(names, quantity, robot)
+        if columns or known:
+            chosen[quantity] = columns | known
+            reasons[quantity] = _with_map(reason, list(known), robot)
+    return chosen, reasons
+
+
+def _given(given: ImportMap, joint: str, quantity: str) -> str | None:
+    """Return the column that a map names, if any."""
+    column: str | None = getattr(given.joints.get(joint, JointMap()), quantity)
+    return column
 
 
 def _with_map(reason: str, by_map: Sequence[str], robot: Robot) -> str:

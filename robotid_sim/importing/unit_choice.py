@@ -71,10 +71,10 @@ def chosen_units(
                 unit = default_unit(kind, prismatic=joint.prismatic)
             _require_kind(joint, quantity, unit)
             units[joint.name].setdefault(key, unit)
-        if quantity == "position" and not mapping.is_of_motors:
+        if quantity == "position" and mapping.coupling is None:
             for prismatic in (False, True):
                 alike = [joint for joint in silent if joint.prismatic == prismatic]
-                unit, note = _unit_by_limits(alike, names, recording)
+                unit, note = _unit_by_limits(alike, names, recording, mapping)
                 units |= {j.name: {**units[j.name], key: unit} for j in alike}
                 notes += [note] if note else []
         if quantity == "velocity":
@@ -95,7 +95,10 @@ def _require_kind(joint: Joint, quantity: str, unit: str) -> None:
 
 
 def _unit_by_limits(
-    joints: list[Joint], names: Mapping[str, ColumnName], recording: ForeignLog
+    joints: list[Joint],
+    names: Mapping[str, ColumnName],
+    recording: ForeignLog,
+    mapping: ImportMap,
 ) -> tuple[str, str]:
     """Return the unit of positions whose names have none, by the limits, and a note.
 
@@ -106,14 +109,18 @@ def _unit_by_limits(
     reach = {}
     for joint in joints:
         farthest = max(abs(joint.lower), abs(joint.upper))
+        ratio = abs(mapping.joints.get(joint.name, JointMap()).gear_ratio)
         column = recording.columns[names[joint.name].name]
-        reach[joint.name] = float(np.nanmax(np.abs(column), initial=0.0)) / farthest
+        reach[joint.name] = float(np.nanmax(np.abs(column), initial=0.0)) / ratio / farthest
     worst = max(reach, key=reach.__getitem__, default="")
     if not reach or reach[worst] <= DOUBTFUL:
         return usual, ""
     said = f"positions of {worst} reach {reach[worst]:.3g} times its limit in {usual}"
-    advice = "if they are the motor's, give gear_ratio in a map"
-    of_motors = any("motor" in names[joint.name].stem for joint in joints)
+    if mapping.joints.get(worst, JointMap()).gear_ratio == 1.0:
+        advice = "if they are the motor's, give gear_ratio in a map"
+    else:
+        said, advice = f"{said}, behind its gear", "position_unit in the map tells another unit"
+    of_motors = not mapping.has_gears and any("motor" in names[j.name].stem for j in joints)
     fits = reach[worst] > BEYOND and reach[worst] * UNITS["position"][smaller] <= WITHIN
     if fits and not of_motors:
         return smaller, f"{said}: taken as {smaller}; {advice}"

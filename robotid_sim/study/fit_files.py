@@ -8,9 +8,8 @@ from robotid_sim.estimation.estimate import save_estimates
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.study.folder import ESTIMATE, LOG
+from robotid_sim.study.folder import ESTIMATE, LOG, PARAMETERS
 from robotid_sim.study.identification import Identification, covariance_blocks, intervals_of
-from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.parameter_file import write_parameters
 
 

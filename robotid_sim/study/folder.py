@@ -6,11 +6,13 @@ from pathlib import Path
 from robotid_sim.files import FILE_SPACE
 from robotid_sim.model.mesh_files import FOLDER as MESHES
 from robotid_sim.result_folder import Run, require_usable, result_folder
-from robotid_sim.study.parameter_file import NAME as PARAMETERS
 from robotid_sim.study.setup import Setup
 
-LOG, ESTIMATE, RESULT = "log.h5", "estimate.json", "result.json"
-"""The measured log, the estimates, and what came out."""
+LOG, RESULT = "log.h5", "result.json"
+"""The measured log, and what came out."""
+
+ESTIMATE, PARAMETERS = "estimate.json", "parameters.csv"
+"""All estimates, and a table of the chosen one."""
 
 KIND = "study"
 """What such a folder is of."""

@@ -13,10 +13,9 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.files import write_text
 from robotid_sim.model import parameters
 from robotid_sim.section import csv_table
+from robotid_sim.study.folder import ESTIMATE, PARAMETERS
 from robotid_sim.study.identification import Identification, intervals_of
 from robotid_sim.table import Table
-
-NAME = "parameters.csv"
 
 COLUMNS = (
     *("body", "parameter", "kind", "unit", "value", "std", "lower", "upper", "nominal"),
@@ -24,6 +23,11 @@ COLUMNS = (
 )
 
 NO_EFFECT, NOT_FITTED = "not identifiable", "not in the fit"
+
+
+def table_beside(estimate: Path) -> Path:
+    """Return where the table of an estimate file goes; every estimate of a folder has its own."""
+    return estimate.with_name(PARAMETERS if estimate.name == ESTIMATE else f"{estimate.stem}-{PARAMETERS}")
 
 
 def write_parameters(fit: Identification, path: Path) -> Path | None:

@@ -26,7 +26,8 @@ def refused(done, *words: str) -> None:
 def folder(tmp_path, monkeypatch):
     """Return the working folder, with files that commands may read."""
     (tmp_path / "arm.urdf").write_text(ARM)
-    for name in ("a.csv", "b.csv", "parameters.csv", "t.json", "e.json", "arm.toml"):
+    tables = ("a.csv", "b.csv", "parameters.csv", "new-parameters.csv")
+    for name in (*tables, "t.json", "e.json", "arm.toml"):
         (tmp_path / name).write_text("")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -37,7 +38,8 @@ def folder(tmp_path, monkeypatch):
     [
         ("identify arm.urdf a.csv -o ./a.csv", "a.csv"),
         ("identify arm.urdf a.csv -o new.json --urdf arm.urdf", "arm.urdf"),
-        ("identify arm.urdf parameters.csv -o new.json", "parameters.csv"),
+        ("identify arm.urdf parameters.csv -o estimate.json", "parameters.csv"),
+        ("identify arm.urdf new-parameters.csv -o new.json", "new-parameters.csv"),
         ("identify arm.urdf a.csv -o new.json --parameters a.csv", "a.csv"),
         ("identify arm.urdf a.csv -o new.json --report new.json", "new.json"),
         ("simulate arm.urdf --trajectory t.json -o t.json", "t.json"),

@@ -47,6 +47,27 @@ def test_an_import_says_what_it_matched_and_did(robotid, recorded, tmp_path) -> 
     assert load_map(written).time_unit == "ms"
 
 
+def test_an_import_that_fails_leaves_a_map_to_complete(robotid, recorded, tmp_path) -> None:
+    text = recorded.read_text().replace("tau1;tau2", "moment_a;moment_b")
+    recorded.write_text(text)
+    out, written = tmp_path / "log.h5", tmp_path / "map.toml"
+    words = ("import", recorded, "--robot", ARM, "-o", out)
+    done = robotid(*words, "--write-map", written)
+    assert done.code == 2
+    assert "torques of the joints shoulder, elbow" in done.err
+    assert f"what is known is in {written}" in done.err
+    assert not out.exists()
+    draft = written.read_text()
+    assert draft.startswith("# to be completed; columns left over: ")
+    assert {"moment_a", "moment_b", "temperature"} <= set(draft.splitlines()[0].split(", ")[1:])
+    assert load_map(written).joints["elbow"].position == "q2"
+    for joint, name in (("shoulder", "moment_a"), ("elbow", "moment_b")):
+        draft = draft.replace(f'[joints."{joint}"]', f'[joints."{joint}"]\ntorque = "{name}"')
+    written.write_text(draft)
+    assert robotid(*words, "--map", written).code == 0
+    assert load_log(out).tau_meas.shape[1] == 2
+
+
 def test_a_map_and_a_segment_are_followed(robotid, recorded, tmp_path) -> None:
     chosen, out = tmp_path / "chosen.toml", tmp_path / "log.csv"
     chosen.write_text('[joints.shoulder]\nposition = "q2"\n[joints.elbow]\nposition = "q1"\n')

@@ -1,5 +1,7 @@
 """One log in many foreign forms: the import gives its positions and torques again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from foreign_forms import (
@@ -28,6 +30,11 @@ from robotid_sim.model.catalog import load_robot
 ROUNDED = 1e-12
 """Of a unit that is no power of two, and back."""
 
+RATIOS = {"shoulder": 100.0, "elbow": -50.0}
+
+GEARS = {"rate": 200.0, "joints": {name: {"gear_ratio": ratio} for name, ratio in RATIOS.items()}}
+"""What a map says of `motors`."""
+
 
 def ours(log, folder):
     save_log(log, folder / "a.h5")
@@ -36,7 +43,7 @@ def ours(log, folder):
 
 def motors(log, folder):
     """Write motor positions and torques of gears 100 and -50, as two files with equal headers."""
-    ratios = np.array([100.0, -50.0])
+    ratios = np.array(list(RATIOS.values()))
     columns = {"position": log.q * ratios, "torque": log.tau_meas / ratios}
     return [
         write(
@@ -241,12 +248,27 @@ def test_units_that_are_concluded_are_told(tmp_path) -> None:
 def test_files_of_motors_through_a_map(tmp_path) -> None:
     robot = arm()
     log = original(robot)
-    ratios = {"shoulder": {"gear_ratio": 100.0}, "elbow": {"gear_ratio": -50.0}}
-    mapping = ImportMap.model_validate({"rate": 200.0, "joints": ratios})
-    imported = import_log(motors(log, tmp_path), robot, mapping)
+    imported = import_log(motors(log, tmp_path), robot, ImportMap.model_validate(GEARS))
     same(imported, log, 50.0 * ROUNDED)
     assert imported.reasons == {"position": "by order", "torque": "by order"}
     assert imported.mapping.joints["elbow"].torque == "motor_torque.Joint_2"
+    assert not any("limit" in note for note in imported.notes)
+
+
+@pytest.mark.parametrize(
+    ("turns", "told", "unit"),
+    [
+        (1.0, "times its limit in rad, behind its gear: taken as deg", "deg"),
+        (0.04, "WARNING: positions of elbow reach 1.46 times its limit in rad", "rad"),
+    ],
+)
+def test_degrees_of_motors_are_seen_behind_their_gears(tmp_path, turns, told, unit) -> None:
+    robot = arm()
+    log = original(robot)
+    written = replace(log, q=turns * np.degrees(log.q))
+    imported = import_log(motors(written, tmp_path), robot, ImportMap.model_validate(GEARS))
+    assert told in " | ".join(imported.notes)
+    assert {joint.position_unit for joint in imported.mapping.joints.values()} == {unit}
 
 
 @pytest.mark.parametrize("jitter", [0.1, 0.3])

@@ -9,7 +9,7 @@ import pytest
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.parameter_file import COLUMNS, parameter_rows, write_parameters
+from robotid_sim.study.parameter_file import COLUMNS, parameter_rows, table_beside, write_parameters
 
 
 @pytest.fixture
@@ -99,3 +99,9 @@ def test_a_failed_fit_leaves_no_table(quick_study, tmp_path) -> None:
     assert not path.exists()
     with pytest.raises(FileFormatError, match="choose a folder"):
         write_parameters(fit, Path(tmp_path / "none" / "parameters.csv"))
+
+
+def test_every_estimate_of_a_folder_has_its_own_table(tmp_path) -> None:
+    names = ("estimate.json", "wls.json", "huber.json")
+    tables = [table_beside(tmp_path / name).name for name in names]
+    assert tables == ["parameters.csv", "wls-parameters.csv", "huber-parameters.csv"]

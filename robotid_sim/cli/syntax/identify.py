@@ -28,7 +28,9 @@ HoldOutText = Annotated[
 ParameterFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Table of the parameters (CSV).  [default: parameters.csv beside OUT]"
+        metavar="FILE",
+        help="Table of the parameters (CSV).  [default: OUT-parameters.csv; of estimate.json "
+        "parameters.csv]",
     ),
 ]
 UrdfFile = Annotated[
@@ -45,9 +47,9 @@ Draws = Annotated[
 
 def _table(values: Mapping[str, Any]) -> list[Path]:
     """Return the table of parameters that is written unless another one is asked for."""
-    from robotid_sim.study.parameter_file import NAME
+    from robotid_sim.study.parameter_file import table_beside
 
-    return [] if values["parameters"] else [values["out"].with_name(NAME)]
+    return [] if values["parameters"] else [table_beside(values["out"])]
 
 
 @options.for_study(*("seed", "plugin", "nominal"), beside=_table, needs={"no_replay": "report"})

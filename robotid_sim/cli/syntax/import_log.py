@@ -24,7 +24,10 @@ RobotOption = Annotated[
 ]
 WriteMap = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write the complete map here (TOML), to be corrected."),
+    typer.Option(
+        metavar="FILE",
+        help="Write the map here (TOML), to be corrected; a draft of it if the import fails.",
+    ),
 ]
 Topic = Annotated[
     str | None, typer.Option(metavar="NAME", help="Topic of a bag with several of joint states.")
