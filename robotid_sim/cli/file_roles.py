@@ -60,7 +60,8 @@ def _inputs(values: Mapping[str, Any]) -> Iterator[Path]:
                 continue
             if name == "robot" and isinstance(each, str):
                 model = catalog().get(each, Path(each))
-                yield from (model, model.parent / "robot.toml")
+                if model.exists() and not model.is_dir():  # else no robot has this name
+                    yield from (model, model.parent / "robot.toml")
             elif isinstance(each, Path):
                 plans = shipped_plans() if name == "where" else {}
                 yield plans.get(str(each), each)

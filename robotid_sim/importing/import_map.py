@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import FileFormatError, OptionError, suggestion
 from robotid_sim.files import check_schema, schema_tag, write_text
-from robotid_sim.importing.units import UNITS
+from robotid_sim.importing.units import UNITS, unit_in
 
 VERSION = 1
 
@@ -23,9 +23,10 @@ Spring = str | tuple[tuple[float, float], ...]
 
 def _unit(quantity: str) -> AfterValidator:
     def check(unit: str) -> str:
-        if unit not in UNITS[quantity]:
+        known = unit if unit in UNITS[quantity] else unit_in(unit, quantity)
+        if known is None:
             raise ValueError(f"unknown unit; known: {', '.join(UNITS[quantity])}")
-        return unit
+        return known
 
     return AfterValidator(check)
 

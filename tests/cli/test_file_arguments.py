@@ -88,6 +88,13 @@ def results(folder):
     return sealed(folder / "out")
 
 
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_folder_with_the_name_of_no_robot_is_not_what_is_read(robotid, folder, exists) -> None:
+    if exists:
+        (folder / "panda").mkdir()
+    refused(robotid("run", "panda", "--out", "panda"), "no robot", "panda")
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -66,6 +66,21 @@ def test_a_map_that_was_inferred_gives_the_same_log_again(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "spelled", "unit"),
+    [
+        ("position_unit", "turns", "rev"),
+        ("position_unit", "Degrees", "deg"),
+        ("velocity_unit", "°/s", "deg/s"),
+        ("torque_unit", "Nm", "N m"),
+        ("torque_unit", "N m", "N m"),
+    ],
+)
+def test_units_of_a_map_may_be_spelled_as_people_do(tmp_path, key, spelled, unit) -> None:
+    read = load_map(toml(tmp_path, f'[joints.elbow]\n{key} = "{spelled}"'))
+    assert getattr(read.joints["elbow"], key) == unit
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         ("tim = 't'", "unknown key 'tim' (did you mean 'time'?); known here: schema, time"),
