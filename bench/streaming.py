@@ -3,7 +3,7 @@
 The log is 10,000 s at 1 kHz, in parts of 10 s; every sample is a row of every joint, 60 million
 rows of 52 parameters, of which no more than a part is ever held. The first pass reduces the rows to
 triangular factors and gives the weighted estimate, the second one adds up its covariance for
-coloured residuals. Then weighted least squares of 120,000 x 72 rows in memory, as in bench/qr.py.
+colored residuals. Then weighted least squares of 120,000 x 72 rows in memory, as in bench/qr.py.
 One BLAS thread.
 
 Run as ``python bench/streaming.py``.

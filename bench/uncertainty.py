@@ -1,7 +1,7 @@
 """Coverage of 95 % intervals, and what estimating friction and drives costs, over many noise seeds.
 
-Exact motion of an excitation, white torque noise of 1 % of each joint's RMS torque; coloured noise
-correlates by one half between neighbours. Pooled coverage is to lie within 94-96 %, that of every
+Exact motion of an excitation, white torque noise of 1 % of each joint's RMS torque; colored noise
+correlates by one half between neighbors. Pooled coverage is to lie within 94-96 %, that of every
 parameter within 91-98.5 % for 400 seeds.
 
 Run as ``python bench/uncertainty.py``.
@@ -52,7 +52,7 @@ class Data:
         self.noise = 0.01 * np.sqrt((self.tau**2).mean(axis=0))
 
     def draw(self, seed: int, correlation: float = 0.0) -> np.ndarray:
-        """Return noise, white or with neighbours that correlate."""
+        """Return noise, white or with neighbors that correlate."""
         drive = np.random.default_rng(seed).standard_normal(self.tau.shape)
         drive *= np.sqrt(1.0 - correlation**2)
         for k in range(1, len(drive)):

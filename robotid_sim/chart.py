@@ -167,7 +167,7 @@ class Chart:
     panel_height: float = 1.1
     """Height of a row [in]."""
     share_x: bool = False
-    """The panels of a column have the same x axis, labelled at the bottom only."""
+    """The panels of a column have the same x axis, labeled at the bottom only."""
 
     @property
     def rows(self) -> int:

@@ -50,8 +50,8 @@ def test_a_controller_keeps_the_contract(name):
 
 @pytest.mark.parametrize(("registry", "name", "check"), EVERY)
 def test_options_that_it_does_not_have_are_refused(registry, name, check):
-    with pytest.raises(OptionError, match="has no option 'colour'"):
-        registry.build(name, colour=1.0)
+    with pytest.raises(OptionError, match="has no option 'color'"):
+        registry.build(name, color=1.0)
 
 
 def test_checks_see_what_is_wrong():

@@ -2,7 +2,7 @@
 Fit of the log
 ==============
 
-Measured and modelled torque of every joint.
+Measured and modeled torque of every joint.
 """
 
 from shared import study

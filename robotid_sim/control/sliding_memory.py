@@ -62,7 +62,7 @@ class IntegralSlidingMode(SlidingLaw):
 
     def reset(self) -> None:
         """Start on the surface at the next sample, wherever the robot then is."""
-        self._modelled.reset()
+        self._modeled.reset()
         self._state[:] = np.nan
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -75,7 +75,7 @@ class IntegralSlidingMode(SlidingLaw):
             self._state[:] = -without
         s = without + self._state
         a = setpoint.ddq + twice * de + pull
-        tau = self._modelled(q, dq, dq + s, a) + clipped(self.gain / self.layer * s, self.gain)
+        tau = self._modeled(q, dq, dq + s, a) + clipped(self.gain / self.layer * s, self.gain)
         self._state[:] += unwound(pull / self.rate, tau, self.model.limits.effort)
         return np.asarray(tau)
 
@@ -147,7 +147,7 @@ class SuperTwisting(SlidingLaw):
 
     def reset(self) -> None:
         """Forget the integral."""
-        self._modelled.reset()
+        self._modeled.reset()
         self._state[:] = 0.0
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -156,7 +156,7 @@ class SuperTwisting(SlidingLaw):
         s, v, a = sliding(self.bandwidth, q, dq, setpoint)
         size = np.maximum(np.abs(s), self.layer)
         fall = self.k1 * s / np.sqrt(size) + self._state
-        tau = self._modelled(q, dq, v, a) + self.inertia * fall
+        tau = self._modeled(q, dq, v, a) + self.inertia * fall
         step = unwound(self.k2 / self.rate * s / size, tau, self.model.limits.effort)
         self._state[:] = clipped(self._state + step, self.bound)
         return np.asarray(tau)
@@ -232,7 +232,7 @@ class AdaptiveSlidingMode(SlidingLaw):
 
     def reset(self) -> None:
         """Let the gain start over."""
-        self._modelled.reset()
+        self._modeled.reset()
         self._state[:] = self.smallest
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -240,7 +240,7 @@ class AdaptiveSlidingMode(SlidingLaw):
         del t
         s, v, a = sliding(self.bandwidth, q, dq, setpoint)
         asked = self.stiffness * s
-        tau = self._modelled(q, dq, v, a) + clipped(asked, self._state)
+        tau = self._modeled(q, dq, v, a) + clipped(asked, self._state)
         size = np.abs(s)
         step = self.growth / self.rate * size
         step = np.where(RESERVE * self.stiffness * size > self._state, step, -step)

@@ -70,19 +70,19 @@ class SlidingLaw(ModelController):
     model: Robot
     bandwidth: float
     """Decay rate of the error on the surface, lambda [rad/s]."""
-    _modelled: Compensation = field(init=False, repr=False)
+    _modeled: Compensation = field(init=False, repr=False)
     _state: Float1D = field(init=False, repr=False)
     """What a law with memory remembers, shape (n,); set by its `reset`."""
 
     def __post_init__(self) -> None:
         check_gains(self)
-        object.__setattr__(self, "_modelled", Compensation(self.model))
+        object.__setattr__(self, "_modeled", Compensation(self.model))
         object.__setattr__(self, "_state", np.zeros(self.model.dof))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was remembered of the run before."""
-        self._modelled.reset()
+        self._modeled.reset()
 
 
 def sliding(
@@ -179,15 +179,15 @@ class SlidingMode(ModelController):
 
     model: Robot
     gains: LoopGains
-    _modelled: Compensation = field(init=False, repr=False)
+    _modeled: Compensation = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         require_size(self.gains, self.model)
-        object.__setattr__(self, "_modelled", Compensation(self.model))
+        object.__setattr__(self, "_modeled", Compensation(self.model))
 
     def reset(self) -> None:
         """Forget what was remembered of the run before."""
-        self._modelled.reset()
+        self._modeled.reset()
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
@@ -199,7 +199,7 @@ class SlidingMode(ModelController):
         del t
         s, v, a = sliding(self.gains.bandwidth, q, dq, setpoint)
         sat = np.minimum(np.maximum(s / self.gains.layer, -1.0), 1.0)
-        return np.asarray(self._modelled(q, dq, v, a) + self.gains.gain * sat)
+        return np.asarray(self._modeled(q, dq, v, a) + self.gains.gain * sat)
 
 
 @documented
@@ -255,7 +255,7 @@ class ExponentialReaching(SlidingLaw):
         del t
         s, v, a = sliding(self.bandwidth, q, dq, setpoint)
         fall = clipped(self.reaching / self.layer * s, self.reaching) + self.decay * s
-        return np.asarray(self._modelled(q, dq, v, a) + self.inertia * fall)
+        return np.asarray(self._modeled(q, dq, v, a) + self.inertia * fall)
 
 
 @documented
@@ -316,4 +316,4 @@ class PowerReaching(SlidingLaw):
         del t
         s, v, a = sliding(self.bandwidth, q, dq, setpoint)
         slope = self.reaching * np.maximum(np.abs(s), self.layer) ** (self.exponent - 1.0)
-        return np.asarray(self._modelled(q, dq, v, a) + self.inertia * slope * s)
+        return np.asarray(self._modeled(q, dq, v, a) + self.inertia * slope * s)

@@ -70,7 +70,7 @@ def essential_parameters(
     .. math:: F = \beta_d^T C_{dd}^{-1} \beta_d / |d|
 
     of the dropped parameters d is improbable for a variable F(\|d\|, N - b). For white residuals
-    this is the F-test on the sum of squares; with the block covariance C it holds for coloured ones
+    this is the F-test on the sum of squares; with the block covariance C it holds for colored ones
     too, N then being the rows that they are worth. In between, the others are re-fitted by the
     normal equations, in the end by weighted least squares from the rows.
 

@@ -23,7 +23,7 @@ OVERSAMPLED = 50
 """Samples of the regressor per row: a sign that turns between two of them looks wider, and ten a
 row gave a sound wrist another friction velocity; all that there are cost time."""
 
-NEIGHBOURS = 0.15
+NEIGHBORS = 0.15
 """Time around a sample without information in which no row is trusted [s]."""
 
 LONGEST_DELAY = 0.2
@@ -117,7 +117,7 @@ class Evidence:
         times = motion.t[grid][coarse.rows]
         use = np.ones((times.size, nominal.dof), dtype=bool)
         if bad is not None:
-            use = ~_near(bad, round(NEIGHBOURS / motion.dt))[grid][coarse.rows]
+            use = ~_near(bad, round(NEIGHBORS / motion.dt))[grid][coarse.rows]
         measured = motion.tau.any(axis=0)
         use &= measured
         columns = basis.rank

@@ -1,4 +1,4 @@
-r"""What residuals tell: of periods left out, of nonsense, of white and coloured ones.
+r"""What residuals tell: of periods left out, of nonsense, of white and colored ones.
 
 The statistic of a joint's residuals with the autocorrelations :math:`\rho_k` [1]_,
 
@@ -148,7 +148,7 @@ def doubt(estimate: Estimate, problem: LinearProblem, plain: LinearProblem | Non
 
 
 SIGNIFICANT = 0.01
-"""Probability below which residuals count as coloured."""
+"""Probability below which residuals count as colored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +163,7 @@ class Whiteness:
     p_value: Float1D
     """Probability of such a Q, or a larger one, for white residuals."""
     first: Float1D
-    """Autocorrelation of neighbouring rows."""
+    """Autocorrelation of neighboring rows."""
     rows: int
     """Rows of every joint."""
     effective_rows: Float1D
@@ -176,17 +176,17 @@ class Whiteness:
 
     def sentences(self) -> list[str]:
         """Return the test in words."""
-        coloured = np.flatnonzero(~self.white)
-        if not coloured.size:
+        colored = np.flatnonzero(~self.white)
+        if not colored.size:
             return [
                 f"The residuals of all joints pass for white (Ljung-Box, {self.lags} lags, "
                 f"smallest p {self.p_value.min():.2g})."
             ]
         return [
-            f"The residuals of {self.joint_names[j]} are coloured (Ljung-Box, {self.lags} lags, "
-            f"p {self.p_value[j]:.2g}): neighbours correlate by {self.first[j]:+.2f}, and "
+            f"The residuals of {self.joint_names[j]} are colored (Ljung-Box, {self.lags} lags, "
+            f"p {self.p_value[j]:.2g}): neighbors correlate by {self.first[j]:+.2f}, and "
             f"{self.rows} rows are worth {self.effective_rows[j]:.0f}."
-            for j in coloured
+            for j in colored
         ]
 
 

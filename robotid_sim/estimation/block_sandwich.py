@@ -59,7 +59,7 @@ def block_sandwich(
 
     one score per joint j and block B of `block` seconds, by `block_samples`, with the weighted rows
     X, their residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
-    [2]_. Residuals of a filtered log are coloured, and in blocks of high leverage too small;
+    [2]_. Residuals of a filtered log are colored, and in blocks of high leverage too small;
     with few blocks the form errs on the large side, by a quarter for 300 blocks of white
     residuals and 52 parameters.
 

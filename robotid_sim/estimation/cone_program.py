@@ -60,7 +60,7 @@ _INFEASIBLE = ("PrimalInfeasible", "DualInfeasible")
 class ConsistentProgram:
     """The consistent robots around a nominal one.
 
-    Its variables have centre and scale of the nominal robot; parameters that the basis does not
+    Its variables have center and scale of the nominal robot; parameters that the basis does not
     consider stay as they are.
     """
 

@@ -28,7 +28,7 @@ class Consistent(Estimator):
         + \lambda |D^{-1} (\phi - \phi_0)|^2 + 2 \gamma \sum_k d(J_k, J_{k,0})
         \quad \text{s.t.} \quad J_k(\phi) \succeq \epsilon 1, \; F_v, F_c, I_a \ge 0 .
 
-    The noise comes from unconstrained weighted least squares, and the objective is centred on its
+    The noise comes from unconstrained weighted least squares, and the objective is centered on its
     solution. What the data leave open the log-det divergence d from the nominal bodies decides
     [2]_: without it the best robot may have links of hundreds of kilograms beside ones of grams. A
     link without a nominal mass has no divergence, and only a small pull toward the nominal robot.

@@ -1,7 +1,7 @@
 r"""Correlation of residuals in time, and the blocks of a covariance that allows for it.
 
 The mean of N correlated residuals is as uncertain as that of :math:`N / (1 + 2 \sum_k \rho_k)`
-independent ones, with the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbours
+independent ones, with the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbors
 are taken to fall, down to the first that is not positive [1]_.
 
 References
@@ -31,8 +31,8 @@ FEWEST_BLOCKS = 20
 
 def autocorrelation(x: Float2D) -> Float2D:
     """Return the autocorrelation of every column of x (N, n) at all lags, shape (N, n)."""
-    centred = x - x.mean(axis=0)
-    power = np.abs(np.fft.rfft(centred, 2 * len(x), axis=0)) ** 2
+    centered = x - x.mean(axis=0)
+    power = np.abs(np.fft.rfft(centered, 2 * len(x), axis=0)) ** 2
     covariance = np.fft.irfft(power, axis=0)[: len(x)]
     return np.asarray(covariance / np.maximum(covariance[0], np.finfo(float).tiny))
 

@@ -61,7 +61,7 @@ class Estimate:
     phi: Float1D | None = None
     """Full parameters, where the estimator finds them, shape (14 n,)."""
     cov: Float2D | None = None
-    """Covariance of `beta` for coloured residuals (block sandwich), shape (b, b)."""
+    """Covariance of `beta` for colored residuals (block sandwich), shape (b, b)."""
     cov_white: Float2D | None = None
     """Covariance of `beta` if residuals were white, shape (b, b)."""
     block: float | None = None

@@ -1,4 +1,4 @@
-"""Ordinary and weighted least squares with covariance for coloured residuals.
+"""Ordinary and weighted least squares with covariance for colored residuals.
 
 Logs that do not fit into memory come in parts, linear problems of some seconds that are not kept:
 one pass over them leaves one small triangular factor per joint, from which weights and parameters
@@ -273,7 +273,7 @@ def fit_reduction(
     result : callable
         Makes the estimate of its numbers, see `estimate_of`.
     sandwich : callable
-        Returns the covariance for coloured residuals, shape (b, b), from the solution, shape (b,),
+        Returns the covariance for colored residuals, shape (b, b), from the solution, shape (b,),
         the weights, shape (n,), and the inverse of the triangular factor, shape (b, b).
 
     Returns

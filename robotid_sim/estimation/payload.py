@@ -62,7 +62,7 @@ class PayloadEstimate:
     """[kg]."""
     mass_std: float
     com: Float1D
-    """Centre of mass in the tip frame [m], shape (3,)."""
+    """Center of mass in the tip frame [m], shape (3,)."""
     com_std: Float1D
     phi: Float1D
     """Ten inertial parameters about the tip frame, shape (10,)."""

@@ -38,7 +38,7 @@ class RestrictedLeastSquares(Estimator):
     it is weighted least squares. A parameter that the rows left do not show stays at its nominal
     value.
 
-    Residuals are taken to be as coloured as those of the fit of all rows: the covariance is that of
+    Residuals are taken to be as colored as those of the fit of all rows: the covariance is that of
     white residuals, scaled parameter by parameter as there. A prior counts as further measurements.
 
     References
@@ -109,7 +109,7 @@ class RestrictedLeastSquares(Estimator):
             return replace(
                 whole, success=False, message=_of_unseen(problem, fit.unseen, self.prior)
             )
-        colour, dof = colouring(problem, whole)
+        color, dof = coloring(problem, whole)
         covariance = partial(
             restrictions.covariance,
             reduction,
@@ -122,8 +122,8 @@ class RestrictedLeastSquares(Estimator):
             beta=fit.beta,
             torque_rms=np.sqrt(reduction.squared_residuals(fit.beta) / reduction.samples),
             noise_std=fit.sigma,
-            cov=covariance(colour),
-            cov_white=covariance(np.ones_like(colour)),
+            cov=covariance(color),
+            cov_white=covariance(np.ones_like(color)),
             cond=float(np.linalg.cond(fit.R / np.linalg.norm(fit.R, axis=0))),
             rows=int(use.sum()) * int((restrictions.factors > 0.0).sum()),
             weights=fit.weights,
@@ -159,8 +159,8 @@ class RestrictedLeastSquares(Estimator):
         )
 
 
-def colouring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
-    """Return how coloured the residuals of the weighted fit of all rows are, both of shape (b,).
+def coloring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
+    """Return how colored the residuals of the weighted fit of all rows are, both of shape (b,).
 
     That is its standard deviations by blocks over those of white residuals, and the degrees of
     freedom of the former.

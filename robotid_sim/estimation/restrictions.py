@@ -126,7 +126,7 @@ class Restrictions:
         fit: RestrictedFit,
         std: Float1D,
         random: Float2D,
-        colour: Float1D,
+        color: Float1D,
     ) -> Float2D:
         """Return the covariance of all parameters, shape (b, b).
 
@@ -140,13 +140,13 @@ class Restrictions:
             Standard deviations of the fit of all rows; fixed parameters have a little of it.
         random : ndarray, shape (p, k)
             Errors by random effects.
-        colour : ndarray, shape (b,)
+        color : ndarray, shape (b,)
             Standard deviations over those of white residuals.
         """
         inverse, free = np.linalg.inv(fit.R), fit.free
         part = Reduction(reduction.factors[:, :, np.append(free, True)], reduction.samples)
         noise = white_covariance(part, fit.weights, fit.sigma, inverse)
-        own = noise * np.outer(colour[free], colour[free]) + random @ random.T
+        own = noise * np.outer(color[free], color[free]) + random @ random.T
         if self.prior is not None:  # it is as good as measurements
             half = self.before.root[:, free] / self.prior @ (inverse @ inverse.T)
             own = own + half.T @ half

@@ -79,7 +79,7 @@ class Dependence(NamedTuple):
     """Where the functions have their knots, shape (k,)."""
     factor: Callable[[JointStates], Float1D] | None = None
     """What they are multiplied by, shape (N,)."""
-    centred: bool = False
+    centered: bool = False
     """Whether they have no mean, for a constant is a function of the direction."""
     stays: bool = True
     """Whether another motion has the same function."""
@@ -134,10 +134,10 @@ QUANTITIES: Mapping[str, Dependence] = {
         open_ends=(True, True),
     ),
     "position": Dependence(
-        lambda s: s.q, lambda s: _span(s.q, 8), centred=True, open_ends=(True, True)
+        lambda s: s.q, lambda s: _span(s.q, 8), centered=True, open_ends=(True, True)
     ),
     "time": Dependence(
-        lambda s: s.time, lambda _: np.linspace(0.0, 1.0, 6), centred=True, stays=False
+        lambda s: s.time, lambda _: np.linspace(0.0, 1.0, 6), centered=True, stays=False
     ),
     "lag": Dependence(
         lambda s: s.time, lambda _: np.zeros(1), lambda s: np.gradient(s.torque, s.dt)
@@ -145,7 +145,7 @@ QUANTITIES: Mapping[str, Dependence] = {
     REST: Dependence(
         lambda s: s.phase,
         lambda _: np.linspace(0.0, 1.0, PHASES, endpoint=False),
-        centred=True,
+        centered=True,
         stays=False,
         period=1.0,
     ),
@@ -233,7 +233,7 @@ def _of_joints(
     for j, joint in enumerate(states):
         values[:, j] = quantity.functions(joint, knots[j])
     mean = np.zeros(values.shape[1:])
-    if quantity.centred:
+    if quantity.centered:
         mean = values.mean(axis=0)
         values -= mean
     rows = rows_of(motion, values)

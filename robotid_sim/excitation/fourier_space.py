@@ -110,8 +110,8 @@ class FourierSpace(JointSpace):
             if bernstein * limits.velocity[j] > limits.acceleration[j]:
                 rows.append(grid.acceleration / (options.amplitude * limits.acceleration[j]))
             if options.amplitude < 1.0:
-                centred = grid.position - np.eye(1, len(self.unit))
-                rows.append(centred / (options.amplitude * limits.half_range[j]))
+                centered = grid.position - np.eye(1, len(self.unit))
+                rows.append(centered / (options.amplitude * limits.half_range[j]))
             if options.jerk is not None:
                 jerk = fourier_jerk_basis(self._times(samples), H, options.period) @ rest_basis(H)
                 rows.append(np.hstack([np.zeros((samples, 1)), jerk]) / options.jerk)

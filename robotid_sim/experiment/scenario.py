@@ -20,7 +20,7 @@ class TipLoad:
     mass: float
     """Mass [kg]."""
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Centre of mass in the tip frame [m]."""
+    """Center of mass in the tip frame [m]."""
 
     def __call__(self, plant: Robot) -> Robot:
         """Return the plant with the load."""

@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float1D, Float2D
 def uniform_grid(t: Float1D) -> Float1D:
     """Return uniform times from the first to the last one.
 
-    The step is the mean of those between usual neighbours: stamps in whole ms of a clock of 300 Hz
+    The step is the mean of those between usual neighbors: stamps in whole ms of a clock of 300 Hz
     have a median step of 3 ms, and a mean one of 3.33 ms.
     """
     steps = np.diff(t)

@@ -95,10 +95,7 @@ def _require_kind(joint: Joint, quantity: str, unit: str) -> None:
 
 
 def _unit_by_limits(
-    joints: list[Joint],
-    names: Mapping[str, ColumnName],
-    recording: ForeignLog,
-    mapping: ImportMap,
+    joints: list[Joint], names: Mapping[str, ColumnName], recording: ForeignLog, mapping: ImportMap
 ) -> tuple[str, str]:
     """Return the unit of positions whose names have none, by the limits, and a note.
 

@@ -35,7 +35,7 @@ class BodyDiagnosis:
     mass: float
     """Mass [kg]."""
     com: Float1D
-    """Centre of mass in the frame of the link [m], shape (3,)."""
+    """Center of mass in the frame of the link [m], shape (3,)."""
     moments: Float1D
     """Principal moments about the COM, ascending [kg m^2], shape (3,)."""
     triangle_margin: float

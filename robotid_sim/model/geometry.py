@@ -59,7 +59,7 @@ class GeometryShape:
     mesh: Path | None = None
     """The mesh file, resolved; it need not exist until something draws it."""
     rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0)
-    """Colour."""
+    """Color."""
     collision: bool = False
     """True for collision geometry, False for visual."""
 

@@ -34,7 +34,7 @@ def pack(mass: float, com: Float1D, central: Float2D) -> Float1D:
     mass : float
         Mass [kg].
     com : ndarray, shape (3,)
-        Centre of mass in the frame of the body [m].
+        Center of mass in the frame of the body [m].
     central : ndarray, shape (3, 3)
         Inertia about the COM, axes of the frame [kg m^2].
 
@@ -122,7 +122,7 @@ def inconsistency(phi: Float1D) -> str | None:
     low, middle, high = (float(v) for v in np.linalg.eigvalsh(central))
     slack = TOLERANCE * max(abs(low), abs(high), abs(float(np.trace(inertia_matrix(phi)))))
     if low < -slack:
-        return f"the inertia about the centre of mass has a negative principal moment ({low:.6g})"
+        return f"the inertia about the center of mass has a negative principal moment ({low:.6g})"
     if high > low + middle + slack:
         return (
             "the principal moments break the triangle inequality: "

@@ -286,7 +286,7 @@ class Robot:
         mass : float
             Mass [kg], not negative.
         com : sequence of float, shape (3,)
-            Centre of mass in the tip frame [m].
+            Center of mass in the tip frame [m].
         central : ndarray, shape (3, 3), optional
             Inertia about the COM in tip axes [kg m^2]; default a point mass.
 

@@ -301,7 +301,7 @@ class _Reader:
         return GeometryShape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
 
     def color(self, element: etree._Element, owner: str) -> tuple[float, float, float, float]:
-        """Return the colour of a shape, by its own material or by the name of a shared one."""
+        """Return the color of a shape, by its own material or by the name of a shared one."""
         grey = (0.7, 0.7, 0.7, 1.0)
         material = element.find("material")
         if material is not None and material.find("color") is None:

@@ -25,7 +25,7 @@ def drawing(name: str, *panels: Drawn, height: float = 1.1, **options: Any) -> C
 
 
 def plotted(marks: Iterable[Mark], x_label: str, y_label: str = "", **options: Any) -> Panel:
-    """Return a panel of marks between labelled axes, with the options of `Panel`."""
+    """Return a panel of marks between labeled axes, with the options of `Panel`."""
     return Panel(marks=tuple(marks), x_label=x_label, y_label=y_label, **options)
 
 

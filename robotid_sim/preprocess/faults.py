@@ -22,16 +22,16 @@ LONGEST_GAP = 20
 """Samples in a row that may be lost; a longer repetition is a robot at rest."""
 
 PASSES = 5
-"""Searches for outliers of the position, for one hides its neighbours."""
+"""Searches for outliers of the position, for one hides its neighbors."""
 
 TORQUE_FLOOR = 0.01
 """Smallest spread of the torque about its local median, over its RMS."""
 
 POSITION_FLOOR = 1e-4
-"""Smallest spread of the position about its neighbours, over the RMS deviation from its mean."""
+"""Smallest spread of the position about its neighbors, over the RMS deviation from its mean."""
 
 ROUNDING = 1.5
-"""Resolutions that a rounded position may be off its neighbours, with a margin."""
+"""Resolutions that a rounded position may be off its neighbors, with a margin."""
 
 MAD_TO_STD = 1.4826
 """Standard deviation of a Gaussian over its median absolute deviation."""
@@ -99,7 +99,7 @@ def lost_samples(log: Log) -> Bool1D:
 
 
 def torque_outliers(log: Log, threshold: float = THRESHOLD) -> Bool2D:
-    r"""Return which torques are far from the median of their neighbours, shape (N, n).
+    r"""Return which torques are far from the median of their neighbors, shape (N, n).
 
     The spread about the local median is taken robustly, as 1.4826 times the median absolute
     deviation [1]_ of the samples that have any: a short median is one of them. It follows friction
@@ -117,16 +117,16 @@ def torque_outliers(log: Log, threshold: float = THRESHOLD) -> Bool2D:
 
 
 def _local_median(log: Log) -> Float2D:
-    """Return the median of every torque and its neighbours, shape (N, n)."""
+    """Return the median of every torque and its neighbors, shape (N, n)."""
     samples = int(np.clip(2 * round(0.5 * WINDOW / log.dt - 0.5) + 1, *SAMPLES))
     return np.asarray(median_filter(log.tau_meas, size=(samples, 1), mode="nearest"))
 
 
 def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
-    r"""Return which positions are far from the cubic through their four neighbours, (N, n).
+    r"""Return which positions are far from the cubic through their four neighbors, (N, n).
 
     The distance is a fourth difference, :math:`(x_{-2} - 4 x_{-1} + 6 x_0 - 4 x_1 + x_2) / 6`;
-    motion of a robot has next to none. Of neighbours that are all far off, the farthest counts; it
+    motion of a robot has next to none. Of neighbors that are all far off, the farthest counts; it
     is repaired before the next search. What rounding to a resolution makes, up to 4/3 of a step, is
     none: a slow joint holds one value for long, so that the median is zero.
     """

@@ -241,7 +241,7 @@ def likelihood_gain(z: Float1D, u: Float1D) -> float:
 def five_point_cubic(z: Float2D) -> Float2D:
     """Return a signal after five-point cubic smoothing along its first axis.
 
-    A cubic is fitted to five neighbours and taken at the middle one; at the ends it is taken where
+    A cubic is fitted to five neighbors and taken at the middle one; at the ends it is taken where
     it is.
     """
     columns = np.vander(np.arange(-2.0, 3.0), 4)

@@ -39,7 +39,7 @@ class Rows:
     outliers: float = 0.0
     """Robust standard deviations beyond which a torque is masked as an outlier; 0 for no mask."""
     low_velocity: float = 0.0
-    """Speed below which samples of a joint are masked, for their friction is modelled badly, over
+    """Speed below which samples of a joint are masked, for their friction is modeled badly, over
     the RMS speed of the joint; 0 for no mask."""
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ BANDS = NODES.size - 1
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class WhiteningRowFilter(RowFilter):
-    """Row filter that first takes out, joint by joint, how noise of neighbours belongs together."""
+    """Row filter that first takes out, joint by joint, how noise of neighbors belongs together."""
 
     factors: Float | None = None
     """Lower bands of the Cholesky factor of the covariance over the torque's own variance, shape

@@ -15,7 +15,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import triangular_factor
-from robotid_sim.estimation.restricted import NAME, colouring, within
+from robotid_sim.estimation.restricted import NAME, coloring, within
 from robotid_sim.estimation.restrictions import known_before
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.report.closing import Recipe
@@ -97,7 +97,7 @@ def refit_data(
 ) -> dict[str, Any]:
     """Return what the page fits again from; `whole` is weighted least squares of all rows."""
     problem = fit.problem
-    colour, dof = colouring(problem, whole)
+    color, dof = coloring(problem, whole)
     before = known_before(problem)
     windows = windows_of(fit)
     parts = [within(problem.times, [[window.low, window.high]]) for window in windows]
@@ -126,7 +126,7 @@ def refit_data(
         "before": before.beta.tolist(),
         "errors": before.std.tolist(),
         "root": encoded(before.root[np.tril_indices(len(before.root))]),
-        "colour": colour.tolist(),
+        "color": color.tolist(),
         "std": whole.std.tolist(),
         "quantile": stdtrit(dof, 0.5 + 0.5 * LEVEL).tolist(),
         "hasPrior": problem.nominal is not None,

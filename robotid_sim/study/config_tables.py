@@ -47,7 +47,7 @@ class PayloadConfig(ConfigSection):
     mass: float = Field(ge=0.0, le=1e5)
     """Mass [kg]."""
     com: tuple[Length, Length, Length] = (0.0, 0.0, 0.0)
-    """Centre of mass in the tip frame [m]."""
+    """Center of mass in the tip frame [m]."""
     inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6
     """Ixx Ixy Iyy Ixz Iyz Izz about the COM, tip axes [kg m^2]."""
 

@@ -27,7 +27,9 @@ NO_EFFECT, NOT_FITTED = "not identifiable", "not in the fit"
 
 def table_beside(estimate: Path) -> Path:
     """Return where the table of an estimate file goes; every estimate of a folder has its own."""
-    return estimate.with_name(PARAMETERS if estimate.name == ESTIMATE else f"{estimate.stem}-{PARAMETERS}")
+    return estimate.with_name(
+        PARAMETERS if estimate.name == ESTIMATE else f"{estimate.stem}-{PARAMETERS}"
+    )
 
 
 def write_parameters(fit: Identification, path: Path) -> Path | None:

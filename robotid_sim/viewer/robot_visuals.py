@@ -92,7 +92,7 @@ class InertiaEllipsoid:
     """An ellipsoid in the frame of a body."""
 
     center: Float1D
-    """Centre of mass [m], shape (3,)."""
+    """Center of mass [m], shape (3,)."""
     semi_axes: Float1D
     """[m], shape (3,)."""
     rotation: Float2D

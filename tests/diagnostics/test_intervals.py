@@ -45,7 +45,7 @@ def test_coverage_is_the_level(exact, arm, level):
 
 
 def autoregressive(data, seed, correlation=0.5):
-    """Return noise of the same size whose neighbours correlate."""
+    """Return noise of the same size whose neighbors correlate."""
     drive = np.random.default_rng(seed).standard_normal(data.tau.shape)
     drive *= np.sqrt(1.0 - correlation**2)
     for k in range(1, len(drive)):
@@ -53,7 +53,7 @@ def autoregressive(data, seed, correlation=0.5):
     return data.noise * drive
 
 
-def test_blocks_cover_where_residuals_are_coloured_and_white_does_not(exact, arm):
+def test_blocks_cover_where_residuals_are_colored_and_white_does_not(exact, arm):
     data = exact(arm, 100.0, period=20.0)
     noises = [autoregressive(data, seed) for seed in range(60)]
     assert 0.91 < hits(data, noises).mean() < 0.97  # blocks of 20 samples see 2.8 of the factor 3
@@ -61,7 +61,7 @@ def test_blocks_cover_where_residuals_are_coloured_and_white_does_not(exact, arm
 
 
 def test_blocks_are_as_long_as_residuals_correlate(exact, arm):
-    data = exact(arm, 50.0, period=40.0)  # neighbours correlate by 0.95: over 0.8 s
+    data = exact(arm, 50.0, period=40.0)  # neighbors correlate by 0.95: over 0.8 s
     noises = [autoregressive(data, seed, 0.95) for seed in range(40)]
     assert hits(data, noises).mean() < 0.85
     assert hits(data, noises, block=None).mean() > 0.88

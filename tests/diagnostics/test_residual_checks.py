@@ -17,8 +17,8 @@ def fit(problem):
     return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
 
 
-def coloured(data, rho, seed):
-    """Return noise whose neighbours correlate by rho."""
+def colored(data, rho, seed):
+    """Return noise whose neighbors correlate by rho."""
     drive = np.sqrt(1 - rho**2) * np.random.default_rng(seed).standard_normal(data.tau.shape)
     for k in range(1, len(drive)):
         drive[k] += rho * drive[k - 1]
@@ -39,18 +39,18 @@ class TestWhiteness:
         assert 0.0 <= np.mean(np.array(p) < 0.05) < 0.1  # 200 tests scatter by 1.5 %
         assert 0.4 < np.mean(p) < 0.6
 
-    def test_coloured_residuals_do_not(self, data):
-        problem = data.problem(coloured(data, 0.5, 0))
+    def test_colored_residuals_do_not(self, data):
+        problem = data.problem(colored(data, 0.5, 0))
         found = residual_whiteness(problem, fit(problem))
         assert not found.white.any()
         assert found.first == pytest.approx(0.5, abs=0.06)
-        assert "coloured" in found.sentences()[0]
+        assert "colored" in found.sentences()[0]
 
     def test_rows_are_worth_what_their_correlation_says(self, data):
         """Sums of rows that correlate by rho vary (1 + rho) / (1 - rho) times as much as white."""
         shares = []
         for seed in range(20):
-            problem = data.problem(coloured(data, 0.6, seed))
+            problem = data.problem(colored(data, 0.6, seed))
             found = residual_whiteness(problem, fit(problem))
             shares.append(found.effective_rows / found.rows)
         assert np.mean(shares) == pytest.approx(0.25, rel=0.1)

@@ -15,7 +15,7 @@ DT = 0.1
 
 
 def residuals(correlation, rows=4000):
-    """Return residuals of two joints: white ones, and some whose neighbours correlate."""
+    """Return residuals of two joints: white ones, and some whose neighbors correlate."""
     drive = np.random.default_rng(0).standard_normal((rows, 2))
     for k in range(1, rows):
         drive[k, 1] += correlation * drive[k - 1, 1]

@@ -123,10 +123,10 @@ def test_ordinary_least_squares_knows_its_own_variance(data):
 
 
 CORRELATION = 0.5
-"""Of neighbouring samples; slow sums then vary (1 + .5)/(1 - .5) = 3 times as much as white."""
+"""Of neighboring samples; slow sums then vary (1 + .5)/(1 - .5) = 3 times as much as white."""
 
 
-def coloured(rng, data):
+def colored(rng, data):
     """Return first-order autoregressive noise with the standard deviations of `data`."""
     drive = rng.standard_normal(data.tau.shape) * np.sqrt(1.0 - CORRELATION**2)
     drive[0] /= np.sqrt(1.0 - CORRELATION**2)
@@ -135,9 +135,9 @@ def coloured(rng, data):
     return data.noise * drive
 
 
-def test_sandwich_is_right_on_coloured_noise_where_white_is_not(exact, arm):
+def test_sandwich_is_right_on_colored_noise_where_white_is_not(exact, arm):
     data = exact(arm, 100.0, period=20.0)  # 2 x 100 blocks of 20 samples for 11 parameters
-    noises = [coloured(np.random.default_rng(seed), data) for seed in range(RUNS)]
+    noises = [colored(np.random.default_rng(seed), data) for seed in range(RUNS)]
     trials = Trials(data, WeightedLeastSquares(block=0.2), noises)
     sandwich, white = trials.nees(trials.covs), trials.nees(trials.white_covs)
     # Blocks of 20 samples see 2.8 of the factor 3, and the inverse of a covariance estimated from

@@ -212,7 +212,7 @@ class TestContract:
             ({"population": 2.5}, "population is 2.5; give a whole number"),
             ({"region": 0.0}, "region is 0.0"),
             ({"bounds": "wrap"}, "unknown bounds 'wrap'; known: clip"),
-            ({"colour": "red"}, "no option 'colour'"),
+            ({"color": "red"}, "no option 'color'"),
         ],
     )
     def test_options_that_make_no_sense_are_refused(self, name, options, message):

@@ -80,7 +80,7 @@ def test_outliers_of_both_channels_are_found(engine, arm):
         true = getattr(log, channel) != getattr(clean, channel)
         assert true.sum() > 30
         assert (found & true).sum() == true.sum()
-        assert (found & ~true).sum() <= 2  # a neighbour of two close ones
+        assert (found & ~true).sum() <= 2  # a neighbor of two close ones
     np.testing.assert_array_equal(faults.sound, ~faults.torque)
 
 
@@ -91,6 +91,6 @@ def test_repaired_positions_are_as_good_as_measured_ones(engine, arm):
     bad = faults.position | faults.lost[:, None]
     error = (repaired(log, faults).q - clean.q)[bad]
     assert bad.sum() > 300
-    # Interpolation over a gap passes 1.2 to 2 times the noise of its neighbours.
+    # Interpolation over a gap passes 1.2 to 2 times the noise of its neighbors.
     assert np.sqrt((error**2).mean()) < 2.0e-4
     assert np.sqrt(((log.q - clean.q)[bad] ** 2).mean()) > 1e-3

@@ -40,8 +40,8 @@ def test_any_smoother_takes_the_mean(periodic, arm, measured, method):
 def test_unknown_smoothers_and_options_are_refused_at_once():
     with pytest.raises(UnknownNameError, match="unknown smoothing method 'mean'; known: butter"):
         PeriodAveraging(method="mean")
-    with pytest.raises(OptionError, match="'rts' has no option 'colour'"):
-        PeriodAveraging(options={"colour": 1.0})
+    with pytest.raises(OptionError, match="'rts' has no option 'color'"):
+        PeriodAveraging(options={"color": 1.0})
 
 
 def test_periods_shorter_than_the_edges_are_refused(arm, measured):

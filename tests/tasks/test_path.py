@@ -71,7 +71,7 @@ class TestCircle:
 
 
 def assert_circle(poses, tolerance):
-    """Assert a circle in a plane of the root frame: centre, radius, orientation, full turn."""
+    """Assert a circle in a plane of the root frame: center, radius, orientation, full turn."""
     np.testing.assert_allclose(
         poses[:, :3, :3], np.broadcast_to(poses[0, :3, :3], (len(poses), 3, 3)), atol=tolerance
     )
@@ -80,12 +80,12 @@ def assert_circle(poses, tolerance):
     spread = np.ptp(points, axis=0)
     flat = int(spread.argmin())
     assert spread[flat] < 2.0 * tolerance
-    centre = np.delete(middle, flat)
+    center = np.delete(middle, flat)
     # Extremes of a sampled circle miss those of the true one by r (step / 2)^2 / 2 at most.
     inside = np.delete(points, flat, axis=1)
     A = np.column_stack([2.0 * inside, np.ones(len(inside))])
     solved = np.linalg.lstsq(A, (inside**2).sum(axis=1), rcond=None)[0]
-    np.testing.assert_allclose(solved[:2], centre, atol=1e-3)
+    np.testing.assert_allclose(solved[:2], center, atol=1e-3)
     radius = np.linalg.norm(inside - solved[:2], axis=1)
     assert radius.mean() > 0.02
     assert np.ptp(radius) < 2.0 * tolerance

@@ -331,14 +331,14 @@ const Refit = (() => {
     // Variances: of white residuals, scaled as those of the fit of all rows, of a prior, and of
     // random effects; a fixed parameter has next to none, one that is not seen that of the nominal.
     variances({ own, use, weight, sigma, R, columns, unseen, prior }) {
-      const { colour, errors, std } = this.data;
+      const { color, errors, std } = this.data;
       const variance = this.before.map((_, k) => (unseen[k] ? errors[k] ** 2 : (HELD * std[k]) ** 2));
       const size = columns.length;
       const A = normal(inverse(R));
       const where = new Map(columns.map((k, j) => [k, j]));
       const white = new Float64Array(size);
       own.forEach(({ R: factor, places }, j) => addSquares(white, factor, places.slice(0, -1), where, A, weight[j] ** 2 * sigma[j]));
-      columns.forEach((k, j) => { variance[k] = white[j] * colour[k] ** 2; });
+      columns.forEach((k, j) => { variance[k] = white[j] * color[k] ** 2; });
       const more = new Float64Array(size);
       if (prior !== null) addSquares(more, this.root, [...this.before.keys()], where, A, 1 / prior);
       if (this.random) this.addRandom(more, use, weight, where, A);

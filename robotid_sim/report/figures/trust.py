@@ -38,7 +38,7 @@ def residuals_over_state(fit: Identification) -> Chart:
     residual = rows.by_joint(rows.y - rows.W @ fit.chosen.beta)
     forward = np.sign(rows_of(fit.motion, np.column_stack([state.dq for state in states])))
     quantities = {
-        "position": ([_centred(state.q) for state in states], residual),
+        "position": ([_centered(state.q) for state in states], residual),
         "velocity": ([state.dq for state in states], residual),
         "size of the load": ([np.abs(state.load) for state in states], residual * forward),
     }
@@ -86,7 +86,7 @@ def _in_errors(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
     return np.array([at[part].mean() for part in parts]), mean / error
 
 
-def _centred(q: Float1D) -> Float1D:
+def _centered(q: Float1D) -> Float1D:
     return np.asarray(q - 0.5 * (q.min() + q.max()))
 
 
