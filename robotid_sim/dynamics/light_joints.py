@@ -1,9 +1,10 @@
-"""Joints whose friction is large beside all that they move."""
+"""Joints that move no inertia, or so little that friction is large beside it."""
 
 import numpy as np
 
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
+from robotid_sim.errors import RankDeficientError
 from robotid_sim.model.robot import Robot
 
 STATES = 50
@@ -11,6 +12,25 @@ STATES = 50
 
 RATIO = 50.0
 """Deceleration by dry friction over the acceleration limit, from which on a joint is light."""
+
+
+def require_moved_inertia(robot: Robot) -> None:
+    """Raise if a joint moves no body with inertia: no engine can accelerate it.
+
+    Rotor inertia does not help, for the engines do not know of it.
+
+    Raises
+    ------
+    RankDeficientError
+        If there is such a joint; names it and its link.
+    """
+    moved = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
+    if not (moved > 0.0).all():
+        joint, link = robot.joints[int(moved.argmin())], robot.links[int(moved.argmin())]
+        raise RankDeficientError(
+            f"joint '{joint.name}' moves no inertia; give link '{link.name}' or one behind it mass "
+            "and inertia about the joint axis, however small"
+        )
 
 
 def light_joints(robot: Robot) -> list[str]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.dynamics.dynamics import mass_matrix
+from robotid_sim.dynamics.light_joints import require_moved_inertia
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine import compiled_loop
 from robotid_sim.engine.closing import Closing
@@ -14,7 +14,7 @@ from robotid_sim.engine.drives import DriveStep, SmoothDrive, drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.engines import bodies_of, engine_named
 from robotid_sim.engine.rigid_bodies import require_possible
-from robotid_sim.errors import OptionError, RankDeficientError, ShapeError, SimulationDiverged
+from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.friction_laws import describe_law
@@ -39,20 +39,6 @@ class Step(NamedTuple):
     dq: Float1D
     ddq: Float1D
     tau: Float1D
-
-
-def _require_inertia(robot: Robot) -> None:
-    """Raise if a joint moves no body with inertia: the engine cannot accelerate it.
-
-    Rotor inertia does not help, for the engine does not know of it.
-    """
-    moved = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
-    if not (moved > 0.0).all():
-        joint, link = robot.joints[int(moved.argmin())], robot.links[int(moved.argmin())]
-        raise RankDeficientError(
-            f"joint '{joint.name}' moves no inertia; give link '{link.name}' or one behind it mass "
-            "and inertia about the joint axis, however small"
-        )
 
 
 class Plant(Closing):
@@ -112,7 +98,7 @@ class Plant(Closing):
                 f"{MAX_SUBSTEPS}"
             )
         require_possible(robot)
-        _require_inertia(robot)
+        require_moved_inertia(robot)
         self.engine = engine_named(engine)
         self.robot = robot
         self.dt = dt

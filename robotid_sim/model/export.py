@@ -91,7 +91,7 @@ def lost_in_urdf(robot: Robot) -> tuple[str, ...]:
     if largest.rotor_inertia > 0.0:
         sentences.append(
             f"URDF has no place for rotor inertia, up to {largest.rotor_inertia:.3g} "
-            f"{'kg' if largest.prismatic else 'kg m^2'} at {largest.name}: Drake reads it from "
+            f"{'kg' if largest.prismatic else 'kg m²'} at {largest.name}: Drake reads it from "
             "<transmission>, MuJoCo from MJCF; PyBullet, Pinocchio and Gazebo leave it out."
         )
     if any(law.Fv or law.Fc for law in friction):

@@ -198,9 +198,14 @@ def _noise_text(log: Log, noise: Float1D) -> str:
     parts = []
     for unit in dict.fromkeys(log.joint_units):
         alike = noise[[u == unit for u in log.joint_units]]
-        ends = [f"{1e3 * std:.2g}" for std in (alike.min(), alike.max())]
+        ends = [_milli(std) for std in (alike.min(), alike.max())]
         parts.append(f"{' to '.join(ends[: alike.size])} m{unit}")
     return "encoder noise " + ", ".join(parts)
+
+
+def _milli(std: float) -> str:
+    """Return a deviation in thousandths; of a log that was smoothed before, hardly anything."""
+    return f"{1e3 * std:.2g}" if std >= 1e-6 else "less than 0.001"
 
 
 def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:

@@ -15,6 +15,9 @@ EYE = {"x": 1.0, "y": -1.9, "z": 0.75}
 CENTER = {"x": 0.0, "y": 0.0, "z": -0.12}
 """Where one looks to: below the middle, for what stands in front is the lowest axis."""
 
+THINNEST, MARGIN = 0.3, 1.05
+"""Least side of the box, over its longest; what the box is larger by than the curves."""
+
 
 def figure_in_space(chart: Chart) -> dict[str, Any]:
     """Return a chart of which all panels are in space as `interactive.plotly_figure` does."""
@@ -33,10 +36,9 @@ def figure_in_space(chart: Chart) -> dict[str, Any]:
         below = [1.0 - (k + 1) / len(chart.panels), 1.0 - k / len(chart.panels)]
         layout[name] = {
             "domain": {"x": x, "y": y},
-            "aspectmode": "data",
             "dragmode": "turntable",
             "camera": {"eye": EYE, "center": CENTER},
-            **{f"{axis}axis": _axis(axis) for axis in "xyz"},
+            **_box(panel),
         }
         narrow["scenes"][name] = {"x": [0.0, 1.0], "y": below}
         if panel.title:
@@ -69,6 +71,20 @@ def _traces(panel: Space, named: set[str]) -> list[dict[str, Any]]:
         traces.append({**traces[-1], **shadow, "z": [round(floor, 5)] * len(z), "line": line})
         named.add(label)
     return traces
+
+
+def _box(panel: Space) -> dict[str, Any]:
+    """Return the axes around all curves in one scale; a path in a plane has some room beside it."""
+    points = np.concatenate([np.asarray(points) for _, _, points in panel.curves])
+    low, high = points.min(axis=0), points.max(axis=0)
+    sizes = np.maximum(high - low, THINNEST * max((high - low).max(), 1e-6))
+    ends = 0.5 * (low + high) + 0.5 * MARGIN * sizes * np.array([[-1.0], [1.0]])
+    shares = (sizes / sizes.max()).round(5).tolist()
+    axes = {
+        f"{axis}axis": _axis(axis) | {"range": ends[:, k].round(5).tolist()}
+        for k, axis in enumerate("xyz")
+    }
+    return {"aspectmode": "manual", "aspectratio": dict(zip("xyz", shares, strict=True)), **axes}
 
 
 def _axis(name: str) -> dict[str, Any]:

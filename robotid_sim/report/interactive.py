@@ -206,10 +206,10 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     if chart.share_x and above >= 0:
         x["matches"] = "x" if above == 0 else f"x{above + 1}"
     y["title"] = {"text": shown(panel.y_label)}
-    for axis, scale in ((x, panel.x_scale), (y, panel.y_scale)):
+    for axis, scale, most in ((x, panel.x_scale, 6), (y, panel.y_scale, 3)):
         if scale == "log":
             axis["type"] = "log"
-            axis |= {"nticks": 6, "exponentformat": "power"}  # less than a decade has ticks too
+            axis |= {"nticks": most, "exponentformat": "power"}  # in less than a decade, too
     if panel.x_scale == "symlog":
         ticks = _symlog_ticks(panel)
         x["tickvals"] = _placed(panel, ticks).round(5).tolist()

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from jinja2 import Environment, FunctionLoader
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from robotid_sim.files import atomic_path, make_folder, write_text
 from robotid_sim.palette import css_variables
@@ -150,10 +151,11 @@ def page_text(
         style += _asset("replay.css")
         codes += map(_asset, REPLAY)
     light, dark = css_variables()
-    template = Environment(
+    pages = Environment(
         loader=FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    ).get_template("page.html")
-    return template.render(
+    )
+    pages.filters["prose"] = _prose
+    return pages.get_template("page.html").render(
         page=page,
         drawn=drawn,
         policy=_policy(*codes, script),
@@ -167,6 +169,11 @@ def page_text(
         replay=replay,
         left_out=left_out,
     )
+
+
+def _prose(text: str) -> Markup:
+    """Return a text as HTML, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _policy(*scripts: str | None) -> str:

@@ -9,6 +9,7 @@ from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.excitation_loop import excitation_bandwidth
 from robotid_sim.control.linear_feedback import ComputedTorque
+from robotid_sim.dynamics.light_joints import require_moved_inertia
 from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
@@ -182,7 +183,11 @@ def build_cell(
         If a sensor, a friction law, a drive or an engine is refused.
     MissingExtraError
         If the engine is not installed.
+    RankDeficientError
+        If a joint moves no inertia.
     """
+    for robot in (plant, nominal):
+        require_moved_inertia(robot)
     settings = config.experiment
     kp = excitation_bandwidth(nominal, settings.rate) ** 2 if settings.kp is None else settings.kp
     kd = 2.0 * kp**0.5 if settings.kd is None else settings.kd

@@ -30,6 +30,12 @@ def shaped(shape: str) -> str:
     return head + SHAPE.format(shape) + tail
 
 
+def without_inertia() -> str:
+    """Return the arm with a last link of which only the shape is given."""
+    head, element, tail = TEXT.rpartition("<inertial>")
+    return head + (element + tail).split("</inertial>", 1)[1]
+
+
 BROKEN = {
     **{
         f"two {tag}": (doubled(tag), f"<{tag}> stands 2 times; keep one of them")
@@ -55,6 +61,7 @@ BROKEN = {
     "sphere": (shaped('<sphere radius="-1"/>'), "link 'lower': the size of the sphere is negative"),
     "box": (shaped('<box size="1e6 1 1"/>'), "box size='1e6 1 1' is more than 1000 m"),
     "ball": (TEXT.replace("revolute", "ball", 1), "unknown type 'ball'"),
+    "no inertia": (without_inertia(), "joint 'elbow' moves no inertia; give link 'lower' or one"),
     "text": (TEXT[: len(TEXT) // 2], "not well-formed XML"),
 }
 

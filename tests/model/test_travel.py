@@ -270,7 +270,7 @@ def test_a_transmission_of_the_file_keeps_its_reduction(source) -> None:
 def test_what_urdf_loses_is_said_of_what_is_there(irb140, iiwa) -> None:
     rotors, friction = lost_in_urdf(irb140)
     assert rotors.startswith(
-        "URDF has no place for rotor inertia, up to 0.1 kg m^2 at joint_4: Drake"
+        "URDF has no place for rotor inertia, up to 0.1 kg m² at joint_4: Drake"
     )
     assert "PyBullet and Drake the viscous part alone" in friction
     bare = iiwa.with_parameters(np.r_[iiwa.parameters()[:70], np.zeros(28)])

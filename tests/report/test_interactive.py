@@ -36,6 +36,21 @@ def test_curves_in_space_are_scenes_that_do_not_overlap_wide_or_narrow() -> None
     np.testing.assert_allclose(np.column_stack([drawn[a] for a in "xyz"]), points, atol=1e-5)
 
 
+def test_a_path_in_a_plane_lies_inside_a_box_of_one_scale() -> None:
+    angle = np.linspace(0.0, 2.0, 30)
+    flat = np.column_stack([0.0 * angle, np.cos(angle), 0.5 * np.sin(angle)])
+    panel = replace(space().panels[0], curves=(("path", "identified", flat),))
+    scene = plotly_figure(replace(space(), panels=(panel,)))["layout"]["scene"]
+    ends = np.array([scene[f"{axis}axis"]["range"] for axis in "xyz"])
+    assert (ends[:, 0] < flat.min(axis=0)).all()
+    assert (ends[:, 1] > flat.max(axis=0)).all()
+    shares = np.array([scene["aspectratio"][axis] for axis in "xyz"])
+    assert shares.max() == 1.0
+    assert shares.min() > 0.2
+    sizes = np.ptp(ends, axis=1)
+    np.testing.assert_allclose(sizes / sizes.max(), shares, rtol=1e-3)
+
+
 @pytest.mark.parametrize("make", FLAT)
 def test_figure_is_json_with_known_color_roles(make) -> None:
     text = json.dumps(plotly_figure(make()), allow_nan=False)

@@ -138,10 +138,13 @@ def unpacked(tree, name: str) -> str:
 def test_names_cannot_break_the_page(tmp_path) -> None:
     nasty = "<script>alert(1)</script>&\"'"
     table = Table(columns=(nasty,), rows=((nasty,),))
-    page = small_page(title=nasty, sections=(Section(title=nasty, tables=(table,)),))
+    prose = {"text": f"`{nasty}`", "notes": (f"`{nasty}` and `more`",)}
+    page = small_page(title=nasty, sections=(Section(title=nasty, tables=(table,), **prose),))
     text = written(page, tmp_path)
     assert "<script>alert" not in text
-    assert html.fromstring(text).cssselect("td")[0].text == nasty
+    tree = html.fromstring(text)
+    assert tree.cssselect("td")[0].text == nasty
+    assert [code.text for code in tree.cssselect("p code, li code")] == [nasty, nasty, "more"]
 
 
 NASTY = "</script><img src=x onerror=alert(1)>"
@@ -244,6 +247,8 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     ]
     closing = ["In other tools", "Assumptions"]
     assert titles == [*flow, "Closed loop", *closing, "Timings", "Reproduce"]
+    headings = [heading.text for heading in tree.cssselect("figure h3")]
+    assert len(set(headings)) == len(headings), "two figures have one heading"
     shown = re.sub(r"\s+", " ", tree.text_content())
     assert "robotid run irb140 --quick --out x" in shown
     for name, version in study.result.versions.items():

@@ -139,13 +139,13 @@ def driven_path(loop: ClosedLoop) -> Chart:
             if not curves:
                 curves.append(("reference", "muted", trace.tip_reference))
             shown = trace.tip_reference + factor * (trace.tip - trace.tip_reference)
-            curves.append((f"{run.model}, x {factor:g}", role, shown[thinned(len(shown), SAMPLES)]))
-        panels.append(Space(curves=tuple(curves), title=scenario))
+            curves.append((run.model, role, shown[thinned(len(shown), SAMPLES)]))
+        panels.append(Space(curves=tuple(curves), title=f"{scenario}, deviations x {factor:g}"))
     return Chart(
         name="driven-path",
         title="Path of the tool in the loop",
-        caption=f"The tool on {lap} and its reference in gray. Deviations are enlarged as the "
-        "legend says, to be seen at all.",
+        caption=f"The tool on {lap} and its reference in gray. Deviations are enlarged, to be seen "
+        "at all.",
         panels=tuple(panels),
         columns=len(panels),
         panel_height=2.8,
@@ -191,8 +191,7 @@ def _by_joint(
                 if (y := value(run, trace, j)) is not None
             ]
             clock = Clock(loop_motion(lap, scenario))
-            title = f"{joint}, {scenario}"
-            panels.append(_panel(marks, title, labels[j], loop, scenario, clock))
+            panels.append(_panel(marks, f"{joint}, {scenario}", labels[j], loop, scenario, clock))
     return Chart(
         name=name,
         title=title,
