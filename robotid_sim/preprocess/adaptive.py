@@ -22,6 +22,9 @@ from robotid_sim.threads import one_blas_thread
 
 METHODS = ("errors-in-variables", "fourier-fit", "rts")
 
+LEAST = 1e-6
+"""Encoder noise below which no number of it is told [rad or m]: the log was smoothed before."""
+
 
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,13 +202,14 @@ def _noise_text(log: Log, noise: Float1D) -> str:
     for unit in dict.fromkeys(log.joint_units):
         alike = noise[[u == unit for u in log.joint_units]]
         ends = [_milli(std) for std in (alike.min(), alike.max())]
-        parts.append(f"{' to '.join(ends[: alike.size])} m{unit}")
+        same = alike.size == 1 or alike.max() < LEAST
+        parts.append(f"{' to '.join(ends[:1] if same else ends)} m{unit}")
     return "encoder noise " + ", ".join(parts)
 
 
 def _milli(std: float) -> str:
-    """Return a deviation in thousandths; of a log that was smoothed before, hardly anything."""
-    return f"{1e3 * std:.2g}" if std >= 1e-6 else "less than 0.001"
+    """Return a deviation in thousandths."""
+    return f"{1e3 * std:.2g}" if std >= LEAST else f"less than {1e3 * LEAST:g}"
 
 
 def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:

@@ -15,7 +15,7 @@ EYE = {"x": 1.0, "y": -1.9, "z": 0.75}
 CENTER = {"x": 0.0, "y": 0.0, "z": -0.12}
 """Where one looks to: below the middle, for what stands in front is the lowest axis."""
 
-THINNEST, MARGIN = 0.3, 1.05
+THINNEST, MARGIN = 0.5, 1.05
 """Least side of the box, over its longest; what the box is larger by than the curves."""
 
 
@@ -81,15 +81,16 @@ def _box(panel: Space) -> dict[str, Any]:
     ends = 0.5 * (low + high) + 0.5 * MARGIN * sizes * np.array([[-1.0], [1.0]])
     shares = (sizes / sizes.max()).round(5).tolist()
     axes = {
-        f"{axis}axis": _axis(axis) | {"range": ends[:, k].round(5).tolist()}
+        f"{axis}axis": _axis(axis, shares[k]) | {"range": ends[:, k].round(5).tolist()}
         for k, axis in enumerate("xyz")
     }
     return {"aspectmode": "manual", "aspectratio": dict(zip("xyz", shares, strict=True)), **axes}
 
 
-def _axis(name: str) -> dict[str, Any]:
+def _axis(name: str, share: float) -> dict[str, Any]:
     colors = {"gridcolor": "role:grid", "linecolor": "role:muted", "zerolinecolor": "role:grid"}
-    return {"title": {"text": f"{name} [m]"}, "showbackground": False, "nticks": 6, **colors}
+    look = {"showbackground": False, "nticks": round(2 + 4 * share)}
+    return {"title": {"text": f"{name} [m]"}, **look, **colors}
 
 
 def _title(text: str, x: float, y: float) -> dict[str, Any]:
