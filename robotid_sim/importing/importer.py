@@ -30,6 +30,15 @@ CLOSE = 1e-6
 LONG_STEP = 0.015
 """Step from which torques keep their own times [s]; `bench/uneven_stamps.py` compares."""
 
+LARGEST = 1e9
+"""Size of a sample that no machine has, in SI units: a cell that was damaged."""
+
+QUANTITY_OF = {
+    **{"q": "position", "dq": "velocity", "tau": "torque"},
+    **{"tau_cmd": "command", "current": "current"},
+}
+"""What a channel is called."""
+
 REPEATED = 0.2
 """Share of samples that repeat the position before them from which this is told."""
 
@@ -208,7 +217,9 @@ def _complete(
 ) -> tuple[Float1D, Channels, list[str]]:
     """Return times and channels of the samples that have all numbers and a time of their own."""
     t = seconds(recording, mapping)
-    samples, springs = with_springs(channels(recording, mapping, robot), mapping, robot)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told or dropped below
+        samples, springs = with_springs(channels(recording, mapping, robot), mapping, robot)
+    _require_possible(samples, robot)
     arrays = [array for array in samples if array is not None and array.ndim == 2]
     whole = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
     missing = int(np.count_nonzero(~whole))
@@ -221,6 +232,19 @@ def _complete(
     keep, more = ordered(t[whole])
     rows = np.flatnonzero(whole)[keep]
     return t[rows], _of_rows(samples, rows), notes + more
+
+
+def _require_possible(samples: Channels, robot: Robot) -> None:
+    for name, array in samples._asdict().items():
+        if array is None or array.ndim < 2:
+            continue
+        sizes = np.abs(array, where=np.isfinite(array), out=np.zeros_like(array)).max(axis=0)
+        j = int(sizes.argmax())
+        if sizes[j] > LARGEST:
+            raise LogError(
+                f"{QUANTITY_OF[name]} of {robot.joint_names[j]}: a sample is {sizes[j]:.3g} in SI "
+                "units; correct it, or leave its cell empty"
+            )
 
 
 def _of_rows(samples: Channels, rows: Any) -> Channels:

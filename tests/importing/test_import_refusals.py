@@ -38,6 +38,12 @@ def bad_cell(tmp_path):
     return write(path, "\n".join(lines))
 
 
+def damaged_number(tmp_path):
+    q = original(arm()).q[:, 1].copy()
+    q[30] = -1e308
+    return changed(tmp_path, **{"q.elbow": q})
+
+
 def cut_short(tmp_path):
     path = write_bag2(tmp_path / "bag", original(arm()), StoragePlugin.SQLITE3)
     storage = next(path.glob("*.db3"))
@@ -53,6 +59,7 @@ def two_topics(tmp_path):
 REFUSED = {
     "no-file": (lambda p: p / "none.csv", "none.csv: No such file"),
     "no-bag": (lambda p: p, "cannot read bag"),
+    "damaged-number": (damaged_number, "position of elbow: a sample is 1e+308 in SI units"),
     "no-time": (lambda p: changed(p, t=None), "no column is the time; name it in a map as time ="),
     "no-torque": (
         lambda p: changed(p, **{"tau.elbow": None, "tau.shoulder": None}),
