@@ -21,6 +21,9 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, restricted, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 
+MEANINGLESS = 1e4
+"""Ratio of relative standard deviations from which a parameter is zero but for rounding."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Essential:
@@ -46,8 +49,8 @@ class Essential:
         total = len(self.essential) + len(self.dropped)
         sentences = [
             f"{len(self.essential)} of {total} base parameters are essential; the largest relative "
-            f"standard deviation over the smallest fell from {self.spread[0]:.3g} to "
-            f"{self.spread[1]:.3g}."
+            f"standard deviation over the smallest fell from {_times(self.spread[0])} to "
+            f"{_times(self.spread[1])}."
         ]
         if self.dropped:
             sentences.append(
@@ -57,6 +60,11 @@ class Essential:
         if self.reason == "significant":
             sentences.append("The next one would make the residual grow significantly.")
         return sentences
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio in words; of a parameter that is zero its size means nothing."""
+    return f"{ratio:.3g}" if ratio < MEANINGLESS else f"more than {MEANINGLESS:g}"
 
 
 def essential_parameters(
