@@ -4,7 +4,6 @@ import base64
 import dataclasses
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,12 +11,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from jinja2 import Environment, FunctionLoader
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from robotid_sim.files import atomic_path, make_folder, write_text
 from robotid_sim.palette import css_variables
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Progress, silent
+from robotid_sim.report.glossary import meaning, prose
 from robotid_sim.report.replay.data import Places, replay_data
 from robotid_sim.report.replay.motions import Replay
 from robotid_sim.section import Section
@@ -154,8 +154,9 @@ def page_text(
     pages = Environment(
         loader=FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    pages.filters["prose"] = _prose
+    pages.filters |= {"prose": prose, "meaning": meaning}
     return pages.get_template("page.html").render(
+        new_set=set,
         page=page,
         drawn=drawn,
         policy=_policy(*codes, script),
@@ -169,11 +170,6 @@ def page_text(
         replay=replay,
         left_out=left_out,
     )
-
-
-def _prose(text: str) -> Markup:
-    """Return a text as HTML, with what stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _policy(*scripts: str | None) -> str:

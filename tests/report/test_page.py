@@ -17,6 +17,7 @@ from test_draw import band, lines, space
 
 from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.errors import FileFormatError
+from robotid_sim.report.glossary import COLUMNS, TERMS
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.reproduction_report import badge_of
 from robotid_sim.report.study_report import study_report
@@ -261,5 +262,8 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
         assert assumption in shown
     for check in study.result.verdict.checks:
         assert check.name in shown
+    explained = {element.get("title") for element in tree.cssselect("abbr, th button[title]")}
+    assert len(explained & set(TERMS.values())) >= 12
+    assert len(explained & set(COLUMNS.values())) >= 8
     rows = [r for r in tree.cssselect("tr") if r.text_content().startswith("consistent")]
     assert rows
