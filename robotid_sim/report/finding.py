@@ -67,7 +67,9 @@ def limits_of_noise(estimate: Estimate, basis: BaseParameters) -> str:
     limited = noise_limited(estimate, basis)
     if not limited:
         return count
-    return f"{count}, {_listed(limited)} {'is' if len(limited) == 1 else 'are'} noise-limited"
+    if len(limited) == len(estimate.joint_names):
+        return f"{count}, of no joint half of its own"
+    return f"{count}, of {_listed(limited)} fewer than half"
 
 
 def _listed(names: Sequence[str]) -> str:

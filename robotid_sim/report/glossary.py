@@ -35,7 +35,6 @@ TERMS = {
     r"Stribeck": "Dry friction that falls when a joint begins to move.",
     r"eps": "The speed within which dry friction changes its sign.",
     r"likelihood": "How probable data are under a model.",
-    r"noise-limited": "What the model leaves of the torque is no more than noise.",
     r"essential": "Parameters without which the residual would grow significantly.",
     r"Kalman (?:filter|smoother)": "Estimates a signal from noisy samples by a model of how it "
     "changes; a smoother knows the later samples, too.",

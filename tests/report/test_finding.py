@@ -47,5 +47,7 @@ def test_joint_with_uncertain_parameters_is_noise_limited(study) -> None:
     noisy = replace(chosen, cov=cov)
     assert clear_shares(noisy, basis)[5] == 0.0
     assert "joint_6" in noise_limited(noisy, basis)
-    assert "joint_6" in finding(study.result, noisy, basis, 0.0)
+    assert "joint_6 fewer than half" in finding(study.result, noisy, basis, 0.0)
     assert "joint_1" not in noise_limited(noisy, basis)
+    unknown = replace(chosen, cov=np.diag((10.0 * chosen.beta) ** 2))
+    assert "of no joint half of its own" in finding(study.result, unknown, basis, 0.0)
