@@ -1,11 +1,13 @@
 """A candidate cause with what it gains, as the search accepts it."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
+from robotid_sim.diagnostics.column_causes import TORQUE_SIGN, torque_signs
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 
 
@@ -74,3 +76,30 @@ class Accepted:
         if candidate.corrected is not None:
             return evidence.corrected(candidate.corrected(self.value))
         return evidence.with_columns(candidate.columns)
+
+
+def with_signs_together(accepted: Sequence[Accepted]) -> list[Accepted]:
+    """Return the causes with all wrong signs of torques as one, where the first of them stands.
+
+    The signs of all torques, and once more those of two, are the signs of the others.
+    """
+    parts = [one for one in accepted if one.kind == TORQUE_SIGN]
+    if len(parts) < 2:
+        return list(accepted)
+    signs = np.prod([_signs(part) for part in parts], axis=0)
+    whole = replace(
+        parts[0],
+        candidate=torque_signs(signs),
+        gains=np.array([sum(part.gain for part in parts)]),
+        residual=(parts[0].residual[0], parts[-1].residual[1]),
+        informed=True,
+    )
+    wrong = [whole] if (signs < 0.0).any() else []
+    first = next(k for k, one in enumerate(accepted) if one is parts[0])
+    others = [one for one in accepted if one.kind != TORQUE_SIGN]
+    return [*others[:first], *wrong, *others[first:]]
+
+
+def _signs(one: Accepted) -> Float1D:
+    assert isinstance(one.candidate, Amendment), "a sign is no further column"
+    return np.asarray(one.candidate.correction.torque.diagonal())

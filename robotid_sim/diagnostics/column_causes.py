@@ -15,6 +15,9 @@ from robotid_sim.diagnostics.cause import Amendment, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque
 
+TORQUE_SIGN = "torque-sign"
+"""Kind of wrong signs."""
+
 ANGLES = {"degrees": np.pi / 180.0, "turns": 2.0 * np.pi}
 """Units of angles that are mistaken for radians, in radians."""
 
@@ -47,7 +50,7 @@ def torque_signs(signs: Float1D) -> Amendment:
         whose = "all measured" if len(wrong) == signs.size else "the measured"
         words = Wording(f"{whose} torques have the wrong sign", "multiply their columns by -1")
     joints = () if len(wrong) == signs.size else wrong
-    return _torque("torque-sign", joints, np.diag(signs), words)
+    return _torque(TORQUE_SIGN, joints, np.diag(signs), words)
 
 
 def scale_causes(evidence: Evidence) -> list[Amendment]:

@@ -14,7 +14,12 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.diagnostics.cause import Amendment, Wording
-from robotid_sim.diagnostics.column_causes import WRONG_SCALE, column_causes, torque_signs
+from robotid_sim.diagnostics.column_causes import (
+    TORQUE_SIGN,
+    WRONG_SCALE,
+    column_causes,
+    torque_signs,
+)
 from robotid_sim.diagnostics.coupling_causes import coupling_corrections
 from robotid_sim.diagnostics.delay_causes import delay_words, delayed
 from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
@@ -41,6 +46,9 @@ model if all joints that show it have it.
 MANY = 10
 """Joints up to which all sets of wrong signs are compared, 1,023 of them."""
 
+SIGN_ROUNDS = 3
+"""Most looks for further wrong signs."""
+
 DELAY_STEP = 0.02
 """Step of the delays that are tried, and the smallest one that is gross [s]."""
 
@@ -48,8 +56,26 @@ DELAY_STEP = 0.02
 def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | None:
     """Return the likeliest gross error and the logarithm of its likelihood ratio.
 
-    None if the gain does not exceed a margin plus the logarithm of the number of candidates.
+    None if the gain does not exceed a margin plus the logarithm of the number of candidates. Wrong
+    signs that show one after another are one error: bodies with negative masses explain the signs
+    of all other joints first.
     """
+    found = _likeliest(evidence, margin)
+    for _ in range(SIGN_ROUNDS):
+        if found is None or found[0].kind != TORQUE_SIGN:
+            break
+        again = _likeliest(evidence.corrected(found[0].correction), margin)
+        if again is None or again[0].kind != TORQUE_SIGN:
+            break
+        signs = (found[0].correction.torque @ again[0].correction.torque).diagonal()
+        if (signs > 0.0).all():
+            break
+        found = torque_signs(signs), found[1] + again[1]
+    return found
+
+
+def _likeliest(evidence: Evidence, margin: float) -> tuple[Amendment, float] | None:
+    """Return the likeliest single gross error, or set of wrong signs; see `gross_cause`."""
     rough = evidence.with_friction().rough()
     plausibility = Plausibility.of(rough)
     before = plausibility(rough)
@@ -68,7 +94,7 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
     if gains.max() < margin + np.log(len(candidates)):
         of_all = _of_all_torques(rough)
         return None if of_all is None else (of_all, gain(of_all))
-    if best.kind == "torque-sign":
+    if best.kind == TORQUE_SIGN:
         return _signs(rough.dof, gain, margin)
     if best.kind == "torque-scale":
         decade = float(best.correction.torque.diagonal()[list(best.joints) or [0]][0])

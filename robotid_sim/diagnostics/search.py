@@ -14,9 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.accepted import Accepted
+from robotid_sim.diagnostics.accepted import Accepted, with_signs_together
 from robotid_sim.diagnostics.cause import Amendment, Extension
-from robotid_sim.diagnostics.column_causes import column_causes, nominal_ratio, scale_causes
+from robotid_sim.diagnostics.column_causes import (
+    TORQUE_SIGN,
+    column_causes,
+    nominal_ratio,
+    scale_causes,
+)
 from robotid_sim.diagnostics.constrained import Constrained
 from robotid_sim.diagnostics.coupling_causes import coupling_causes
 from robotid_sim.diagnostics.delay_causes import delay_causes
@@ -123,7 +128,7 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
             evidence = _converged(one, one.after(evidence))
         accepted += new
     accepted, evidence = _simplest(accepted, _polished(accepted, evidence))
-    return _lasting(accepted, evidence), evidence
+    return with_signs_together(_lasting(accepted, evidence)), evidence
 
 
 def _gross(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
@@ -382,7 +387,7 @@ def _likeliest(evidence: Evidence, amendments: Sequence[Amendment]) -> list[Amen
     """
     rough = evidence.rough()
     plain = np.arange(rough.plain)
-    judged = [r for r in amendments if r.kind == "torque-sign"]
+    judged = [r for r in amendments if r.kind == TORQUE_SIGN]
     others = [r for r in amendments if r not in judged]
     likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
     best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]

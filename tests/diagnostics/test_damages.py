@@ -26,7 +26,9 @@ def test_a_damage_is_named_with_its_joint(cell, name):
     assert modeled == {(damage.kind, joints)}
 
 
-@pytest.mark.parametrize("wrong", [(0, 1), (1, 2, 5), (0, 2, 4), (0, 1, 2), (3, 4)])
+@pytest.mark.parametrize(
+    "wrong", [(0, 1), (1, 2, 5), (0, 2, 4), (0, 1, 2), (3, 4), (0, 1, 2, 4), (1, 2, 3, 4, 5)]
+)
 def test_several_wrong_signs_are_those_and_no_other(cell, wrong):
     signs = np.where(np.isin(range(6), wrong), -1.0, 1.0)
     log = replace(cell.log, tau_meas=cell.log.tau_meas * signs)
