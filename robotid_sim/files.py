@@ -163,7 +163,7 @@ def schema_tag(kind: str, version: int) -> str:
 def check_schema(tag: object, kind: str, version: int, where: str | Path) -> int:
     """Return the version in `tag`; raise if it is of another kind or newer than `version`."""
     parts = str(tag).split("/")
-    if len(parts) != 3 or parts[0] != "robotid" or parts[1] != kind or not parts[2].isdigit():
+    if len(parts) != 3 or parts[0] != "robotid" or parts[1] != kind or not parts[2].isdecimal():
         raise FileFormatError(
             f"{where}: schema is '{tag}', expected '{schema_tag(kind, version)}'; "
             f"this is no {kind} file of robotid"

@@ -112,7 +112,7 @@ class Estimate:
         """Whether a parameter that cannot be negative ended at zero, shape (b,)."""
         if self.phi is None:
             return np.zeros(len(self.names), dtype=bool)
-        signed = [name[:2] in SIGNED and name[2:].isdigit() for name in self.names]
+        signed = [name[:2] in SIGNED and name[2:].isdecimal() for name in self.names]
         return np.asarray(signed & (self.beta < AT_BOUND * self.std))
 
     def content(self) -> dict[str, Any]:

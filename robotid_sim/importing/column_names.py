@@ -75,7 +75,7 @@ def parsed(name: str, joint_names: Sequence[str]) -> ColumnName:
         joint, rest = None, words
     number = None
     if joint is None:
-        places = [k for k, word in enumerate(rest) if word.isdigit()]
+        places = [k for k, word in enumerate(rest) if word.isdecimal()]
         if places:
             number = int(rest[places[-1]])
             rest = [word for k, word in enumerate(rest) if k != places[-1]]

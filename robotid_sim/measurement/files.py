@@ -288,7 +288,7 @@ def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D,
         torque_time_offset=_header_number(header, "torque_time_offset") or 0.0,
         period=_header_number(header, "period"),
         origin=_origin(VERSION, header),
-        seed=int(header["seed"]) if header.get("seed", "").isdigit() else None,
+        seed=int(header["seed"]) if header.get("seed", "").isdecimal() else None,
         provenance={"file": path.name},
         **channels,
     )

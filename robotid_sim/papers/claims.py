@@ -113,7 +113,7 @@ class ClaimRange:
 
 def _numeric(text: str) -> float:
     """Return a number of a range; a count stays one."""
-    return int(text) if text.lstrip("-").isdigit() else float(text)
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
 Rule = Mapping[str, ClaimRange]

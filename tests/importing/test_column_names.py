@@ -36,6 +36,7 @@ JOINTS = ("joint_1", "joint_10", "elbow_joint", "q3")
         ("position.q3", "position", "q3", None, None),
         ("speed_rpm_1", "velocity", None, 1, "rpm"),
         ("temperature_1", None, None, 1, None),
+        ("q_³", "position", None, None, None),
     ],
 )
 def test_a_name_says_quantity_joint_and_unit(name, quantity, joint, number, unit) -> None:
