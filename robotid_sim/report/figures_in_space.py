@@ -18,6 +18,9 @@ CENTER = {"x": 0.0, "y": 0.0, "z": -0.12}
 THINNEST, MARGIN = 0.5, 1.05
 """Least side of the box, over its longest; what the box is larger by than the curves."""
 
+LONGEST = 1.35
+"""Longest side of the box that is seen from EYE; else its volume is 1."""
+
 
 def figure_in_space(chart: Chart) -> dict[str, Any]:
     """Return a chart of which all panels are in space as `interactive.plotly_figure` does."""
@@ -79,7 +82,8 @@ def _box(panel: Space) -> dict[str, Any]:
     low, high = points.min(axis=0), points.max(axis=0)
     sizes = np.maximum(high - low, THINNEST * max((high - low).max(), 1e-6))
     ends = 0.5 * (low + high) + 0.5 * MARGIN * sizes * np.array([[-1.0], [1.0]])
-    shares = (sizes / sizes.max()).round(5).tolist()
+    scale = min(1.0 / float(np.cbrt(np.prod(sizes))), LONGEST / sizes.max())
+    shares = (scale * sizes).round(5).tolist()
     axes = {
         f"{axis}axis": _axis(axis, shares[k]) | {"range": ends[:, k].round(5).tolist()}
         for k, axis in enumerate("xyz")

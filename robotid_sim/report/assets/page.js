@@ -1,6 +1,9 @@
 "use strict";
 (() => {
   const NARROW = 600; // px below which panels stand in one column
+  const MARGIN = { l: 55, r: 10, t: 62, b: 45 }; // px around the plots of a chart
+  const LEGEND = { row: 20, mark: 50, letter: 7 }; // px of its rows, an entry's line, and a letter
+  const BUTTONS = 230; // px of the buttons for a chart
   const find = (selector, root = document) => Array.from(root.querySelectorAll(selector));
 
   async function unpack(id) {
@@ -87,6 +90,17 @@
       return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, colored(inner)]));
     return part;
   }
+  // What the legend takes above the plots: plotly gives all entries the widest's room if they do
+  // not fit into a row, and the buttons for a chart stand at the right end of the first one.
+  function legendOf(figure, width) {
+    const entries = figure.data.filter((trace) => trace.showlegend && trace.name);
+    const widths = entries.map((trace) => LEGEND.mark + LEGEND.letter * trace.name.length);
+    const needed = widths.reduce((sum, each) => sum + each, 0);
+    const columns = Math.max(1, Math.floor((width - MARGIN.l) / Math.max(...widths)));
+    const rows = needed > width - MARGIN.l ? Math.ceil(entries.length / columns) : 1;
+    const below = width >= NARROW && needed > width - MARGIN.l - BUTTONS ? LEGEND.row : 0;
+    return { below, top: Math.max(MARGIN.t, LEGEND.row * rows + LEGEND.row + below) };
+  }
   function layoutOf(figure, width) {
     const layout = structuredClone(figure.layout);
     if (width < NARROW) {
@@ -100,13 +114,15 @@
         Object.assign(axis, { gridcolor: css("grid"), linecolor: css("muted"), zeroline: false, automargin: true });
         if (axis.title) axis.title.font = { size: 12 };
       }
+    const { below, top } = legendOf(figure, width);
+    layout.height += top - MARGIN.t;
     return Object.assign(colored(layout), {
       width, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: css("ink"), size: 12, family: getComputedStyle(document.body).fontFamily },
-      legend: { orientation: "h", x: 0, y: 1, yref: "container", yanchor: "top" },
+      legend: { orientation: "h", x: 0, y: 1 - below / layout.height, yref: "container", yanchor: "top" },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: css("muted"), activecolor: css("ink") },
       hoverlabel: { bgcolor: css("panel"), font: { color: css("ink") } },
-      margin: { l: 55, r: 10, t: 62, b: 45 }, hovermode: "closest", dragmode: "zoom",
+      margin: { ...MARGIN, t: top }, hovermode: "closest", dragmode: "zoom",
     });
   }
   const config = (width) => ({
