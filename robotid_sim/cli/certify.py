@@ -30,7 +30,14 @@ PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
 
 
 def certify(
-    *, robot: str, out: Path, seeds: int, json: bool, workers: int | None, study: StudyConfig
+    *,
+    robot: str,
+    out: Path,
+    seeds: int,
+    no_replay: bool,
+    json: bool,
+    workers: int | None,
+    study: StudyConfig,
 ) -> int:
     """Do ``robotid certify``; its words are in `cli.syntax.certify`."""
     both_engines()
@@ -47,7 +54,7 @@ def certify(
             partial(_setup_of_seed, plant, study), numbers, workers=count, progress=progress
         )
         page = certificate_report(done, plant, recipe(study))
-        write_page(page, folder / PAGE, folder / FIGURES, progress, count)
+        write_page(page, folder / PAGE, folder / FIGURES, progress, count, replay=not no_replay)
         write_json(folder / VALUES, "certificate", 1, done.content())
     if json:
         output.print_json(done.content())

@@ -1,6 +1,7 @@
 """The page of a certificate: what either engine's model is worth in the other one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,14 +10,18 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.differences import differences, pooled_differences
+from robotid_sim.report.figures.excitation import EXCITATION
 from robotid_sim.report.page import Page
+from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.report.tables import check_number, check_table
 from robotid_sim.section import Section, number, percent
 from robotid_sim.study.certificate import Certificate
-from robotid_sim.study.crossing import Proof
+from robotid_sim.study.crossing import Crossing, Proof
 from robotid_sim.study.result import CheckResult
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import FALSE_ALARM, Agreement, Difference
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.tracking import visible_magnification
 
 SHARED = (
     "The engines differ in the dynamics of the bodies and in their integration. Friction, rotors, "
@@ -40,7 +45,18 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
             *_differences(certificate),
             *closing(plant, (*first.assumptions, SHARED), "true", recipe),
         ),
+        replay=_replay(first, plant),
     )
+
+
+def _replay(first: Crossing, plant: Robot) -> Replay | None:
+    """Return the excitation as one engine runs it, with the other beside it, magnified."""
+    if first.excitation is None:
+        return None
+    runs = first.excitation.items()
+    motion = logs_motion([Animation.of_log(plant, log, ENGINES[name].words) for name, log in runs])
+    apart = visible_magnification(plant, [arm.difference for arm in motion.beside])
+    return Replay(plant, (replace(motion, name=EXCITATION, magnification=apart),))
 
 
 def certificate_finding(certificate: Certificate) -> str:

@@ -157,6 +157,7 @@ def page_text(
     pages.filters |= {"prose": prose, "meaning": meaning}
     return pages.get_template("page.html").render(
         new_set=set,
+        timed=any(getattr(panel, "clock", None) for chart in charts for panel in chart.panels),
         page=page,
         drawn=drawn,
         policy=_policy(*codes, script),

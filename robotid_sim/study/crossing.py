@@ -83,6 +83,8 @@ class Crossing:
     limits: VerdictLimits
     settings: str
     """Configuration of the study where it differs from the defaults, as JSON."""
+    excitation: Mapping[str, Log] | None = None
+    """What every engine made of the excitation; None where it is not kept."""
 
 
 def both_engines() -> tuple[str, ...]:
@@ -162,6 +164,7 @@ def crossing(
         assumptions=tuple(setup.assumptions),
         limits=setup.limits,
         settings=setup.settings,
+        excitation=runs.excitation,
     )
 
 

@@ -165,6 +165,12 @@ def test_the_page_has_all_pairs_and_the_differences_of_every_parameter(done) -> 
     parameters = sum(len(pair.names) for pair in done.differences)
     assert f"All {parameters} differences of 2 seeds" in pooled.caption
     assert {"Verdict", "Assumptions", "Reproduce"} <= set(by_title)
+    (motion,) = page.replay.motions
+    (other,) = motion.beside
+    assert [motion.animation.name, other.name] == words
+    assert 0.0 < np.abs(other.difference).max() < 1e-3
+    assert motion.magnification > 1.0
+    assert [crossing.excitation is None for crossing in done.crossings] == [False, True]
 
 
 def test_the_share_of_the_limits_is_that_of_the_study(done) -> None:

@@ -26,6 +26,7 @@ def certify(
             help="Studies, of the seeds from --seed on, judged together.",
         ),
     ] = 1,
+    no_replay: options.NoReplay = False,
     json: options.Json = False,
     workers: options.Workers = None,
 ) -> None:

@@ -123,7 +123,7 @@
   function listArms() {
     const list = find(".arms");
     list.replaceChildren();
-    const own = state.motion.beside.length ? "reference" : "";
+    const own = state.motion.beside.length ? state.motion.own : "";
     list.hidden = !own;
     for (const [k, { name, role }] of [{ name: own, role: "muted" }, ...state.motion.beside].entries()) {
       const label = list.appendChild(document.createElement("li")).appendChild(document.createElement("label"));

@@ -68,7 +68,7 @@ class ReplayMotion {
   static MOST = 1000; // points of a path
 
   constructor(data, robot) {
-    Object.assign(this, { name: data.name, robot, magnification: data.magnification });
+    Object.assign(this, { name: data.name, own: data.own, robot, magnification: data.magnification });
     this.t = decoded(data.t, Float64Array);
     this.q = decoded(data.q, Float32Array);
     this.beside = data.beside.map((arm) => ({ ...arm, difference: decoded(arm.difference, Float32Array) }));

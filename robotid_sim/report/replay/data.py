@@ -97,6 +97,7 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
     shown = motion.animation
     return {
         "name": motion.name,
+        "own": motion.own,
         "t": _encoded(shown.t, "<f8"),
         "q": _encoded(shown.q, "<f4"),
         "torque": None if shown.tau is None else _shares(_use(motion.animation.robot, shown.tau)),

@@ -54,6 +54,8 @@ class ReplayMotion:
     """Factor of the differences that the page begins with."""
     residual: Float2D | None = None
     """Torque that a model leaves, as a share of what has the last color, shape (N, n)."""
+    own: str = "reference"
+    """What the arm itself is called where others are beside it."""
 
     def thinned(self, most: int) -> "ReplayMotion":
         """Return the motion with at most `most` samples."""
@@ -133,7 +135,7 @@ def logs_motion(animations: Sequence[Animation]) -> ReplayMotion:
         BesideArm(a.name, joint_role(FIRST_BESIDE + k), interpolated(first.t, a.t, a.q) - first.q)
         for k, a in enumerate(others)
     )
-    return ReplayMotion(first.name, first, beside)
+    return ReplayMotion(first.name, first, beside, own=first.name)
 
 
 def tracking_motion(
