@@ -108,6 +108,7 @@
       for (const [scene, domain] of Object.entries(figure.narrow.scenes)) Object.assign(layout[scene].domain, domain);
       layout.annotations = figure.narrow.annotations;
       layout.height = figure.narrow.height;
+      if (layout.yaxis?.scaleanchor) layout.height = Math.min(layout.height, width); // a square
     }
     for (const [key, axis] of Object.entries(layout))
       if (/^[xy]axis/.test(key)) {
