@@ -48,8 +48,8 @@ def import_(
         if write_map is None:
             raise
         drafted, left = draft_map(source, read, known, topic=topic)
-        save_map(drafted, write_map, f"to be completed; columns left over: {', '.join(left)}")
-        raise LogError(f"{error}; what is known is in {write_map}: complete it") from error
+        save_map(drafted, write_map, f"to be corrected; columns left over: {', '.join(left)}")
+        raise LogError(f"{error}; what is known of the columns is in {write_map}") from error
     save_log(imported.log, out)
     if write_map is not None:
         save_map(imported.mapping, write_map)

@@ -128,13 +128,17 @@ def draft_map(
     *,
     topic: str | None = None,
 ) -> tuple[ImportMap, tuple[str, ...]]:
-    """Return a map with what the names in files tell, to be completed, and the columns left over.
+    """Return the map of files that cannot be imported, and the columns that are left over.
 
+    It is complete where the names of columns tell enough, else a draft with all that they tell.
     Parameters and errors as of `import_log`, but that no column is missed.
     """
     recording = read_foreign_log([Path(path) for path in paths], topic)
-    drafted = draft(recording, robot, mapping)
-    return drafted, _unused(recording, drafted)
+    try:
+        known = match(recording, robot, mapping).mapping
+    except LogError:
+        known = draft(recording, robot, mapping)
+    return known, _unused(recording, known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

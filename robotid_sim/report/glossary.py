@@ -56,14 +56,12 @@ COLUMNS = {
     "std / bound": "Standard deviation over the smallest one that is possible (Cramér-Rao).",
     "fitness / LS": "Weighted sum of squares over that of least squares, which none is below.",
     "criterion / optimum": "What a search minimizes, over the least value that is possible.",
-    "residual": "Torque that the fit leaves.",
     "fit residual": "Torque that the fit leaves of the filtered rows.",
     "unseen": "Torque that is left of a motion that the fit has not seen.",
     "gap closed": "Share of the tracking gap that is gone with the identified model.",
     "explained": "Share of the variance of the torque.",
     "moving": "Without samples slower than the friction velocity, where dry friction is uncertain.",
     "filtered": "Of rows that are filtered as those of the fit.",
-    "chatter, worst joint [% of torque rate energy]": "Energy of the torque's rate above 50 Hz.",
 }
 """What columns of tables mean, where no term says it."""
 

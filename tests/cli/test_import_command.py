@@ -55,10 +55,10 @@ def test_an_import_that_fails_leaves_a_map_to_complete(robotid, recorded, tmp_pa
     done = robotid(*words, "--write-map", written)
     assert done.code == 2
     assert "torques of the joints shoulder, elbow" in done.err
-    assert f"what is known is in {written}" in done.err
+    assert f"what is known of the columns is in {written}" in done.err
     assert not out.exists()
     draft = written.read_text()
-    assert draft.startswith("# to be completed; columns left over: ")
+    assert draft.startswith("# to be corrected; columns left over: ")
     assert {"moment_a", "moment_b", "temperature"} <= set(draft.splitlines()[0].split(", ")[1:])
     assert load_map(written).joints["elbow"].position == "q2"
     for joint, name in (("shoulder", "moment_a"), ("elbow", "moment_b")):
@@ -66,6 +66,19 @@ def test_an_import_that_fails_leaves_a_map_to_complete(robotid, recorded, tmp_pa
     written.write_text(draft)
     assert robotid(*words, "--map", written).code == 0
     assert load_log(out).tau_meas.shape[1] == 2
+
+
+def test_a_log_that_is_wrong_has_its_whole_map(robotid, recorded, tmp_path) -> None:
+    header, *rows = recorded.read_text().splitlines()
+    recorded.write_text("\n".join([header, *rows[200:], *rows[:200]]))  # time goes back
+    written = tmp_path / "map.toml"
+    words = ("import", recorded, "--robot", ARM, "-o", tmp_path / "log.h5")
+    done = robotid(*words, "--write-map", written)
+    assert done.code == 2
+    assert "time goes back" in done.err
+    mapping = load_map(written)
+    assert (mapping.time, mapping.time_unit) == ("time", "ms")
+    assert {joint.position_unit for joint in mapping.joints.values()} == {"deg"}
 
 
 def test_a_map_and_a_segment_are_followed(robotid, recorded, tmp_path) -> None:
