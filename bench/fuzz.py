@@ -15,8 +15,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -118,19 +117,15 @@ def parsers(target: str, folder: Path) -> list[Callable[[bytes], object]]:
 
     arm = file("2r.urdf", (ROOT / "tests" / "data" / "2r.urdf").read_bytes())
     reference = Robot.from_urdf(arm)
+
+    def of(name: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:
+        return lambda data: read(file(name, data))
+
     if target == "urdf":
         return [robot]
     if target == "toml":
-        readers: Sequence[Callable[[Path], object]] = (load_config, load_map)
-        return [*(partial(_read, file, "a.toml", read) for read in readers), overrides]
-    readers = (load_log, lambda path: import_log([path], reference))
-    return [partial(_read, file, "a.csv", read) for read in readers]
-
-
-def _read(
-    file: Callable[[str, bytes], Path], name: str, read: Callable[[Path], object], data: bytes
-) -> object:
-    return read(file(name, data))
+        return [of("a.toml", load_config), of("a.toml", load_map), overrides]
+    return [of("a.csv", load_log), of("a.csv", lambda path: import_log([path], reference))]
 
 
 def fuzz(target: str, seconds: int, folder: Path) -> None:
