@@ -130,7 +130,8 @@ def _predicted(
     chosen: Estimate, unseen: Log, nominal: Robot, basis: BaseParameters, study: StudyConfig
 ) -> tuple[Prediction, Prediction]:
     """Return what the estimate and what the nominal model predict of a log."""
-    return predictions(chosen.beta, unseen, nominal, basis, build_preprocessor(study.preprocess))
+    motion = build_preprocessor(study.preprocess)(unseen, nominal)
+    return predictions(chosen.beta, unseen, motion, nominal, basis)
 
 
 def _content(

@@ -8,6 +8,7 @@ import numpy as np
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
@@ -91,6 +92,8 @@ class _FittedLog:
     """Of its motion."""
     log: Log
     preprocessor: Preprocessor
+    made: Motion
+    """What the preprocessor makes of the log."""
     predicted: tuple[Prediction, Prediction] | None
     """By the identified and the nominal model; None if the fit failed."""
 
@@ -109,10 +112,10 @@ def _fitted_logs(nominal: Robot, logs: Sequence[Log], fit: Identification) -> li
     names = [LOG] if len(logs) == 1 else [f"{LOG} {k}" for k in range(1, len(logs) + 1)]
     parts = []
     for name, log, preprocessor in zip(names, logs, fit.preprocessors, strict=False):
-        pair = None
+        pair, made = None, preprocessor(log, nominal)
         if fit.chosen.success:
-            pair = predictions(fit.chosen.beta, log, nominal, fit.basis, preprocessor)
-        parts.append(_FittedLog(name, log, preprocessor, pair))
+            pair = predictions(fit.chosen.beta, log, made, nominal, fit.basis)
+        parts.append(_FittedLog(name, log, preprocessor, made, pair))
     return parts
 
 
@@ -138,7 +141,8 @@ def _sections(
     chosen, basis, intervals = fit.chosen, fit.basis, intervals_of(fit)
     models = {"nominal": nominal} | ({} if fit.lift is None else {"identified": fit.lift.robot})
     sections = [
-        part.tied(preprocessing_section(part.preprocessor, part.log, nominal)) for part in parts
+        part.tied(preprocessing_section(part.preprocessor, part.log, part.made, nominal))
+        for part in parts
     ]
     sections += [
         parameters_section(

@@ -64,10 +64,10 @@ def excitation_section(
 
 
 def preprocessing_section(
-    preprocessor: Preprocessor, log: Log, nominal: Robot, *compared: Table
+    preprocessor: Preprocessor, log: Log, motion: Motion, nominal: Robot, *compared: Table
 ) -> Section:
-    """Return what was measured, what filters make of it, and how they compare."""
-    name, motion = PREPROCESSORS.name_of(preprocessor), preprocessor(log, nominal)
+    """Return what was measured, what a preprocessor made of it, and how filters compare."""
+    name = PREPROCESSORS.name_of(preprocessor)
     decision = f" ({preprocessor.message})" if preprocessor.message else ""
     files = ", ".join(log.provenance.get("imported", ()))
     named = f"{files}: " if files else ""

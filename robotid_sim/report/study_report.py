@@ -10,6 +10,7 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.diagnosis_section import diagnosis_section
@@ -64,8 +65,9 @@ def study_report(study: Study, command: str) -> Page:
     units = study.plant.joint_units
     gap = None if study.loop is None else study.loop.gap_left(units)
     with one_blas_thread():
-        predicted = _predictions(study)
-        sections = _study_sections(study, predicted, recipe)
+        motions = {name: fit.preprocessor(log, fit.nominal) for name, log in _logs(study).items()}
+        predicted = _predictions(study, motions)
+        sections = _study_sections(study, motions, predicted, recipe)
     return Page(
         title=f"Identification of {result.robot.name}",
         finding=finding(result, fit.chosen, fit.basis, gap),
@@ -85,13 +87,17 @@ def _logs(study: Study) -> dict[str, Log]:
     return {LOG: study.log, UNSEEN: study.unseen}
 
 
-def _predictions(study: Study) -> dict[str, tuple[Prediction, Prediction]]:
+def _predictions(
+    study: Study, motions: Mapping[str, Motion]
+) -> dict[str, tuple[Prediction, Prediction]]:
     """Return what the identified and the nominal model predict of every log; none if none can."""
-    fit = study.fit
-    if not fit.chosen.success:
+    chosen, model = study.fit.chosen, (study.fit.nominal, study.fit.basis)
+    if not chosen.success:
         return {}
-    given = (study.nominal, fit.basis, fit.preprocessor)
-    return {name: predictions(fit.chosen.beta, log, *given) for name, log in _logs(study).items()}
+    return {
+        name: predictions(chosen.beta, log, motions[name], *model)
+        for name, log in _logs(study).items()
+    }
 
 
 def _replay(study: Study, predicted: Mapping[str, tuple[Prediction, Prediction]]) -> Replay:
@@ -106,7 +112,10 @@ def _replay(study: Study, predicted: Mapping[str, tuple[Prediction, Prediction]]
 
 
 def _study_sections(
-    study: Study, predicted: Mapping[str, tuple[Prediction, Prediction]], recipe: Recipe
+    study: Study,
+    motions: Mapping[str, Motion],
+    predicted: Mapping[str, tuple[Prediction, Prediction]],
+    recipe: Recipe,
 ) -> list[Section]:
     result, fit, log = study.result, study.fit, study.log
     nominal, basis, path = study.nominal, fit.basis, result.trajectory
@@ -130,7 +139,9 @@ def _study_sections(
             () if convergence is None else (convergence,),
             robot_picture(nominal, study.trajectory),
         ),
-        in_motion(preprocessing_section(fit.preprocessor, log, nominal, *filters), LOG),
+        in_motion(
+            preprocessing_section(fit.preprocessor, log, motions[LOG], nominal, *filters), LOG
+        ),
         parameters_section(
             fit.chosen,
             basis,
@@ -151,8 +162,8 @@ def _study_sections(
         )
         sections.append(friction_section(fit, [log]))
         sections.append(in_motion(prediction_section(*predicted[UNSEEN], std, "unseen"), UNSEEN))
-        motion = fit.preprocessor(study.unseen, fit.nominal)
-        sections += what_if_section(fit, recipe, build_problem(motion, fit.nominal, basis))
+        problem = build_problem(motions[UNSEEN], fit.nominal, basis)
+        sections += what_if_section(fit, recipe, problem)
     if study.loop is not None:
         sections.append(loop_section(study.loop, study.plant))
     return sections

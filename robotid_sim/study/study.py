@@ -246,7 +246,9 @@ def study_in(
     with clock.stage("score"):
         estimates = scored(cell.plant, unseen, fit)
         touching = contacts(nominal, _motions(trajectory, setup, loop), setup.excitation.floor)
-        judged = verdict(setup, log, unseen, fit, diagnosis, estimates, identified, loop, touching)
+        judged = verdict(
+            setup, log, unseen, fit, diagnosis, estimates, identified, loop, touching, workers
+        )
     result = StudyResult(
         robot=describe_robot(cell.plant),
         seed=streams.seed,

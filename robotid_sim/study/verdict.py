@@ -70,12 +70,13 @@ def verdict(
     identified_urdf: Path | None,
     loop: ClosedLoop | None,
     touching: Sequence[ContactResult],
+    workers: int = 1,
 ) -> VerdictResult:
     """Return the verdict of a virtual study.
 
     Both logs have a truth. `identified_urdf` is None if no model could be written, `loop` if there
     was no model to run; `estimates` are those of `fit`, scored; `touching` is what touches on the
-    motions that were run.
+    motions that were run; `workers` processes share the replicates of the log.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
@@ -86,7 +87,7 @@ def verdict(
         _rank_check(fit),
         _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
-        *([_noise_check(setup, log, fit)] if noisy else []),
+        *([_noise_check(setup, log, fit, workers)] if noisy else []),
         *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
         _saturation_check([log, unseen]),
         *_honesty_checks(setup, fit, estimates),
@@ -95,7 +96,7 @@ def verdict(
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
-def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
+def _noise_check(setup: Setup, log: Log, fit: Identification, workers: int) -> CheckResult:
     noise = residual_noise(
         setup.cell.plant,
         fit.nominal,
@@ -106,6 +107,7 @@ def _noise_check(setup: Setup, log: Log, fit: Identification) -> CheckResult:
         fit.plain,
         fit.estimator,
         [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
+        workers,
     )
     limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
     check = CheckResult.at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)

@@ -27,12 +27,12 @@ from robotid_sim.trajectory.reference import Trajectory
 class RunPlan:
     """What all tasks of a comparison share."""
 
-    slow_lap: float | None = 30.0
-    """Time of the slow lap [s]; None for the fast lap only."""
+    slow_lap: float | None = 15.0
+    """Time of the slow lap [s], which is no shorter than the fast one; None for that only."""
     share: float = 0.6
     """Share of the limits that the fast lap uses."""
     longest: float = 30.0
-    """Longest fast lap [s] where there is no slow one."""
+    """Longest fast lap [s]."""
     start: Float1D | None = None
     """Pose that steps hold [rad or m], shape (n,); by default the start of the circle."""
     keeps: Keeps | None = None
@@ -87,10 +87,11 @@ class Task(ABC):
 
 def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
     """Return a path as a fast lap and, if the plan has one, as a slow lap."""
-    fast = fastest_lap(robot, path, plan.share, plan.slow_lap or plan.longest)
+    fast = fastest_lap(robot, path, plan.share, plan.longest)
     runs = [TaskRun(f"{path.task}-fast", fast, path)]
     if plan.slow_lap is not None:
-        runs.append(TaskRun(f"{path.task}-slow", Lap(path, plan.slow_lap), path, slow=True))
+        slow = Lap(path, max(plan.slow_lap, fast.duration))
+        runs.append(TaskRun(f"{path.task}-slow", slow, path, slow=True))
     return runs
 
 

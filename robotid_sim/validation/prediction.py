@@ -85,11 +85,10 @@ def predict_all(
 
 
 def predictions(
-    beta: Float1D, log: Log, nominal: Robot, basis: BaseParameters, preprocessor: Preprocessor
+    beta: Float1D, log: Log, motion: Motion, nominal: Robot, basis: BaseParameters
 ) -> tuple[Prediction, Prediction]:
-    """Return what the estimate and what the nominal model predict on a log; see `predict`."""
+    """Return what the estimate and what the nominal model predict on a log; see `predict_all`."""
     before = basis.of(nominal.parameters())
-    motion = preprocessor(log, nominal)
     identified, old = predict_all([beta, before], log, motion, nominal, basis)
     return identified, old
 

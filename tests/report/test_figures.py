@@ -108,10 +108,14 @@ def test_torque_filters_show_what_is_left_without_the_true_torque(study) -> None
     assert np.std(measured.y) == pytest.approx(np.std(noise), rel=0.2)
 
 
+def predicted(study, log) -> tuple[Prediction, Prediction]:
+    fit = study.fit
+    motion = fit.preprocessor(log, fit.nominal)
+    return predictions(fit.chosen.beta, log, motion, fit.nominal, fit.basis)
+
+
 def test_residuals_have_the_spectrum_and_the_distribution_of_their_noise(study) -> None:
-    fitted, _ = predictions(
-        study.fit.chosen.beta, study.log, study.nominal, study.fit.basis, study.fit.preprocessor
-    )
+    fitted, _ = predicted(study, study.log)
     chart = residuals(fitted)
     for spectrum, distribution in zip(chart.panels[::2], chart.panels[1::2], strict=True):
         power, flat = spectrum.marks
@@ -192,9 +196,7 @@ def test_the_design_converges_from_the_best_draw_to_the_best_start(study) -> Non
 
 
 def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
-    found, before = predictions(
-        study.fit.chosen.beta, study.unseen, study.nominal, study.fit.basis, study.fit.preprocessor
-    )
+    found, before = predicted(study, study.unseen)
     chart = prediction(found, before, study.fit.chosen.noise_std, "unseen")
     for j in range(study.plant.dof):
         residual = next(m for m in chart.panels[2 * j + 1].marks if isinstance(m, Curve))

@@ -81,7 +81,8 @@ def test_limits_and_drives_have_units(study, kinds, units) -> None:
 
 def test_a_log_of_which_nothing_is_known_is_not_called_unseen(study) -> None:
     found = study.fit
-    made = predictions(found.chosen.beta, study.log, study.nominal, found.basis, found.preprocessor)
+    motion = found.preprocessor(study.log, study.nominal)
+    made = predictions(found.chosen.beta, study.log, motion, study.nominal, found.basis)
     chart = prediction(*made, found.chosen.noise_std, "given")
     assert chart.title == "Prediction of a log"
     assert "seen" not in chart.caption

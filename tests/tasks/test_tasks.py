@@ -273,12 +273,18 @@ def test_a_path_runs_fast_and_slow(placed, slow_lap):
     assert [run.name for run in runs] == names
     assert len(runs) == (1 if slow_lap is None else 2)
     assert all((run.is_step, run.offset) == (False, None) for run in runs)
-    fast = fastest_lap(robot, path, 0.5, 20.0)
+    fast = fastest_lap(robot, path, 0.5, RunPlan().longest)
     assert runs[0].trajectory.duration == fast.duration < 20.0
     assert runs[-1].trajectory.duration == (slow_lap or fast.duration)
     for run in runs:
         assert isinstance(run.trajectory, Lap)
         np.testing.assert_array_equal(run.path.points, path.points)
+
+
+def test_a_slow_lap_is_no_faster_than_the_fast_one(placed):
+    robot, _ = placed["irb140", "circle"]
+    fast, slow = TASKS.build("circle").runs(robot, RunPlan(slow_lap=2.0, share=0.2))
+    assert slow.trajectory.duration == fast.trajectory.duration > 2.0
 
 
 @pytest.mark.parametrize("share", [0.0, -1.0, 1.1, np.nan])
