@@ -98,9 +98,12 @@ def runs_of(task: tuple[str, float, int]) -> list[Run]:
     default, found = build_fit(load_config(None, {})), []
     plain = replace(default, heeds_loop_noise=False, chosen="wls")
     for method in dict.fromkeys(use for use, _ in METHODS.values()):
-        by_name = {name: ESTIMATORS.build(name) for use, name in METHODS.values() if use == method}
-        preprocessor = replace(plain.preprocessor, method=method)
-        plan = replace(plain, preprocessor=preprocessor, estimators=by_name) if method else default
+        plan = default
+        if method:
+            names = [estimator for use, estimator in METHODS.values() if use == method]
+            by_name = {name: ESTIMATORS.build(name) for name in names}
+            preprocessor = replace(plain.preprocessor, method=method)
+            plan = replace(plain, preprocessor=preprocessor, estimators=by_name)
         fit = identify(
             replace(log, truth=None), bench.nominal, bench.basis, plan, np.random.default_rng(0)
         )
