@@ -1,10 +1,11 @@
 """Faults of logs and of robots for the benches: sound robots, what goes wrong, what it costs.
 
 Faults are injected into sound logs of 30 s with the default sensors, or sit in the plant: another
-gravity, a load, friction of another law on one joint. One counts on a joint where it at least
-doubles the model error of a weighted least-squares fit of the log (worst joint, against the torque
-of the sound robot on the true motion) and raises the residual of a joint by a tenth, or else base
-parameters take it in and no log shows it; faults that the preprocessor repairs count on any.
+gravity, a load, friction of another law, a spring or free play on one joint. One counts on a joint
+where it at least doubles the model error of a weighted least-squares fit of the log (worst joint,
+against the torque of the sound robot on the true motion) and raises the residual of a joint by a
+tenth, or else base parameters take it in and no log shows it; faults that the preprocessor repairs
+count on any.
 """
 
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_law import FrictionLaw, coefficients_of
 from robotid_sim.model.friction_laws import Asymmetric, LoadDependent, Stribeck
 from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.plant_drives import Backlash, Elastic, PlantDrive
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.study.build import build_sensors
@@ -62,7 +64,12 @@ LAWS: dict[str, FrictionLaw] = {
     "load-dependent-friction": LoadDependent(share=0.1),
 }
 
-PLANTS = (*LAWS, "gravity", "load")
+DRIVES: dict[str, PlantDrive] = {
+    "elastic-joint": Elastic(twist=2e-2, prismatic_twist=2e-3),
+    "backlash": Backlash(play=2e-2, prismatic_play=2e-3),
+}
+
+PLANTS = (*LAWS, *DRIVES, "gravity", "load")
 """Faults of the plant, by the kind of cause that is to be named."""
 
 
@@ -131,10 +138,16 @@ class Bench:
         path = design(nominal, basis, plan, np.random.default_rng(0)).trajectories[0]
         return cls(plant, nominal, basis, path)
 
-    def log(self, plant: Robot | None = None, friction: FrictionLaw | None = None) -> Log:
+    def log(
+        self,
+        plant: Robot | None = None,
+        friction: FrictionLaw | None = None,
+        drive: PlantDrive | None = None,
+    ) -> Log:
         """Return the log of an experiment without noise."""
         controller = ComputedTorque(self.nominal, 2500.0, 100.0)
-        cell = Cell(plant=plant or self.plant, controller=controller, friction=friction)
+        plant = plant or self.plant
+        cell = Cell(plant=plant, controller=controller, friction=friction, drive=drive)
         return clean_log(simulate(cell, self.path, np.random.default_rng(0)))
 
     def fitted(self, log: Log, sound: Log) -> tuple[float, Float1D]:
@@ -277,7 +290,9 @@ def worlds(bench: Bench, name: str, kind: str) -> Iterator[tuple[Log, tuple[str,
     elif kind == "load":
         loaded = bench.plant.with_payload(LOADS[name], (0.03, 0.05, 0.1))
         yield bench.log(loaded), names[-1:]
-    else:
-        for joint in np.random.default_rng(len(name)).permutation(len(names)):
-            law = OneJoint(LAWS[kind], int(joint))
-            yield bench.log(friction=law), (names[joint],)
+    for joint in np.random.default_rng(len(name)).permutation(len(names)):
+        where = (names[joint],)
+        if kind in DRIVES:
+            yield bench.log(drive=replace(DRIVES[kind], joints=where)), where
+        elif kind in LAWS:
+            yield bench.log(friction=OneJoint(LAWS[kind], int(joint))), where
