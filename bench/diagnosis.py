@@ -111,7 +111,7 @@ def without_rotors(bench: Bench, name: str, log: Log, clean: Log, seed: int) -> 
 
 def plants(name: str, kind: str, seeds: int) -> list[Run]:
     """Return the runs of a robot whose fault sits in the plant."""
-    bench = Bench.of(name)
+    bench = Bench.of(name, kind)
     faults = plant_logs(bench, name, kind, seeds)
     return [of_fault(bench, name, seed, fault) for seed, fault in enumerate(faults)]
 

@@ -19,7 +19,7 @@ import pybullet_data
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.dynamics import mass_matrix, torque_regressor
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation.design import torque_scale
@@ -66,8 +66,11 @@ LAWS: dict[str, FrictionLaw] = {
 
 DRIVES: dict[str, PlantDrive] = {
     "elastic-joint": Elastic(twist=2e-2, prismatic_twist=2e-3),
-    "backlash": Backlash(play=2e-2, prismatic_play=2e-3),
+    "backlash": Backlash(play=5e-3, prismatic_play=5e-4),
 }
+
+ROTOR = 0.5
+"""Least inertia of rotors over that of the links where a drive is at fault."""
 
 PLANTS = (*LAWS, *DRIVES, "gravity", "load")
 """Faults of the plant, by the kind of cause that is to be named."""
@@ -97,8 +100,11 @@ class OneJoint(FrictionLaw):
         return self.law.duration
 
 
-def robot_of(name: str) -> Robot:
-    """Return a robot with friction and rotors on every joint."""
+def robot_of(name: str, kind: str = "") -> Robot:
+    """Return a robot with friction and rotors on every joint, heavy ones for faults behind them.
+
+    A light rotor that loses its links is shaken by a controller whose gains are for both.
+    """
     match name:
         case "ur10":
             file = (
@@ -112,9 +118,14 @@ def robot_of(name: str) -> Robot:
         case _:
             robot = load_robot(name)
     phi, size = robot.parameters(), torque_scale(robot)
+    rotor = 0.01 * size
+    if kind in DRIVES:
+        poses = robot.home + 0.5 * np.random.default_rng(0).standard_normal((50, robot.dof))
+        inertia = np.diagonal(mass_matrix(robot, poses), axis1=1, axis2=2).mean(axis=0)
+        rotor = np.maximum(rotor, ROTOR * inertia)
     for j in range(robot.dof):
         Fv, Fc, Fo, Ia = phi[parameters.joint_slice(j, robot.dof)]
-        least = np.array([0.05, LEVEL, 0.0, 0.01]) * size[j]
+        least = np.array([0.05 * size[j], LEVEL * size[j], 0.0, rotor[j]])
         phi[parameters.joint_slice(j, robot.dof)] = np.maximum([Fv, Fc, Fo, Ia], least)
     return robot.with_parameters(phi)
 
@@ -129,9 +140,9 @@ class Bench:
     path: Excitation
 
     @classmethod
-    def of(cls, name: str) -> "Bench":
-        """Return the bench of a robot, designed cheaply."""
-        plant, config = robot_of(name), load_config(None, STUDY)
+    def of(cls, name: str, kind: str = "") -> "Bench":
+        """Return the bench of a robot for a kind of fault, designed cheaply."""
+        plant, config = robot_of(name, kind), load_config(None, STUDY)
         nominal = build_nominal(plant, config)
         basis = build_basis(nominal, config)
         plan = build_design(nominal, basis, config)

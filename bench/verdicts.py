@@ -103,7 +103,7 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
 
 def faulty(name: str, kind: str, seeds: int) -> list[Outcome]:
     """Return the verdicts on the faults of a robot: the edits of logs, or a kind of plant."""
-    bench = Bench.of(name)
+    bench = Bench.of(name, kind)
     config = load_config(None, {**STUDY, "preset": None})
     setup = replace(build_setup(bench.plant, config), comparison=None)
     unseen = simulate(setup.cell, setup.unseen, np.random.default_rng(0))

@@ -15,6 +15,7 @@ from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.plant_drives import Backlash, Elastic
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.build import build_sensors
@@ -49,6 +50,21 @@ def test_the_cause_is_named_with_its_joint(robot, case):
         twist = np.abs(log.truth.q - log.truth.link_q)[:, 0].max()
         said = float(found.causes[0].finding.split(", by ")[1].split(" rad")[0])
         assert said == pytest.approx(twist, rel=0.1)
+
+
+@pytest.mark.parametrize(("joint", "play"), [("joint_1", 1e-2), ("joint_2", 1e-2), ("joint_3", 5e-3)])
+def test_backlash_is_named_where_it_strikes_other_joints_and_rattles(joint, play):
+    arm = load_robot("irb140")
+    rotors = (9.0, 9.0, 2.0, 0.1, 0.08, 0.03)
+    pairs = zip(arm.joints, rotors, strict=True)
+    arm = replace(arm, joints=tuple(replace(joint, rotor_inertia=Ia) for joint, Ia in pairs))
+    path = random_feasible(arm, np.random.default_rng(0), FourierOptions(period=10.0, periods=2))
+    sensors = build_sensors(load_config(None))
+    law, drive = ComputedTorque(arm, 2500.0, 100.0), Backlash(play=play, joints=(joint,))
+    cell = Cell(plant=arm, controller=law, drive=drive, sensors=sensors)
+    log = simulate(cell, path, np.random.default_rng(0))
+    found = diagnose(replace(log, truth=None), arm, base_parameters(arm))
+    assert ("backlash", (joint,)) in [(cause.kind, cause.joints) for cause in found.causes]
 
 
 def outlier(joint):
