@@ -71,7 +71,7 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     circle = {"circle": Circle()}
     scenarios = {"feedback": (SensorFeedback(),), "sinusoidal": (SinusoidalTorque(),)}
-    plan = Comparison(baselines={}, tasks=circle, scenarios=scenarios, runs=runs)
+    plan = Comparison(baselines={}, tasks=circle, scenarios=scenarios, runs=runs, slow_lap=30.0)
     loop, seconds = compare(plan)
     slow = [run for run in loop.runs if run.task == "circle-slow"]
     print(f"{len(loop.runs)} loops, {len(slow)} of 30 s, {os.cpu_count()} cores: {seconds:.0f} s")
