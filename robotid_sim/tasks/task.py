@@ -90,7 +90,9 @@ def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
     fast = fastest_lap(robot, path, plan.share, plan.longest)
     runs = [TaskRun(f"{path.task}-fast", fast, path)]
     if plan.slow_lap is not None:
-        slow = Lap(path, max(plan.slow_lap, fast.duration))
+        slow = Lap(path, plan.slow_lap)
+        if slow.duration < fast.duration:
+            slow = fast
         runs.append(TaskRun(f"{path.task}-slow", slow, path, slow=True))
     return runs
 

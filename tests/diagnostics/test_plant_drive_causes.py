@@ -52,7 +52,9 @@ def test_the_cause_is_named_with_its_joint(robot, case):
         assert said == pytest.approx(twist, rel=0.1)
 
 
-@pytest.mark.parametrize(("joint", "play"), [("joint_1", 1e-2), ("joint_2", 1e-2), ("joint_3", 5e-3)])
+@pytest.mark.parametrize(
+    ("joint", "play"), [("joint_1", 1e-2), ("joint_2", 1e-2), ("joint_3", 5e-3)]
+)
 def test_backlash_is_named_where_it_strikes_other_joints_and_rattles(joint, play):
     arm = load_robot("irb140")
     rotors = (9.0, 9.0, 2.0, 0.1, 0.08, 0.03)
