@@ -103,6 +103,6 @@ def _cause(joint: str, blows: Bool1D, near: Bool1D) -> Cause:
         joints=(joint,),
         finding="the torque jumps where the load of the joint changes sign: backlash",
         evidence=f"{at} of {count} blows in its torque come at most {AFTER:g} s after its load "
-        f"has changed sign, and {percent(float(near.mean()))} of all samples",
+        f"has changed sign, where {percent(float(near.mean()))} of all samples are",
         remedy="adjust the gear, or measure on the side of the link",
     )
