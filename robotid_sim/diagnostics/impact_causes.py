@@ -49,7 +49,7 @@ def with_backlash(
     """
     if not any(cause.kind == OUTLIERS for cause in causes) or outliers.shape != motion.q.shape:
         return tuple(causes)
-    rate = 1.0 / float(motion.t[1] - motion.t[0])
+    rate = 1.0 / float(np.median(np.diff(motion.t)))  # torques may have stamps of their own
     near, blows = _near_reversals(motion, nominal, rate), _blows(outliers, rate)
     joints = range(nominal.dof)
     gain = np.array([[_gain(blows[:, i], near[:, j]) for j in joints] for i in joints])
