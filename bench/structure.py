@@ -55,6 +55,9 @@ KIND_OF = {
 }
 """Term that a law is, by its name."""
 
+OPTIONS = {"warming": {"share": -0.8, "duration": 60.0}}
+"""Of laws that are not by default a term from the first to the last sample of a log of 35 s."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -103,7 +106,7 @@ def runs_of(task: tuple[str, str, int]) -> list[Run]:
     for first in range(0, seeds, 2):  # two logs of every plant
         joint = int(np.random.default_rng((len(law_name), first)).integers(bench.plant.dof))
         joint = bench.plant.dof - 1 if law_name == "coupled-joints" else joint
-        law = FRICTION_LAWS.build(law_name)
+        law = FRICTION_LAWS.build(law_name, **OPTIONS.get(law_name, {}))
         one = None if not KIND_OF[law_name] else OneJoint(law, joint)
         clean = bench.log(friction=one)
         truth = () if one is None else true_terms(one, bench.plant)

@@ -1,29 +1,40 @@
 """Fits of terms that were chosen: their values, deviations and the evidence for each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, extended
+from robotid_sim.estimation.problem import LinearProblem, extended, rows_of
 from robotid_sim.estimation.structure import FittedTerm, Structure
 from robotid_sim.estimation.term_rows import Candidate, TermRows
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.joint_terms import KINDS, JointTerm
+from robotid_sim.model.joint_terms import KINDS, LOADED, JointTerm
 from robotid_sim.model.robot import Robot
 
 STEP = 1e-3
 """Relative change of a constant in derivatives by it."""
 
+MOST_STEPS, LONGEST = 8, 0.2
+"""Steps by which constants settle, and the longest one, of a logarithm."""
+
+SETTLED = 0.02
+"""Step over the deviation of a constant from which it is settled."""
+
+ROTOR_STD = 0.2
+"""Relative deviation of the nominal rotor inertia where only its sum with the links' shows."""
+
 
 def refitted(
     structure: Structure, problem: LinearProblem, motion: Motion, model: Robot
 ) -> Structure:
-    """Return a structure with the parameters of its terms by the rows of another motion.
+    """Return a structure with its terms fitted to the rows of another motion.
 
-    Their constants stay. The bodies of the `model` give the loads.
+    The bodies of the `model` give the loads.
     """
     if not structure.terms:
         return structure
@@ -36,19 +47,17 @@ def refitted(
 
 
 def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
-    """Return terms by a weighted fit with all parameters; their constants are held.
+    """Return terms by a weighted fit with all parameters, from constants near the likeliest ones.
 
-    What is not known of the constants is in the deviations.
+    What is not known of the constants, nor of the rotors, is in the deviations.
     """
-    problem, rank = rows.problem, rows.problem.basis.rank
-    columns = np.concatenate([one.rows for one in chosen], axis=2).reshape(len(problem.y), -1)
-    linear = _fit(problem, columns)
+    chosen, rank = _settled(rows, chosen), rows.problem.basis.rank
+    problem = rows.problem
+    linear = _fits(problem, rows, chosen).linear
+    problem = replace(problem, random=_of_rotors(rows, chosen, linear.beta[rank:]))
+    columns, linear, whole, curved = _fits(problem, rows, chosen)
     beta, end = linear.beta[rank:], rank + columns.shape[1]
-    tangents, curved = _tangents(rows, chosen, beta)
-    whole = _fit(problem, np.hstack([columns, tangents])) if curved else linear
-    if not whole.success:
-        whole = linear
-    log_std = dict(zip(curved, whole.std[end:], strict=False))
+    log_std = dict(zip(curved, whole.std[end:], strict=True))
     first, terms = 0, []
     for k, (one, gain) in enumerate(zip(chosen, gains_of(rows, chosen), strict=True)):
         own = slice(first, first + one.rows.shape[2])
@@ -66,6 +75,90 @@ def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
         )
     cov = np.zeros((end, end)) if whole.cov is None else whole.cov
     return Structure(tuple(terms), columns, cov[rank:end, rank:end])
+
+
+class _Fits(NamedTuple):
+    """Fits of a problem with terms beside it."""
+
+    columns: Float2D
+    """Torque per unit of the parameters of the terms, shape (N n, k)."""
+    linear: Estimate
+    """With the constants of the terms held."""
+    whole: Estimate
+    """With steps of their logarithms as further parameters, if that has a solution."""
+    curved: list[int]
+    """The terms whose constants have steps."""
+
+
+def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -> _Fits:
+    columns = np.concatenate([one.rows for one in chosen], axis=2).reshape(len(problem.y), -1)
+    linear = _fit(problem, columns)
+    tangents, curved = _tangents(rows, chosen, linear.beta[problem.basis.rank :])
+    if curved:
+        whole = _fit(problem, np.hstack([columns, tangents]))
+        if whole.success:
+            return _Fits(columns, linear, whole, curved)
+    return _Fits(columns, linear, linear, [])
+
+
+def _settled(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candidate]:
+    """Return terms with their likeliest constants, by Gauss-Newton steps that raise it.
+
+    The search for a term stops at a hundredth of its constant, which a log may show far better.
+    """
+    best, likelihood = list(chosen), rows.fit(chosen).likelihood
+    for _ in range(MOST_STEPS):
+        columns, _, whole, curved = _fits(rows.problem, rows, best)
+        if not curved:
+            break
+        end, tried = rows.problem.basis.rank + columns.shape[1], list(best)
+        steps = np.clip(whole.beta[end:], -LONGEST, LONGEST)
+        for k, step in zip(curved, steps.tolist(), strict=True):
+            tried[k] = _with_step(rows, best[k], step)
+        raised = rows.fit(tried).likelihood
+        if raised <= likelihood:
+            break
+        best, likelihood = tried, raised
+        if np.all(np.abs(steps) <= SETTLED * whole.std[end:]):
+            break
+    return best
+
+
+def _with_step(rows: TermRows, one: Candidate, step: float) -> Candidate:
+    """Return a term whose constant has grown by a step of its logarithm, within its bounds."""
+    shape = KINDS[one.kind].shape
+    assert shape is not None
+    assert shape.bounds is not None
+    assert one.shape is not None
+    unit = float(rows.eps[one.joint]) if shape.of_eps else 1.0
+    low, high = (unit * bound for bound in shape.bounds)
+    constant = min(max(one.shape * float(np.exp(step)), low), high)
+    return rows.candidate(one.kind, one.joint, one.partner, constant)
+
+
+def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> Float2D | None:
+    """Return torque of one deviation of rotors that only show in a sum with their links.
+
+    Links and rotor have one load for the torque, and another for the friction of the gear between
+    them, so that no log tells a factor of this friction from the share of the rotor.
+    """
+    problem, states = rows.problem, rows.states
+    columns, first = [], 0
+    for one in chosen:
+        value = float(values[first])
+        first += one.rows.shape[2]
+        symbol = f"Ia{one.joint + 1}"
+        if one.kind != LOADED or symbol not in problem.basis.in_combination:
+            continue
+        j = one.joint
+        rotor = ROTOR_STD * rows.rotors[j] * states.ddq[:, j]
+        torque = np.zeros_like(states.q)
+        torque[:, j] = value * states.sign[:, j] * np.sign(states.load[:, j]) * rotor
+        columns.append(rows_of(rows.motion, torque).ravel())
+    if not columns:
+        return problem.random
+    known = [] if problem.random is None else [problem.random]
+    return np.column_stack([*known, *columns])
 
 
 def gains_of(rows: TermRows, chosen: Sequence[Candidate]) -> list[Float1D]:

@@ -46,6 +46,8 @@ class TermRows:
     states: TermStates
     """Of the whole motion."""
     eps: Float1D
+    rotors: Float1D
+    """Rotor inertia of the model that the loads are of [kg m^2 or kg], shape (n,)."""
     folds: Int1D
     """Block that every row belongs to, shape (N,)."""
     use: Bool2D
@@ -67,6 +69,7 @@ class TermRows:
             motion=motion,
             states=states,
             eps=nominal.eps,
+            rotors=np.array([joint.rotor_inertia for joint in model.joints]),
             folds=blocks_of(motion.row_times, motion.period),
             use=use,
             floor=FLOOR * np.where(size > 0.0, size, 1.0),

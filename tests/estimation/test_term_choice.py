@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.term_torques import TermStates, term_columns, terms_torque
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
@@ -12,6 +13,9 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem, extended
 from robotid_sim.estimation.structure import NO_TERMS, with_term_values
 from robotid_sim.estimation.structure_search import choose_structure
+from robotid_sim.estimation.term_fit import fitted_terms
+from robotid_sim.estimation.term_rows import TermRows
+from robotid_sim.model import parameters
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.joint_terms import ALL, KINDS, SOUGHT, JointTerm, checked_kinds
 
@@ -145,6 +149,53 @@ def test_few_rows_are_refused(case):
     problem = build_problem(motion, case.robot, case.basis)
     with pytest.raises(LogError, match="too few to choose terms"):
         choose_structure(problem, motion, case.robot, [ALL])
+
+
+@pytest.mark.parametrize("law", ["presliding", "stribeck", "friction-velocity"])
+def test_constants_settle_wherever_their_search_stopped(case, law):
+    joint = case.robot.joints[4]
+    term = OTHERS[law](joint) if law in OTHERS else term_of(case, law, 4)
+    motion, problem = fitted(case, [term])
+    rows = TermRows.of(problem, motion, case.robot, case.beta)
+    low, high = (
+        fitted_terms(rows, [rows.candidate(term.kind, 4, None, factor * term.shape)]).terms[0]
+        for factor in (0.8, 1.2)
+    )
+    assert abs(low.term.shape - high.term.shape) < 0.05 * low.shape_std
+    assert abs(low.term.shape - term.shape) < 3.0 * low.shape_std
+    np.testing.assert_allclose(low.term.values, high.term.values, atol=0.05 * low.std[0])
+
+
+def test_a_constant_settles_within_its_bounds(case):
+    term = JointTerm("presliding", case.robot.joint_names[4], (0.3,), 1e-5)
+    motion, problem = fitted(case, [term])
+    rows = TermRows.of(problem, motion, case.robot, case.beta)
+    (found,) = fitted_terms(rows, [rows.candidate("presliding", 4, None, 6e-5)]).terms
+    assert found.term.shape >= KINDS["presliding"].shape.bounds[0]
+
+
+@pytest.mark.parametrize(("joint", "shown"), [(0, False), (1, False), (2, True)])
+def test_a_rotor_that_no_torque_shows_widens_the_interval_of_the_load(case, joint, shown):
+    """On the first two joints only the sum of rotor and links shows; the gear bears the links'."""
+    place = parameters.joint_slice(joint, case.robot.dof).start + parameters.JOINT.index("Ia")
+    phi = case.robot.parameters()
+    phi[place] = 0.5
+    term = JointTerm("load-dependent-friction", case.robot.joint_names[joint], (0.08,))
+    motion, _ = fitted(case, [term])
+    tau = np.array(motion.tau)
+    tau[:, joint] += 0.5 * motion.ddq[:, joint]
+    motion, found = replace(motion, tau=tau), []
+    for rotor in (0.5, 0.6):
+        phi[place] = rotor
+        model = case.robot.with_parameters(phi)
+        problem = build_problem(motion, model, base_parameters(model))
+        found += choose_structure(problem, motion, model, [term.kind]).terms
+    right, wrong = found
+    assert abs(right.term.values[0] - 0.08) < 3.0 * right.std[0]
+    moved = abs(wrong.term.values[0] - right.term.values[0])
+    assert (moved < 0.01 * right.std[0]) == shown
+    # The rotor is off by one deviation: what the load's share moves by is in its own.
+    assert (right.std[0] > moved > 0.5 * right.std[0]) != shown
 
 
 class TestTorques:
