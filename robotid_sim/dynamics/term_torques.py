@@ -177,16 +177,17 @@ def terms_torque(
 def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
     """Return the derivatives of terms by the joint's own q, dq and ddq, shape (3, N, n).
 
-    Dry friction is taken as fully built up, and what joints share is left out.
+    Dry friction is taken as fully built up.
     """
     found = np.zeros((3, *q.shape))
     for j, name in enumerate(robot.joint_names):
-        own = [term for term in robot.terms if term.joint == name and term.partner is None]
+        own = [term for term in robot.terms if name in (term.joint, term.partner)]
         for kind in (0, 1) if own else ():
             sides = []
             for sign in (1.0, -1.0):
                 moved = [q, dq, ddq]
-                moved[kind] = moved[kind] + sign * 1e-5
+                moved[kind] = moved[kind].copy()
+                moved[kind][:, j] += sign * 1e-5
                 sides.append(terms_torque(robot, own, *moved, in_order=False)[:, j])
             found[kind, :, j] = (sides[0] - sides[1]) / 2e-5
     return found

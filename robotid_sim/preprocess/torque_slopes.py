@@ -5,6 +5,7 @@ from scipy.interpolate import make_interp_spline
 
 from robotid_sim.arrays import Float, Float2D, Int1D
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque
+from robotid_sim.dynamics.running_terms import rotor_coupling
 from robotid_sim.dynamics.term_torques import term_slopes
 from robotid_sim.model.robot import Robot
 
@@ -54,7 +55,7 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
 
 
 def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
-    """Return the mass matrices, interpolated between some of the samples.
+    """Return the mass matrices with motors that joints share, interpolated between some samples.
 
     Parameters
     ----------
@@ -70,8 +71,9 @@ def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
     inertia : ndarray, shape (N, n, n)
         Torque [N m or N] per unit of acceleration.
     """
-    some = _some_of(len(q), dt)
-    return np.asarray(make_interp_spline(some, mass_matrix(robot, q[some]), k=1)(np.arange(len(q))))
+    some, coupling = _some_of(len(q), dt), rotor_coupling(robot, robot.terms)
+    found = make_interp_spline(some, mass_matrix(robot, q[some]), k=1)(np.arange(len(q)))
+    return np.asarray(found if coupling is None else found + coupling)
 
 
 def _some_of(samples: int, dt: float) -> Int1D:

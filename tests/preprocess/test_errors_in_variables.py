@@ -14,10 +14,11 @@ from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.preprocess.torque_slopes import slopes_of
+from robotid_sim.preprocess.torque_slopes import inertia_of, slopes_of
 from robotid_sim.preprocess.whitening import WhiteningRowFilter, factor_of
 
 
@@ -53,17 +54,22 @@ def test_rows_are_whitened_before_the_low_pass():
     np.testing.assert_allclose(row_filter.apply(x), plain.apply(white), atol=1e-12)
 
 
-def test_slopes_are_the_derivatives_of_the_torque(irb140):
-    rng = np.random.default_rng(0)
-    q, dq, ddq = 0.5 * rng.standard_normal((3, 8, irb140.dof))
-    slopes = slopes_of(irb140, q, dq, ddq, dt=1.0)
+COUPLED = JointTerm("coupled-joints", "joint_6", (0.015, 0.3, 0.5), 1.0, "joint_5")
+
+
+@pytest.mark.parametrize("terms", [(), (COUPLED, JointTerm("stribeck", "joint_2", (9.0,), 0.3))])
+def test_slopes_are_the_derivatives_of_the_torque(irb140, terms):
+    robot, rng = replace(irb140, terms=terms), np.random.default_rng(0)
+    q, dq, ddq = 0.5 * rng.standard_normal((3, 8, robot.dof))
+    dq[:4] *= 0.1  # friction changes its sign
+    slopes = slopes_of(robot, q, dq, ddq, dt=1.0)
     for kind in range(3):
-        for j in range(irb140.dof):
+        for j in range(robot.dof):
             sides = []
             for sign in (1.0, -1.0):
                 state = [x.copy() for x in (q, dq, ddq)]
                 state[kind][:, j] += sign * 1e-6
-                sides.append(joint_torque(irb140, *state)[:, j])
+                sides.append(joint_torque(robot, *state)[:, j])
             derivative = (sides[0] - sides[1]) / 2e-6
             np.testing.assert_allclose(slopes[kind, :, j], derivative, rtol=1e-3, atol=1e-4)
 
@@ -128,9 +134,24 @@ def test_a_few_lost_samples_cost_little(engine, arm):
     assert sizes[1] < 3.0 * sizes[0]
 
 
-def test_more_rounds_leave_no_more_where_inertia_is_coupled(engine):
-    path = example_path("talos_data/robots/talos_full_v2.urdf")
-    case = engine(load_robot(path, tip="gripper_left_base_link"))
+def test_inertia_is_the_derivative_of_the_torque_by_the_acceleration(irb140):
+    robot, rng = replace(irb140, terms=(COUPLED,)), np.random.default_rng(0)
+    q, dq, ddq = 0.5 * rng.standard_normal((3, 4, robot.dof))
+    inertia = inertia_of(robot, q, dt=1.0)
+    for j in range(robot.dof):
+        moved = ddq.copy()
+        moved[:, j] += 1.0
+        change = joint_torque(robot, q, dq, moved) - joint_torque(robot, q, dq, ddq)
+        np.testing.assert_allclose(inertia[:, :, j], change, atol=1e-9)
+
+
+@pytest.mark.parametrize("coupled", ["links", "motors"])
+def test_more_rounds_leave_no_more_where_inertia_is_coupled(engine, irb140, coupled):
+    if coupled == "links":
+        path = example_path("talos_data/robots/talos_full_v2.urdf")
+        case = engine(load_robot(path, tip="gripper_left_base_link"))
+    else:
+        case = engine(replace(irb140, terms=(COUPLED,)))
     log = noisy(case)
     tuned = ErrorsInVariables().tuned(log, case.nominal)
 
