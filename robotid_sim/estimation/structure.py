@@ -41,6 +41,8 @@ class FittedTerm:
     """Standard error of the gain over the blocks."""
     torque: float
     """RMS of its torque in the rows of its joint [N m]."""
+    at_bound: bool = False
+    """Whether its constant is at an end of the range in which it is sought."""
 
     def content(self) -> dict[str, Any]:
         """Return the term as JSON values."""
@@ -49,6 +51,7 @@ class FittedTerm:
             **self.term.content(),
             "std": list(self.std),
             "shape_std": self.shape_std,
+            "at_bound": self.at_bound,
             **evidence,
         }
 
@@ -59,15 +62,17 @@ class FittedTerm:
         if kind.shape is not None and not kind.coupled and self.term.shape is not None:
             about = 0.0 if self.shape_std is None else self.shape_std
             rows.append((kind.shape.name, kind.shape.unit, self.term.shape, about))
+        bounded = [len(rows) - 1] if self.at_bound else []
         return [
             " ".join(
                 [
                     f"{symbol} = {value:.4g}",
                     *([f"± {std:.2g}"] if std else []),
                     *([unit_of(unit, joint_unit)] if unit != "1" else []),
+                    *(["(at a bound of its search)"] if k in bounded else []),
                 ]
             )
-            for symbol, unit, value, std in rows
+            for k, (symbol, unit, value, std) in enumerate(rows)
         ]
 
 

@@ -71,6 +71,7 @@ def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
                 gain=float(gain.sum()),
                 gain_std=float(np.sqrt(gain.size) * gain.std(ddof=1)),
                 torque=float(np.sqrt((torque**2).mean())),
+                at_bound=one.shape in _bounds(rows, one),
             )
         )
     cov = np.zeros((end, end)) if whole.cov is None else whole.cov
@@ -126,14 +127,19 @@ def _settled(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candidate]:
 
 def _with_step(rows: TermRows, one: Candidate, step: float) -> Candidate:
     """Return a term whose constant has grown by a step of its logarithm, within its bounds."""
-    shape = KINDS[one.kind].shape
-    assert shape is not None
-    assert shape.bounds is not None
     assert one.shape is not None
-    unit = float(rows.eps[one.joint]) if shape.of_eps else 1.0
-    low, high = (unit * bound for bound in shape.bounds)
+    low, high = _bounds(rows, one)
     constant = min(max(one.shape * float(np.exp(step)), low), high)
     return rows.candidate(one.kind, one.joint, one.partner, constant)
+
+
+def _bounds(rows: TermRows, one: Candidate) -> tuple[float, ...]:
+    """Return the least and the largest constant of a term; none if it is not sought."""
+    shape = KINDS[one.kind].shape
+    if shape is None or shape.bounds is None:
+        return ()
+    unit = float(rows.eps[one.joint]) if shape.of_eps else 1.0
+    return unit * shape.bounds[0], unit * shape.bounds[1]
 
 
 def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> Float2D | None:

@@ -166,12 +166,16 @@ def test_constants_settle_wherever_their_search_stopped(case, law):
     np.testing.assert_allclose(low.term.values, high.term.values, atol=0.05 * low.std[0])
 
 
-def test_a_constant_settles_within_its_bounds(case):
-    term = JointTerm("presliding", case.robot.joint_names[4], (0.3,), 1e-5)
-    motion, problem = fitted(case, [term])
-    rows = TermRows.of(problem, motion, case.robot, case.beta)
-    (found,) = fitted_terms(rows, [rows.candidate("presliding", 4, None, 6e-5)]).terms
-    assert found.term.shape >= KINDS["presliding"].shape.bounds[0]
+def test_a_constant_at_a_bound_of_its_search_is_said_to_be(case):
+    name, least = case.robot.joint_names[4], KINDS["presliding"].shape.bounds[0]
+    for distance, at_bound in ((0.5 * least, True), (3e-3, False)):
+        motion, problem = fitted(case, [JointTerm("presliding", name, (1.0,), distance)])
+        rows = TermRows.of(problem, motion, case.robot, case.beta)
+        start = rows.candidate("presliding", 4, None, max(distance, 1.05 * least))
+        (found,) = fitted_terms(rows, [start]).terms
+        assert found.at_bound == found.content()["at_bound"] == at_bound
+        assert (found.term.shape == least) == at_bound
+        assert any("at a bound" in text for text in found.numbers("rad")) == at_bound
 
 
 @pytest.mark.parametrize(("joint", "shown"), [(0, False), (1, False), (2, True)])
