@@ -18,6 +18,7 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.excitation.design import random_design
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.log import Log
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.study.config import load_config
@@ -148,10 +149,10 @@ def experiment() -> Callable[..., Experiment]:
 
     Three periods of 10 s after the approach, at 1 kHz: some two seconds of computing.
     """
-    done: dict[tuple[bytes, bool], Experiment] = {}
+    done: dict[tuple[bytes, tuple[JointTerm, ...], bool], Experiment] = {}
 
     def run(robot: Robot, *, leapfrog: bool = True) -> Experiment:
-        key = (robot.geometry.tobytes() + robot.parameters().tobytes(), leapfrog)
+        key = (robot.geometry.tobytes() + robot.parameters().tobytes(), robot.terms, leapfrog)
         if key not in done:
             nominal = perturb(robot, np.random.default_rng(1))
             basis = base_parameters(nominal)

@@ -13,6 +13,7 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.validation.prediction import exact_problem
 
@@ -70,10 +71,10 @@ def known(run, log: Log) -> Known:
 @pytest.fixture(scope="session")
 def periodic(experiment) -> Callable[[Robot], Known]:
     """Return a function from a robot to a log of the series itself, as if followed exactly."""
-    done: dict[bytes, Known] = {}
+    done: dict[tuple[bytes, tuple[JointTerm, ...]], Known] = {}
 
     def make(robot: Robot) -> Known:
-        key = robot.parameters().tobytes()
+        key = robot.parameters().tobytes(), robot.terms
         if key not in done:
             run = experiment(robot)
             offset = run.log.torque_time_offset
@@ -90,10 +91,10 @@ def periodic(experiment) -> Callable[[Robot], Known]:
 @pytest.fixture(scope="session")
 def engine(experiment) -> Callable[[Robot], Known]:
     """Return a function from a robot to the clean log of the default experiment."""
-    done: dict[bytes, Known] = {}
+    done: dict[tuple[bytes, tuple[JointTerm, ...]], Known] = {}
 
     def make(robot: Robot) -> Known:
-        key = robot.parameters().tobytes()
+        key = robot.parameters().tobytes(), robot.terms
         if key not in done:
             run = experiment(robot)
             done[key] = known(run, run.log)
