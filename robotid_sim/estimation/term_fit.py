@@ -145,8 +145,8 @@ def _bounds(rows: TermRows, one: Candidate) -> tuple[float, ...]:
 def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> Float2D | None:
     """Return torque of one deviation of rotors that only show in a sum with their links.
 
-    Links and rotor have one load for the torque, and another for the friction of the gear between
-    them, so that no log tells a factor of this friction from the share of the rotor.
+    The torque shows both inertias in one sum, and the friction of the gear between them goes with
+    that of the links alone: no log tells its factor from the share of the rotor.
     """
     problem, states = rows.problem, rows.states
     columns, first = [], 0
