@@ -53,9 +53,11 @@ def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     """
     chosen, rank = _settled(rows, chosen), rows.problem.basis.rank
     problem = rows.problem
-    linear = _fits(problem, rows, chosen).linear
-    problem = replace(problem, random=_of_rotors(rows, chosen, linear.beta[rank:]))
-    columns, linear, whole, curved = _fits(problem, rows, chosen)
+    fits = _fits(problem, rows, chosen)
+    random = _of_rotors(rows, chosen, fits.linear.beta[rank:])
+    if random is not problem.random:
+        fits = _fits(replace(problem, random=random), rows, chosen)
+    columns, linear, whole, curved = fits
     beta, end = linear.beta[rank:], rank + columns.shape[1]
     log_std = dict(zip(curved, whole.std[end:], strict=True))
     first, terms = 0, []
