@@ -1,13 +1,13 @@
 """Noise in the loop's feedback: bias and coverage of estimators.
 
-On smoothed motion, and with motion and parameters estimated together, as by default; output error
-and the Kalman filter take positions and torques as they were recorded, and of the rest a start.
-The controller of the excitation sees the encoder samples that the log records, through an observer,
-so that the true motion follows their noise. Three periods, 1 % torque noise; every seed is a run of
-its own. Columns, over the seeds: error over the Cramér-Rao deviation of a calm motion, RMS,
-median and worst parameter; mean error over its own standard error, median parameter (some .7 where
-there is no bias, with many seeds); share of 95 % intervals that hold the true value; mean time of
-the fit [s]; runs, without those that failed.
+On smoothed motion, and with motion and parameters estimated together, as by default; output error,
+input error and the Kalman filter take positions and torques as they were recorded, and of the rest
+a start. The controller of the excitation sees the encoder samples that the log records, through an
+observer, so that the true motion follows their noise. Three periods, 1 % torque noise; every seed
+is a run of its own. Columns, over the seeds: error over the Cramér-Rao deviation of a calm motion,
+RMS, median and worst parameter; mean error over its own standard error, median parameter (some .7
+where there is no bias, with many seeds); share of 95 % intervals that hold the true value; mean
+time of the fit [s]; runs, without those that failed.
 
 Run as ``python bench/feedback_noise.py [--seeds 10] [--robots irb140 iiwa] [--noise 1e-4 1e-3 3e-3]
 [--workers N] [--keep FILE]``.
@@ -49,6 +49,7 @@ METHODS = {
     "together, total": ("errors-in-variables", "total-least-squares"),
     "together, recursive": ("errors-in-variables", "recursive-least-squares"),
     "output error": ("errors-in-variables", "output-error"),
+    "input error": ("errors-in-variables", "input-error"),
     "extended Kalman": ("errors-in-variables", "extended-kalman"),
     CHOSEN: ("", ""),
 }

@@ -88,7 +88,7 @@ ESTIMATION = (
     *("wls", "ols", "consistent", "robust", "recursive-least-squares"),
     *("instrumental-variables", "total-least-squares"),
 )
-SIMULATING = ("output-error", "extended-kalman")
+SIMULATING = ("output-error", "input-error", "extended-kalman")
 """Estimators of samples instead of rows: beside the default way only."""
 
 PAGE = Path("identification-league.html")

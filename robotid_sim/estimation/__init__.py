@@ -3,6 +3,7 @@
 from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.extended_kalman import ExtendedKalman
+from robotid_sim.estimation.input_error import InputError
 from robotid_sim.estimation.instrumental import InstrumentalVariables
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.output_error import OutputError
@@ -20,6 +21,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
     {
         "consistent": Consistent,
         "extended-kalman": ExtendedKalman,
+        "input-error": InputError,
         "instrumental-variables": InstrumentalVariables,
         "ols": OrdinaryLeastSquares,
         "output-error": OutputError,

@@ -1,4 +1,4 @@
-"""Output error and the extended Kalman filter: exact on exact data, honest on noisy ones."""
+"""Output and input error and the extended Kalman filter: exact on exact data, honest on noise."""
 
 from dataclasses import replace
 
@@ -11,8 +11,10 @@ from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.estimation.block_sandwich import NO_SAMPLE, block_samples
 from robotid_sim.estimation.estimate import load_estimates, save_estimates
 from robotid_sim.estimation.extended_kalman import ExtendedKalman
+from robotid_sim.estimation.input_error import InputError, holding
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.output_error import OutputError
+from robotid_sim.estimation.prediction_error import settled
 from robotid_sim.estimation.problem import restricted, stacked
 from robotid_sim.estimation.sample_fit import NOT_RECORDED
 from robotid_sim.estimation.simulation import constant_gains, predict, simulated_robot
@@ -20,7 +22,7 @@ from robotid_sim.estimation.torque_noise import likely_torque_noise
 
 SEEDS = range(6)
 
-METHODS = (OutputError(), ExtendedKalman())
+METHODS = (OutputError(), InputError(), ExtendedKalman())
 BANDWIDTH = OutputError(bandwidth=20.0)
 
 names = pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
@@ -36,18 +38,19 @@ def off(problem, factor):
     return replace(problem, y=factor * problem.y)
 
 
-@pytest.mark.parametrize("method", [*METHODS, BANDWIDTH], ids=["oe", "ekf", "bandwidth"])
+@pytest.mark.parametrize("method", [*METHODS, BANDWIDTH], ids=["oe", "ie", "ekf", "bandwidth"])
 def test_exact_data_give_exact_parameters(data, method):
     found = method.fit(data.problem())
     assert found.success, found.message
     np.testing.assert_allclose(found.beta, data.beta, rtol=1e-5, atol=1e-6 * data.beta.max())
 
 
-def test_output_error_needs_no_good_start(data):
+@pytest.mark.parametrize("method", [BANDWIDTH, InputError()], ids=["oe", "ie"])
+def test_no_good_start_is_needed(data, method):
     clean = data.problem()
     wls = WeightedLeastSquares().fit(off(clean, 1.3))
     assert np.abs(wls.beta - data.beta).max() > 0.2 * data.beta.max()
-    found = OutputError(bandwidth=20.0).fit(off(clean, 1.3))
+    found = method.fit(off(clean, 1.3))
     assert found.success, found.message
     np.testing.assert_allclose(found.beta, data.beta, rtol=1e-5, atol=1e-6 * data.beta.max())
 
@@ -68,6 +71,17 @@ def test_intervals_hold_and_there_is_no_bias(data, method, feedback):
     assert np.mean(held) > 0.9
 
 
+def test_input_error_is_the_torque_that_is_missing(data):
+    (recording,) = data.problem().recordings
+    missing = 0.01 * recording.tau.std(axis=0)
+    less = replace(recording, tau=recording.tau - missing)
+    observer = holding(data.robot, less, 50.0)
+    motion = predict(data.robot, less, observer.gains)
+    added = observer.weighted(slice(None), motion.innovations)[settled(50.0, less)]
+    np.testing.assert_allclose(added.mean(axis=0), missing, rtol=0.1)  # friction answers too
+    assert (added.std(axis=0) < 0.3 * missing).all()
+
+
 def test_likelihood_finds_the_torque_noise_of_a_shaken_loop(data):
     problem = data.problem(0, feedback=True)
     recording = problem.recordings[0]
@@ -76,6 +90,19 @@ def test_likelihood_finds_the_torque_noise_of_a_shaken_loop(data):
     motion = predict(robot, recording, gains)
     found = likely_torque_noise(robot, recording, motion, gains, data.basis.columns)
     np.testing.assert_allclose(found, data.torque_noise, rtol=0.3)
+
+
+def test_constant_gains_hold_a_motion_once_they_have_forgotten_what_they_missed(data):
+    (recording,) = data.problem().recordings  # at 250 Hz
+    sound = recording.sound.copy()
+    sound[[200, *range(500, 510)], 0] = False
+    held = settled(10.0, replace(recording, sound=sound))
+    (at,) = np.nonzero(~held)
+    start, single, gap = np.split(at, np.nonzero(np.diff(at) > 1)[0] + 1)
+    assert (start[0], start[-1]) == (0, 124)
+    np.testing.assert_array_equal(single, [200])
+    assert gap[0] == 500
+    assert 510 < gap[-1] < 510 + 125
 
 
 @names
@@ -148,6 +175,9 @@ def test_a_file_keeps_the_degrees_of_freedom(data, tmp_path):
         (OutputError, {"bandwidth": 0.0}),
         (OutputError, {"bandwidth": np.nan}),
         (OutputError, {"block": -1.0}),
+        (InputError, {"bandwidth": 0.0}),
+        (InputError, {"bandwidth": np.inf}),
+        (InputError, {"block": -1.0}),
         (ExtendedKalman, {"spread": 0.5}),
     ],
 )

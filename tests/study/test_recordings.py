@@ -38,7 +38,7 @@ def plan():
     return build_fit(load_config(None, {}))
 
 
-@pytest.mark.parametrize("name", ["output-error", "extended-kalman"])
+@pytest.mark.parametrize("name", ["output-error", "input-error", "extended-kalman"])
 def test_a_log_of_the_engine_is_identified_by_simulation(run, log, plan, name):
     chosen = replace(plan, estimators={name: ESTIMATORS.build(name)}, chosen=name)
     fit = identify(log, run.nominal, run.basis, chosen, np.random.default_rng(0))

@@ -1,0 +1,243 @@
+r"""Gauss-Newton steps of estimators that predict the positions of a recording, sample by sample.
+
+Minimized are innovations, measured less predicted positions of `robotid_sim.estimation.simulation`,
+in weights that the estimator chooses. Their sensitivities follow
+:math:`\partial \ddot q / \partial \beta = -\tilde M^{-1} Y` through the linearized loop that
+corrects the prediction.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.signal import lfilter
+
+from robotid_sim.arrays import PART, Bool1D, Float, Float1D, Float2D, Int1D
+from robotid_sim.estimation import filter_kernels
+from robotid_sim.estimation.block_sandwich import row_blocks_of
+from robotid_sim.estimation.correlation import block_of
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.recording import RecordedLog
+from robotid_sim.estimation.sample_fit import NOT_RECORDED, with_parameters_of_its_own
+from robotid_sim.estimation.simulation import (
+    AccelerationSlopes,
+    PredictedMotion,
+    can_simulate,
+    predict,
+    simulated_robot,
+    slopes_along,
+)
+from robotid_sim.model.robot import Robot
+
+ROUNDS = 20
+"""Most Gauss-Newton steps; three to five are usual."""
+
+HALVINGS = 8
+"""How often a step that does not pay is halved."""
+
+SETTLED = 1e-2
+"""Largest step, in standard deviations of the parameters, at which the search ends."""
+
+ROW_TIME = 5e-3
+"""Time over which innovations are averaged to a row [s]; sensitivities change more slowly."""
+
+LEAST_STEP = 1e-7
+"""Torque of a step over the whole one below which it is rounding."""
+
+SETTLING = 5.0
+"""Time constants of constant gains after which the start is forgotten."""
+
+UNREST = 0.05
+"""Time without positions, in time constants, that constant gains need not forget."""
+
+
+class Observer(NamedTuple):
+    """How the prediction of a recording is corrected, and what its innovations weigh."""
+
+    recording: RecordedLog
+    gains: Float
+    """Shape (N, 2 n, n)."""
+    weights: Float
+    """By which innovations are multiplied: joint by joint, shape (N, n), or as vectors, shape
+    (N, n, n); in any unit that is the same for all samples of a joint."""
+
+    def weighted(self, part: slice, x: Float) -> Float:
+        """Return innovations (m, n), or their sensitivities (m, n, b), of some samples."""
+        weights, flat = self.weights[part], x.reshape(*x.shape[:2], -1)
+        product = weights[:, :, None] * flat if weights.ndim == 2 else weights @ flat
+        return np.asarray(product.reshape(x.shape))
+
+
+Observe = Callable[[Robot, RecordedLog, Int1D], Observer | None]
+"""From a model, a recording and the columns of the regressor that are estimated to the way in which
+it is predicted; None if the model loses the motion."""
+
+
+def settled(bandwidth: float, recording: RecordedLog) -> Bool1D:
+    """Return at which samples constant gains of a bandwidth [rad/s] hold the motion, shape (N,).
+
+    Not where positions are missing, nor until the start, or what was missed, is forgotten.
+    """
+    sound, step = recording.sound.all(axis=1), bandwidth * recording.dt
+    missed = np.where(sound, 0.0, step)
+    missed[0] += UNREST * np.exp(SETTLING)
+    unrest = lfilter([1.0], [1.0, -np.exp(-step)], missed)
+    return np.asarray(sound & (unrest <= UNREST))
+
+
+def slopes_by_part(
+    robot: Robot, recording: RecordedLog, motion: PredictedMotion, columns: Int1D
+) -> Iterator[tuple[slice, AccelerationSlopes]]:
+    """Yield the slopes of the acceleration along a prediction, a part of the samples at a time."""
+    for begin in range(0, recording.samples, PART):
+        part = slice(begin, begin + PART)
+        yield part, slopes_along(robot, motion, part, columns, recording.dt)
+
+
+def fit_predictions(problem: LinearProblem, observe: Observe, block: float | None) -> Estimate:
+    """Return the estimate whose weighted innovations are least, from that of least squares.
+
+    Its covariance is the block sandwich of the last step. Without recordings of a whole robot it is
+    weighted least squares, and says so.
+    """
+    began, method = time.perf_counter(), WeightedLeastSquares(block=block)
+    wls = method.fit(problem)
+    if not wls.success or not can_simulate(problem):
+        return replace(wls, message=wls.message or NOT_RECORDED)
+    search = _GaussNewton(problem, observe, method)
+    beta, fit, message = search.run(wls.beta)
+    wls = replace(wls, nfev=search.evaluations, seconds=time.perf_counter() - began)
+    if message or fit is None or fit.cov is None or fit.cov_white is None:
+        return replace(wls, success=False, message=message)
+    # What the model lacks comes again with every period: in no two of them is it independent.
+    rows = replace(search.latest, period=problem.period, repeats=problem.period is not None)
+    fit = WeightedLeastSquares(block=fit.block).fit(rows)
+    assert fit.cov is not None
+    assert fit.cov_white is not None
+    blocks = row_blocks_of(rows, block_of(fit)) - len(beta) / problem.dof
+    dof = np.full(len(beta), max(blocks, 1.0))
+    found = with_parameters_of_its_own(problem, wls, beta, fit.cov, fit.cov_white, dof)
+    seconds = time.perf_counter() - began
+    return replace(found, cond=fit.cond, block=fit.block, rows=fit.rows, seconds=seconds)
+
+
+class _GaussNewton:
+    """Gauss-Newton steps of one fit."""
+
+    def __init__(self, problem: LinearProblem, observe: Observe, wls: WeightedLeastSquares) -> None:
+        self.problem = problem
+        self.observe = observe
+        self.wls = wls
+        self.evaluations = 0
+        self.latest = problem
+
+    def run(self, beta: Float1D) -> tuple[Float1D, Estimate | None, str]:
+        """Return parameters, the last linear fit, and why there is none, from a start (b,)."""
+        robot, columns = simulated_robot(self.problem, beta), self.problem.basis.columns
+        found = [self.observe(robot, recording, columns) for recording in self.problem.recordings]
+        observers = [observer for observer in found if observer is not None]
+        rows = self._rows(observers, beta) if len(observers) == len(found) else None
+        if rows is None:
+            return beta, None, "the model of weighted least squares does not follow the motion"
+        for _ in range(ROUNDS):
+            self.latest = rows
+            fit = self.wls.fit(rows)
+            if not fit.success:
+                return beta, None, fit.message
+            step = fit.beta - beta
+            if (np.abs(step) < SETTLED * fit.std).all() or self._tiny(step):
+                return fit.beta, fit, ""
+            better = self._descended(observers, rows, beta, step, fit.noise_std)
+            if better is None:
+                return beta, None, "no step makes the innovations smaller"
+            beta, rows = better
+        return beta, None, f"the innovations have not settled after {ROUNDS} steps"
+
+    def _tiny(self, step: Float1D) -> bool:
+        """Return whether a step changes no torque, as at the end where there is no noise."""
+        size = np.linalg.norm(self.problem.y)
+        return bool(np.linalg.norm(self.problem.W @ step) < LEAST_STEP * size)
+
+    def _descended(
+        self,
+        observers: list[Observer],
+        rows: LinearProblem,
+        beta: Float1D,
+        step: Float1D,
+        noise: Float1D,
+    ) -> tuple[Float1D, LinearProblem] | None:
+        """Return the parameters after a step, halved until it pays, and their rows."""
+        before = _cost(rows, beta, noise)
+        for k in range(HALVINGS):
+            new = beta + 0.5**k * step
+            further = self._rows(observers, new)
+            if further is not None and _cost(further, new, noise) < before:
+                return new, further
+        return None
+
+    def _rows(self, observers: list[Observer], beta: Float1D) -> LinearProblem | None:
+        """Return the linear problem about parameters; None if their model loses the motion."""
+        self.evaluations += 1
+        robot, parts = simulated_robot(self.problem, beta), []
+        for observer in observers:
+            motion = predict(robot, observer.recording, observer.gains)
+            if motion is None:
+                return None
+            parts.append(self._rows_of(robot, observer, motion))
+        W = np.concatenate([psi for psi, _ in parts]).reshape(-1, len(beta))
+        e = np.concatenate([e for _, e in parts]).ravel()
+        step = _averaged(observers[0].recording)
+        return replace(
+            self.problem,
+            W=W,
+            y=e + W @ beta,
+            dt=step * observers[0].recording.dt,
+            random=None,
+            instruments=None,
+            recordings=(),
+            period=None,
+        )
+
+    def _rows_of(
+        self, robot: Robot, observer: Observer, motion: PredictedMotion
+    ) -> tuple[Float, Float2D]:
+        """Return weighted sensitivities (m, n, b) and innovations (m, n)."""
+        recording, gains, columns = observer.recording, observer.gains, self.problem.basis.columns
+        b, n = len(columns), recording.q.shape[1]
+        step, D = _averaged(recording), np.zeros((2 * n, b))
+        psi = np.empty((recording.samples, n, b))
+        for part, slopes in slopes_by_part(robot, recording, motion, columns):
+            filter_kernels.sensitivities(
+                slopes.A,
+                slopes.B,
+                recording.dt,
+                recording.lead,
+                np.ascontiguousarray(gains[part]),
+                recording.sound[part],
+                D,
+                psi[part],
+            )
+            psi[part] = observer.weighted(part, psi[part])
+        innovations = observer.weighted(slice(None), motion.innovations)
+        return _summed(psi, step), _summed(innovations, step)
+
+
+def _averaged(recording: RecordedLog) -> int:
+    """Return how many samples become a row."""
+    return max(1, round(ROW_TIME / recording.dt))
+
+
+def _summed(x: Float, step: int) -> Float:
+    """Return sums of `step` samples over its root, so that white noise keeps its variance."""
+    used = len(x) // step * step
+    return np.asarray(x[:used].reshape(-1, step, *x.shape[1:]).sum(axis=1) / np.sqrt(step))
+
+
+def _cost(rows: LinearProblem, beta: Float1D, noise: Float1D) -> float:
+    """Return the mean square of the innovations about parameters over that of their noise."""
+    left = rows.by_joint(rows.y - rows.W @ beta)
+    return float(((left / noise) ** 2).mean())
