@@ -25,6 +25,8 @@ class Accepted:
     """Other kinds that explain the log as well."""
     informed: bool = False
     """Whether the gain is that of a likelihood that takes the nominal model for roughly right."""
+    notable: bool = True
+    """Whether it is worth a word; one that is not still explains what others would be taken for."""
 
     @property
     def kind(self) -> str:

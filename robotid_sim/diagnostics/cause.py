@@ -101,10 +101,17 @@ class Extension:
         """Joints that it concerns, in their order; empty for all."""
         return tuple(sorted(j for j in (self.joint, self.partner) if j is not None))
 
+    def possible(self, value: Float1D) -> bool:
+        """Return whether fitted parameters, shape (k,), make sense."""
+        return bool(self.lower < value[0] < self.upper)
+
+    def notable(self, value: Float1D) -> bool:
+        """Return whether fitted parameters, shape (k,), are worth a word."""
+        return not self.least or bool((np.abs(value) >= self.least).any())
+
     def allows(self, value: Float1D) -> bool:
         """Return whether fitted parameters, shape (k,), make sense and are worth a word."""
-        notable = not self.least or bool((np.abs(value) >= self.least).any())
-        return notable and self.lower < value[0] < self.upper
+        return self.possible(value) and self.notable(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

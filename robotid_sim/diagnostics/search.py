@@ -128,7 +128,8 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
             evidence = _converged(one, one.after(evidence))
         accepted += new
     accepted, evidence = _simplest(accepted, _polished(accepted, evidence))
-    return with_signs_together(_lasting(accepted, evidence)), evidence
+    lasting = [one for one in _lasting(accepted, evidence) if one.notable]
+    return with_signs_together(lasting), evidence
 
 
 def _gross(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
@@ -251,7 +252,7 @@ def _best(state: _Round) -> list[Accepted]:
         return []
     top = max(passed, key=lambda s: s.gain)
     equal = [s for s in passed if _no_worse(s, top)]
-    best = min(equal, key=lambda s: (_count(s), _disagreement(state, s), -s.gain))
+    best = preferred(state.evidence, equal)
     corrected = isinstance(best.candidate, Amendment) or best.candidate.corrected is not None
     if corrected or len(best.joints) != 1:  # joints vie for the same deviation
         return [replace(best, rivals=_rivals(state, best, equal))]
@@ -284,14 +285,17 @@ def _count(scored: Accepted) -> int:
     return max(scored.value.size, 1)
 
 
-def _disagreement(state: _Round, scored: Accepted) -> float:
-    """Return how far torques are from the nominal model's once a wrong constant is corrected.
+def preferred(evidence: Evidence, equal: Sequence[Accepted]) -> Accepted:
+    """Return the candidate of fewest parameters, then of largest gain.
 
-    Two joints can only say that their constants differ; the nominal model decides which is wrong.
+    Two joints can only say that their torque constants differ: the one is taken that leaves torques
+    nearest to those of the nominal model.
     """
-    if scored.kind != "torque-scale":
-        return 0.0
-    return float((np.log(nominal_ratio(scored.after(state.evidence))) ** 2).sum())
+    best = min(equal, key=lambda s: (_count(s), -s.gain))
+    if best.kind != "torque-scale":
+        return best
+    constants = [s for s in equal if s.kind == best.kind and _count(s) == _count(best)]
+    return min(constants, key=lambda s: np.sum(np.log(nominal_ratio(s.after(evidence))) ** 2))
 
 
 def _no_worse(one: Accepted, top: Accepted) -> bool:
@@ -318,14 +322,13 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         fit = held.fit(columns)
         value = fit.beta[evidence.plain :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
-        obvious = candidate.least and (state.fit.sigma > OBVIOUS * fit.sigma).any()
-        if not (candidate.allows(value) and (obvious or torque.max() >= LEAST)):
+        if not candidate.possible(value):
             continue
-        gains, residual = (
-            held.score(columns) - before,
-            (state.fit.sigma / evidence.size, fit.sigma / evidence.size),
-        )
-        scored.append(Accepted(candidate, value, gains, residual))
+        obvious = bool(candidate.least) and (state.fit.sigma > OBVIOUS * fit.sigma).any()
+        notable = candidate.notable(value) and bool(obvious or torque.max() >= LEAST)
+        gains = held.score(columns) - before
+        residual = (state.fit.sigma / evidence.size, fit.sigma / evidence.size)
+        scored.append(Accepted(candidate, value, gains, residual, notable=notable))
     return scored
 
 

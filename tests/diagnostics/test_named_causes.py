@@ -6,9 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robotid_sim.diagnostics.accepted import Accepted
 from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.diagnostics.informed import Plausibility
+from robotid_sim.diagnostics.search import preferred, search
+from robotid_sim.diagnostics.torque_causes import torque_causes
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import LogError
@@ -34,6 +37,12 @@ def torque(cell, change):
     tau = np.array(cell.log.tau_meas)
     tau[:, J] = change(tau[:, J])
     return cell.changed(tau_meas=tau)
+
+
+def evidence_of(cell, *, torque_scale):
+    """Return the rows of a log whose torques are wrong by factors, one a joint."""
+    log = cell.changed(tau_meas=cell.log.tau_meas * np.array(torque_scale))
+    return Evidence.of(RtsSmoother()(log, cell.nominal), cell.nominal, cell.basis)
 
 
 def position(cell, change):
@@ -85,6 +94,30 @@ def test_faults_of_all_joints_are_named_without_one(cell):
     assert named(cell, cell.changed(tau_meas=-tau)) == {("torque-sign", ())}
     assert named(cell, cell.changed(tau_meas=1000.0 * tau)) == {("torque-scale", ())}
     assert ("position-units", ()) in named(cell, cell.changed(q=np.degrees(cell.log.q)))
+
+
+@pytest.mark.parametrize(("joint", "factor"), [(0, 0.982), (2, 1.018)])
+def test_what_is_not_worth_a_word_explains_what_others_would_be_taken_for(cell, joint, factor):
+    scale = np.where(np.arange(cell.log.dof) == joint, factor, 1.0)
+    causes, evidence = search(evidence_of(cell, torque_scale=scale))
+    assert causes == []
+    np.testing.assert_allclose(evidence.correction.torque[joint, joint], 1.0 / factor, atol=2e-3)
+
+
+def test_a_tie_is_the_likelier_ones_and_the_nominal_model_tells_torque_constants_apart(small_cell):
+    evidence = evidence_of(small_cell, torque_scale=(0.9, 1.0))
+    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    scales = [c for c in torque_causes(evidence, fit) if c.kind == "torque-scale"]
+    coupling = replace(scales[0], kind="coupled-joints", partner=1, corrected=None)
+    values = (np.array([-0.1]), np.array([0.1]))
+    gains = np.full(8, 20.0)
+    none = (np.ones(2), np.ones(2))
+    rivals = [Accepted(c, v, gains, none) for c, v in zip(scales, values, strict=True)]
+    less = Accepted(coupling, values[0], 0.9 * gains, none)
+    for order in ([less, *rivals], [*rivals[::-1], less]):
+        assert preferred(evidence, order) is rivals[0]
+    more = replace(less, gains=1.1 * gains)
+    assert preferred(evidence, [*rivals, more]) is more
 
 
 def test_a_delay_is_measured(cell):
