@@ -24,6 +24,9 @@ LEAST_EFFORT = 1e-9
 MOST_VELOCITY = 100.0
 """Largest velocity limit of a joint in a file [rad/s or m/s]."""
 
+NO_VELOCITY = 1000.0
+"""Velocity limit from which on files mean that there is none [rad/s]: no degrees, either."""
+
 ASSUMED_REVOLUTE = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
 ASSUMED_PRISMATIC = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
 """Limits of joints that have none, where the user agrees to them."""
@@ -234,7 +237,11 @@ def _limits(
     velocity = given["velocity"]
     if not override.keys() & {"lower", "upper"}:
         _require_radians(document, source, "range", bounds[1] - bounds[0], MOST_RANGE)
-    if "velocity" not in override:
+    from_file = "velocity" not in override
+    if from_file and velocity >= NO_VELOCITY and source.kind != "prismatic":
+        notes.append(f"velocity limit of {velocity:g} rad/s taken for none, 3.14 rad/s assumed")
+        velocity = ASSUMED_REVOLUTE["velocity"]
+    elif from_file:
         _require_radians(document, source, "velocity limit", velocity, MOST_VELOCITY)
     if "acceleration" not in given:
         given["acceleration"] = ACCELERATION_RATIO * velocity

@@ -82,6 +82,10 @@ def test_what_a_study_refuses_the_check_does_and_names_it(robotid, tmp_path, nam
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (
+            changed("limit", velocity="1000"),
+            "velocity limit of 1000 rad/s taken for none, 3.14 rad/s assumed",
+        ),
         (shaped('<box size="0 0 0"/>'), "shapes without a volume are left out: lower"),
         pytest.param(
             TEXT.replace("<inertia ", "<other "),
