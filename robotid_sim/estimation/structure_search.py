@@ -12,7 +12,7 @@ References
    Statistical Society B 36, doi:10.1111/j.2517-6161.1974.tb00994.x.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,8 +42,8 @@ TIE = 5.0
 FINALISTS = 8
 """Candidates of the first look that are compared by held-out likelihood."""
 
-PAIRED = 3
-"""Candidates that are tried with another one where none gains alone."""
+PARTNERS = 3
+"""Further terms of its joint that a finalist is tried with where none gains alone."""
 
 MOST = 5
 """Most terms a joint on average."""
@@ -123,8 +123,8 @@ class _TermSearch:
     def _best(self, chosen: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidate that gains most beside the chosen ones, none if none gains.
 
-        Where no single one does, two may: what one of two large terms leaves, the other, hides the
-        gain of the first.
+        Where no single one does, two of a joint may: what one of two large terms leaves, the other,
+        hides the gain of the first.
         """
         finalists, margin = self._finalists(chosen)
         tried = [[self._sought(one, chosen)] for one in finalists]
@@ -132,15 +132,22 @@ class _TermSearch:
         if best or not finalists:
             return best
         pairs = []
-        for (one,) in tried[:PAIRED]:
-            more, _ = self._finalists([*chosen, one])
-            pairs += [[one, self._sought(other, [*chosen, one])] for other in more[:1]]
-        return self._most_likely(chosen, pairs, margin + MARGIN)
+        for (one,) in tried:
+            others, _ = self._finalists([*chosen, one], {one.joint, one.partner} - {None})
+            pairs += [[one, other] for other in others[:PARTNERS]]
+        return self._most_likely(chosen, pairs, 2.0 * margin)
 
-    def _finalists(self, chosen: Sequence[Candidate]) -> tuple[list[Candidate], float]:
-        """Return the candidates that a first look likes best, and the least gain of one."""
+    def _finalists(
+        self, chosen: Sequence[Candidate], joints: Set[int | None] | None = None
+    ) -> tuple[list[Candidate], float]:
+        """Return the candidates that a first look likes best, and the least gain of one.
+
+        Those that concern some joints, or all there are.
+        """
         taken = {one.place for one in chosen}
         left = [c for c in self.candidates if c.place not in taken]
+        if joints is not None:
+            left = [c for c in left if {c.joint, c.partner} & joints]
         if not left:
             return [], np.inf
         gains = first_look(self.rows.held_out(*chosen, *left), self.rows.plain(chosen), left)
@@ -199,18 +206,23 @@ class _TermSearch:
         """Return the chosen candidates without those that later ones have made needless."""
         while chosen:
             gains = gains_of(self.rows, chosen)
-            worth = [_worth(gain) for gain in gains]
-            least = int(np.argmin(worth))
-            if worth[least] > MARGIN:
+            kept = [(_worth(gain) > MARGIN, _certainty(gain)) for gain in gains]
+            if min(kept)[0]:
                 break
+            least = kept.index(min(kept))
             chosen = [one for k, one in enumerate(chosen) if k != least]
         return chosen
 
 
 def _worth(gain: Float1D) -> float:
     """Return what a gain by block is worth: nothing if it may be chance, or one block's alone."""
-    total, error = float(gain.sum()), float(np.sqrt(gain.size) * gain.std(ddof=1))
-    return total - float(gain.max()) if total > ERRORS * error else -np.inf
+    return float(gain.sum() - gain.max()) if _certainty(gain) > ERRORS else -np.inf
+
+
+def _certainty(gain: Float1D) -> float:
+    """Return a gain by block over its standard error."""
+    error = float(np.sqrt(gain.size) * gain.std(ddof=1))
+    return float(gain.sum()) / max(error, np.finfo(float).tiny)
 
 
 def _no_worse(gain: Float1D, top: Float1D) -> bool:
