@@ -41,3 +41,22 @@ def test_masses_are_those_of_a_robot(identified, robotid, tmp_path):
     masses = [float(m.get("value")) for m in ElementTree.parse(urdf).iter("mass")]
     assert 20.0 < sum(masses) < 40.0
     assert max(masses) < 15.0
+
+
+@pytest.mark.slow
+def test_terms_foretell_every_joint_better_and_explain_the_last_wrist(
+    identified, robotid, tmp_path
+):
+    """Of a small wrist, presliding and an offset, of which neither foretells anything alone."""
+    out = tmp_path / "e.json"
+    words = ("--terms", "all", "--hold-out", "last:30%", "--json")
+    done = robotid("identify", URDF, LOG, "-o", out, *words)
+    plain = np.array(identified[1]["held_out"]["error_filtered_parameters"])
+    content = json.loads(done.out)
+    error = np.array(content["held_out"]["error_filtered_parameters"])
+    assert (error < plain).all()
+    assert (error[1:3] < 0.85 * plain[1:3]).all()
+    assert error[5] < 0.2 < 0.5 < plain[5]
+    assert (done.code, content["doubt"]) == (0, "")
+    kinds = {term["kind"] for term in content["terms"] if term["joint"] == "wrist_3_joint"}
+    assert kinds == {"offset", "presliding"}
