@@ -23,13 +23,17 @@ def entry() -> None:
 
     While modules load, a signal that ends programs does so at once: nothing is begun then, and
     libraries turn the exception into errors of their own. From the first step of a command on it is
-    an exception, and after `GRACE` the end.
+    an exception, and after `GRACE` the end; once the command is done it ends the program again.
     """
     open_streams()
     end_at_signals()
     from robotid_sim.cli.app import main
 
-    sys.exit(main())
+    code = main()
+    for number in ENDING:  # nobody is left to take an exception
+        if isinstance(signal.getsignal(number), Interrupt):
+            signal.signal(number, signal.SIG_DFL)
+    sys.exit(code)
 
 
 def open_streams() -> None:
