@@ -239,8 +239,10 @@ def _limits(
         _require_radians(document, source, "range", bounds[1] - bounds[0], MOST_RANGE)
     from_file = "velocity" not in override
     if from_file and velocity >= NO_VELOCITY and source.kind != "prismatic":
-        notes.append(f"velocity limit of {velocity:g} rad/s taken for none, 3.14 rad/s assumed")
-        velocity = ASSUMED_REVOLUTE["velocity"]
+        assumed = ASSUMED_REVOLUTE["velocity"]
+        text = f"taken for none, {assumed:.3g} rad/s assumed"
+        notes.append(f"velocity limit of {velocity:g} rad/s {text}")
+        velocity = assumed
     elif from_file:
         _require_radians(document, source, "velocity limit", velocity, MOST_VELOCITY)
     if "acceleration" not in given:
