@@ -5,7 +5,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from traceback import format_exc
 from typing import Any, Literal, TypeVar, cast
 
@@ -49,6 +50,14 @@ def no_progress(share: float) -> None:
 _keeping: list[None] = []
 """As many entries as blocks of `kept_workers` that are open."""
 
+AHEAD = 2
+"""Processes for tasks of `run_ahead`, which leave further cores to what is needed now."""
+
+Outputs = Generator[tuple[int, Any, Exception | None], None, None]
+
+_ahead: list[Outputs] = []
+"""Results of tasks of `run_ahead` that nobody has taken yet."""
+
 
 @contextmanager
 def kept_workers() -> Iterator[None]:
@@ -63,6 +72,45 @@ def kept_workers() -> Iterator[None]:
         _keeping.pop()
         if not _keeping:
             _end_workers()
+
+
+def run_ahead(function: Callable[[Item], Result], task: Item, workers: int) -> Callable[[], Result]:
+    """Begin ``function(task)`` in another process and return what waits for its result.
+
+    With one worker, outside `kept_workers`, within a worker or with another backend of joblib it
+    runs here, when its result is asked for.
+
+    Parameters
+    ----------
+    function : callable
+        As for `map_tasks`.
+    task : object
+        Its argument.
+    workers : int
+        Processes that there may be.
+
+    Returns
+    -------
+    wait : callable
+        Returns the result, or raises what the task raised.
+    """
+    if workers < 2 or not _keeping or _inside_a_worker() or not _own_pool():
+        return partial(_alone, function, task)
+    with _processes():
+        parallel = Parallel(AHEAD, return_as="generator_unordered", max_nbytes=None)
+        outputs: Outputs = parallel([delayed(_numbered)(function, 0, task)])
+    _ahead.append(outputs)
+
+    def wait() -> Result:
+        if outputs not in _ahead:  # the processes have ended since
+            return _alone(function, task)
+        ((_, result, error),) = outputs
+        _ahead.remove(outputs)
+        if error is not None:
+            raise error
+        return cast("Result", result)
+
+    return wait
 
 
 def map_tasks(
@@ -188,13 +236,11 @@ def _in_processes(
     batch_size: BatchSize,
 ) -> None:
     """Run tasks in processes; see `each_task`."""
-    if not isinstance(get_active_backend()[0], LokyBackend):  # chosen around the call
+    if not _own_pool():
         _collect(function, tasks, workers, take, going, batch_size)
         return
-    options = {"inner_max_num_threads": 1, "initializer": begin_worker}
-    options["initargs"] = (os.getpid(),)
     try:
-        with parallel_config(backend="loky", **options):
+        with _processes():
             _collect(function, tasks, workers, take, going, batch_size)
     except BaseException:
         _end_workers()
@@ -203,7 +249,20 @@ def _in_processes(
         _end_workers()
 
 
+def _own_pool() -> bool:
+    """Return whether no other backend was chosen around the call."""
+    return isinstance(get_active_backend()[0], LokyBackend)
+
+
+def _processes() -> parallel_config:
+    """Return the block within which joblib runs tasks in the processes of this pool."""
+    options = {"inner_max_num_threads": 1, "initializer": begin_worker}
+    return parallel_config(backend="loky", initargs=(os.getpid(),), **options)
+
+
 def _end_workers() -> None:
+    while _ahead:
+        _stop(_ahead.pop())
     # They have no task whose result is wanted, and take a second to end by themselves.
     get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
@@ -221,13 +280,23 @@ def _collect(
     options = {"batch_size": batch_size, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
     numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if going())
-    outputs: Generator[tuple[int, Result | None, Exception | None], None, None] = parallel(numbered)
+    outputs: Outputs = parallel(numbered)
     for number, result, error in outputs:
         try:
             take(number, result, error)
         except BaseException as stop:
             time.sleep(HANDED_OUT)
             outputs.throw(stop)  # ends the workers, which closing the generator would warn of
+
+
+def _stop(outputs: Outputs) -> None:
+    """End tasks whose results nobody wants, and their workers, without a warning."""
+    with suppress(_Unwanted):
+        outputs.throw(_Unwanted())
+
+
+class _Unwanted(Exception):
+    pass
 
 
 def _numbered(

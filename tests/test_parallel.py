@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import joblib
@@ -14,7 +15,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from robotid_sim.errors import OptionError
-from robotid_sim.parallel import Interrupted, kept_workers, map_tasks
+from robotid_sim.parallel import Interrupted, kept_workers, map_tasks, run_ahead
 
 
 def singular_value(seed):
@@ -136,6 +137,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
 
 SLEEPERS = """
 import time
+import warnings
 from pathlib import Path
 from robotid_sim.parallel import Interrupted, map_tasks
 
@@ -216,3 +218,42 @@ def test_the_first_error_is_that_of_the_first_task_and_says_where_it_was_raised(
     with pytest.raises(ValueError, match="task 0") as caught:
         map_tasks(slow_then_wrong, [0, 1], workers=2)
     assert "slow_then_wrong" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_task_begun_ahead_gives_its_result_or_its_error_when_asked(workers):
+    with kept_workers():
+        value, wrong = run_ahead(singular_value, 3, workers), run_ahead(refuse, 1, workers)
+        meanwhile = map_tasks(singular_value, [4], workers)
+        with pytest.raises(ValueError, match="task 1"):
+            wrong()
+        assert value().tobytes() == singular_value(3).tobytes()
+    assert meanwhile[0].tobytes() == singular_value(4).tobytes()
+
+
+def test_a_task_begun_ahead_runs_beside_this_process():
+    with kept_workers():
+        began = time.monotonic()
+        pid = run_ahead(pid_after, 0.5, 2)
+        assert time.monotonic() - began < 0.5
+        assert pid() != os.getpid()
+    assert run_ahead(pid_of, None, 2)() == os.getpid()  # nobody keeps processes
+
+
+def test_a_task_begun_ahead_whose_result_nobody_wants_ends_without_a_word(capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with kept_workers():
+            run_ahead(time.sleep, 60.0, 2)
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 10.0
+    assert not multiprocessing.active_children()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_task_begun_ahead_runs_here_where_the_processes_have_ended_since():
+    with kept_workers():
+        ahead = run_ahead(pid_of, None, 2)
+        with pytest.raises(ValueError, match="task 1"):
+            map_tasks(refuse, range(4), workers=2)
+        assert ahead() == os.getpid()

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
+from robotid_sim.parallel import kept_workers, run_ahead
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import in_notebook, progress_line
@@ -181,7 +182,7 @@ def run_study(
         log is in the folder.
     """
     line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
-    with study_folder(out, setup) as folder, line as shown:
+    with study_folder(out, setup) as folder, line as shown, kept_workers():
         return study_in(folder, setup, workers=workers, meshes=meshes, progress=shown)
 
 
@@ -221,12 +222,15 @@ def study_in(
     with clock.stage("robot"):
         for note in write_urdf(nominal, folder / "nominal.urdf", meshes=meshes):
             _log.warning("%s", note)
+    # What needs no identification runs beside it, where there are processes for that.
+    known = run_ahead(_known_loops, setup, workers)
     with clock.stage("design"):
         designs = design(nominal, basis, setup.excitation, streams("design"), progress=progress)
         if designs.interrupted:  # a study does not go on with an unfinished design
             raise KeyboardInterrupt
         trajectory = designs.trajectories[0]
         save_trajectory(trajectory, folder / "trajectory.json", nominal)
+    measured_unseen = run_ahead(_measured_unseen, setup, workers)
     with clock.stage("simulate"), saved_if_diverged(folder / "diverged.h5"):
         rng = streams("measure")
         log = simulate(cell, trajectory, rng, seed=streams.seed, progress=progress)
@@ -237,10 +241,10 @@ def study_in(
     with clock.stage("diagnose"):
         diagnosis = diagnosed(log, fit)
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
-        unseen = simulate(cell, setup.unseen, streams("unseen measure"), progress=progress)
+        unseen = measured_unseen()
         compared = compare_preprocessing(cell.plant, fit.nominal, log, fit)
     with clock.stage("control"), saved_if_diverged(folder / "diverged.h5"):
-        loop = _closed_loop(setup, fit, workers, progress)
+        loop = _closed_loop(setup, fit, known, workers, progress)
         if loop is not None:
             save_failures(loop, folder)
     with clock.stage("score"):
@@ -312,8 +316,23 @@ def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResul
     ]
 
 
+def _measured_unseen(setup: Setup) -> Log:
+    return simulate(setup.cell, setup.unseen, setup.streams("unseen measure"))
+
+
+def _known_loops(setup: Setup) -> ClosedLoop | None:
+    """Run the closed loop with the models that are there before the identification."""
+    if setup.comparison is None:
+        return None
+    return closed_loop(setup.cell, setup.nominal, {}, setup.streams("control"), setup.comparison)
+
+
 def _closed_loop(
-    setup: Setup, fit: Identification, workers: int, progress: Progress
+    setup: Setup,
+    fit: Identification,
+    known: Callable[[], ClosedLoop | None],
+    workers: int,
+    progress: Progress,
 ) -> ClosedLoop | None:
     """Run the closed loop with all models; None if it is off or there is no model to run."""
     if fit.lift is None or setup.comparison is None:
@@ -329,6 +348,7 @@ def _closed_loop(
         models,
         setup.streams("control"),
         setup.comparison,
+        known=known(),
         workers=workers,
         progress=progress,
     )

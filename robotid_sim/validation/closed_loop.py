@@ -6,7 +6,6 @@ the nominal model once and are the same for all.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,9 @@ from robotid_sim.validation.prediction import rms
 
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
+
+LoopCase = tuple[str, str, str, str, int]
+"""Controller, model, scenario, task and number of a run."""
 
 Models = Mapping[str, Robot | Sequence[Robot]]
 """What controllers believe, by name; with a sequence, run r uses its entry r."""
@@ -153,6 +155,7 @@ def closed_loop(
     rng: np.random.Generator,
     comparison: Comparison | None = None,
     *,
+    known: ClosedLoop | None = None,
     workers: int = 1,
     progress: Progress = silent,
 ) -> ClosedLoop:
@@ -175,6 +178,8 @@ def closed_loop(
         Source of everything that is drawn.
     comparison : Comparison, optional
         What to run.
+    known : ClosedLoop, optional
+        What this function returns without `models`, all else equal: runs that are not run again.
     workers : int
         Processes that share the runs.
     progress : callable
@@ -191,36 +196,55 @@ def closed_loop(
         If the true model's loop diverges undisturbed; others are in `ClosedLoop.failures`.
     """
     comparison = comparison or Comparison()
-    tasks = task_runs(nominal, comparison)
-    gains = loop_gains(nominal, tasks, comparison, cell.rate)
+    tasks = known.tasks if known else tuple(task_runs(nominal, comparison))
+    gains = known.gains if known else loop_gains(nominal, tasks, comparison, cell.rate)
     always: dict[str, Robot | Sequence[Robot]] = {TRUE: cell.plant}
     if nominal is not cell.plant:
         always[NOMINAL] = nominal
+    runs: Sequence[ControlRun | FailedRun] = (*known.runs, *known.failures) if known else ()
+    done = {_case(run): run for run in runs if run.model not in models}
     first = [undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
     # These decide the disturbance of the others; they are too few to start processes for.
-    reference_runs = map_tasks(run_loop, first, 1, lambda share: progress("control", 0.2 * share))
-    references = [_completed(run) for run in reference_runs]
+    _run(first, done, 1, lambda loops: progress("control", 0.2 * loops))
+    references = [_completed(done[_case(task)]) for task in first]
     rest = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
+    # Those who have had loops run before have processes.
     seconds = sum(task.trajectory.duration for task in rest)
-    # The longest first, so that no worker is left alone with one at the end.
-    order = sorted(range(len(rest)), key=lambda k: -rest[k].trajectory.duration)
-    results = map_tasks(
-        run_loop,
-        [rest[k] for k in order],
-        1 if seconds < SERIAL_SECONDS else workers,
+    count = workers if known or seconds >= SERIAL_SECONDS else 1
+    _run(
+        rest,
+        done,
+        count,
         lambda loops: progress("control", Portion(loops.done, loops.total, begin=0.2)),
     )
-    sorted_back = [result for _, result in sorted(zip(order, results, strict=True), key=_index)]
+    results = [done[_case(task)] for task in rest]
     return ClosedLoop(
-        runs=(*references, *(run for run in sorted_back if isinstance(run, ControlRun))),
+        runs=(*references, *(run for run in results if isinstance(run, ControlRun))),
         gains=gains,
-        tasks=tuple(tasks),
-        failures=tuple(run for run in sorted_back if isinstance(run, FailedRun)),
+        tasks=tasks,
+        failures=tuple(run for run in results if isinstance(run, FailedRun)),
     )
 
 
-def _index(pair: tuple[int, Any]) -> int:
-    return pair[0]
+def _case(run: ControlRun | FailedRun | LoopTask) -> LoopCase:
+    """Return what tells a run of a comparison from all others."""
+    model = run.model_name if isinstance(run, LoopTask) else run.model
+    scenario = run.scenario.name if isinstance(run, LoopTask) else run.scenario
+    return run.controller, model, scenario, run.task, run.run
+
+
+def _run(
+    tasks: Sequence[LoopTask],
+    done: dict[LoopCase, ControlRun | FailedRun],
+    workers: int,
+    progress: Callable[[Portion], None],
+) -> None:
+    """Put the results of tasks into `done`, but for those that are there."""
+    left = [task for task in tasks if _case(task) not in done]
+    # The longest first, so that no worker is left alone with one at the end.
+    left.sort(key=lambda task: -task.trajectory.duration)
+    results = map_tasks(run_loop, left, workers, progress)
+    done |= {_case(task): run for task, run in zip(left, results, strict=True)}
 
 
 def undisturbed_task(
