@@ -40,11 +40,12 @@ from robotid_sim.study.result_parts import (
 from robotid_sim.study.scoring import compare_preprocessing, score_estimate
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import identify, simulate
-from robotid_sim.study.verdict import verdict
+from robotid_sim.study.verdict import residuals_beside_noise, verdict
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.noise import ResidualNoise
 from robotid_sim.validation.prediction import predict_all
 
 _log = logging.getLogger(__name__)
@@ -238,6 +239,7 @@ def study_in(
     with clock.stage("identify"):
         fit = identify(log, nominal, basis, setup.fit, streams("identify"), progress=progress)
         identified = write_fit(fit, folder, meshes)
+    noise = run_ahead(_residual_noise, (setup, log, fit), workers)
     with clock.stage("diagnose"):
         diagnosis = diagnosed(log, fit)
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
@@ -251,7 +253,7 @@ def study_in(
         estimates = scored(cell.plant, unseen, fit)
         touching = contacts(nominal, _motions(trajectory, setup, loop), setup.excitation.floor)
         judged = verdict(
-            setup, log, unseen, fit, diagnosis, estimates, identified, loop, touching, workers
+            setup, log, unseen, fit, diagnosis, estimates, identified, loop, touching, noise()
         )
     result = StudyResult(
         robot=describe_robot(cell.plant),
@@ -318,6 +320,11 @@ def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResul
 
 def _measured_unseen(setup: Setup) -> Log:
     return simulate(setup.cell, setup.unseen, setup.streams("unseen measure"))
+
+
+def _residual_noise(measured: tuple[Setup, Log, Identification]) -> ResidualNoise | None:
+    setup = measured[0]
+    return residuals_beside_noise(*measured) if setup.cell.sensors else None
 
 
 def _known_loops(setup: Setup) -> ClosedLoop | None:

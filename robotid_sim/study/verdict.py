@@ -32,7 +32,7 @@ from robotid_sim.validation.honesty import (
     nees_range,
     residual_limit,
 )
-from robotid_sim.validation.noise import residual_noise
+from robotid_sim.validation.noise import ResidualNoise, residual_noise
 
 MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
 """Causes that the adaptive preprocessor leaves out of the rows."""
@@ -70,13 +70,13 @@ def verdict(
     identified_urdf: Path | None,
     loop: ClosedLoop | None,
     touching: Sequence[ContactResult],
-    workers: int = 1,
+    noise: ResidualNoise | None = None,
 ) -> VerdictResult:
     """Return the verdict of a virtual study.
 
     Both logs have a truth. `identified_urdf` is None if no model could be written, `loop` if there
     was no model to run; `estimates` are those of `fit`, scored; `touching` is what touches on the
-    motions that were run; `workers` processes share the replicates of the log.
+    motions that were run; `noise` is what `residuals_beside_noise` returns, if that is known.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
@@ -87,7 +87,7 @@ def verdict(
         _rank_check(fit),
         _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
-        *([_noise_check(setup, log, fit, workers)] if noisy else []),
+        *([_noise_check(setup, log, fit, noise)] if noisy else []),
         *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
         _saturation_check([log, unseen]),
         *_honesty_checks(setup, fit, estimates),
@@ -96,8 +96,10 @@ def verdict(
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
-def _noise_check(setup: Setup, log: Log, fit: Identification, workers: int) -> CheckResult:
-    noise = residual_noise(
+@one_blas_thread()
+def residuals_beside_noise(setup: Setup, log: Log, fit: Identification) -> ResidualNoise:
+    """Return the residuals of a fit beside what the noise of the study's sensors causes."""
+    return residual_noise(
         setup.cell.plant,
         fit.nominal,
         log,
@@ -107,8 +109,13 @@ def _noise_check(setup: Setup, log: Log, fit: Identification, workers: int) -> C
         fit.plain,
         fit.estimator,
         [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
-        workers,
     )
+
+
+def _noise_check(
+    setup: Setup, log: Log, fit: Identification, noise: ResidualNoise | None
+) -> CheckResult:
+    noise = noise or residuals_beside_noise(setup, log, fit)
     limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
     check = CheckResult.at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:

@@ -15,7 +15,6 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor, measured_again, settled
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import map_tasks
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.validation.prediction import clean_log, rms
 
@@ -50,7 +49,6 @@ def residual_noise(
     problem: LinearProblem,
     estimator: Estimator,
     rngs: Sequence[np.random.Generator],
-    workers: int = 1,
 ) -> ResidualNoise:
     """Fit replicates of a log anew and compare residuals with the spread between replicates.
 
@@ -63,14 +61,14 @@ def residual_noise(
 
     `plant` and the truth of `log` serve for scoring only; the preprocessor holds everything that it
     learnt from the log fixed, see `Preprocessor.tuned`. `motion` and `problem` are what it made of
-    the log, and each of `rngs` makes a further replicate; `workers` processes share them.
+    the log, and each of `rngs` makes a further replicate.
     """
     # Sensors are of the same cell, not of another one of its kind.
     cell = clean_log(log), settled(sensors, log), preprocessor, nominal
     fitted = partial(_left_by_fit, plant, estimator)
     replicate = partial(_replicate, fitted, *cell, problem.basis)
     draws = [(rng, k / (len(rngs) + 1.0)) for k, rng in enumerate(rngs, start=1)]
-    parts = [fitted(motion, problem), *map_tasks(replicate, draws, workers)]
+    parts = [fitted(motion, problem), *map(replicate, draws)]
     residuals, rows = (list(each) for each in zip(*parts, strict=True))
     spread = np.std(np.array(rows), axis=0, ddof=1)
     share = np.maximum(spread / np.maximum(rms(spread), np.finfo(float).tiny), 1.0)
