@@ -11,10 +11,11 @@ import numpy as np
 
 from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
+from robotid_sim.cli.loading import load_kernels
 from robotid_sim.cli.view import show_motion
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import kept_workers
+from robotid_sim.parallel import kept_workers, run_ahead
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.loop_section import model_table
@@ -59,18 +60,21 @@ def run(
     began = time.perf_counter()
     study = study.with_estimators(estimator or ())
     plant = build_robot(robot, study.robot)
-    setup = build_setup(plant, study)
     if dry_run:
+        setup = build_setup(plant, study)
         require_study_folder(out, setup, command_line())
         _print_plan(setup, study, out, as_json=json)
         return 0
     if view:
         require_display()
     count = workers or os.cpu_count() or 1
-    with study_folder(out, setup, command_line()) as folder, _log_file(folder / "run.log"):
-        with progress_line(enabled=not json) as progress, kept_workers():
-            done = study_in(folder, setup, workers=count, meshes=meshes, progress=progress)
-            _write_report(done, folder, count, progress, replay=not no_replay)
+    with kept_workers():
+        run_ahead(load_kernels, study.experiment.engine, count)
+        setup = build_setup(plant, study)
+        with study_folder(out, setup, command_line()) as folder, _log_file(folder / "run.log"):
+            with progress_line(enabled=not json) as progress:
+                done = study_in(folder, setup, workers=count, meshes=meshes, progress=progress)
+                _write_report(done, folder, count, progress, replay=not no_replay)
     result = done.result
     if json:
         output.print_json(result.content())

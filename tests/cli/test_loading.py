@@ -1,0 +1,31 @@
+"""Compiled functions that are loaded before a study asks for them."""
+
+import gc
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from robotid_sim.cli.loading import load_kernels
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.config import StudyConfig
+from robotid_sim.study.stages import simulate
+
+
+def compiled():
+    """Return the names of our compiled functions with the types that they are compiled for."""
+    return {
+        (function.py_func.__module__, function.py_func.__name__, signature)
+        for function in gc.get_objects()
+        if isinstance(function, Dispatcher) and function.py_func.__module__.startswith("robotid")
+        for signature in function.signatures
+    }
+
+
+def test_experiment_and_filters_find_their_functions_loaded():
+    setup = build_setup("irb140", StudyConfig().quick())
+    load_kernels()
+    before = compiled()
+    assert {"smooth_steps", "kalman_filter"} <= {name for _, name, _ in before}
+    log = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    setup.fit.preprocessor(log, setup.nominal)
+    assert compiled() == before
