@@ -51,12 +51,12 @@ _keeping: list[None] = []
 """As many entries as blocks of `kept_workers` that are open."""
 
 AHEAD = 2
-"""Processes for tasks of `run_ahead`, which leave further cores to what is needed now."""
+"""Processes for the work of `run_ahead`, which leave further cores to what is needed now."""
 
 Outputs = Generator[tuple[int, Any, Exception | None], None, None]
 
 _ahead: list[Outputs] = []
-"""Results of tasks of `run_ahead` that nobody has taken yet."""
+"""Results of `run_ahead` that nobody has taken yet."""
 
 
 @contextmanager
@@ -74,36 +74,34 @@ def kept_workers() -> Iterator[None]:
             _end_workers()
 
 
-def run_ahead(function: Callable[[Item], Result], task: Item, workers: int) -> Callable[[], Result]:
-    """Begin ``function(task)`` in another process and return what waits for its result.
+def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
+    """Begin ``work()`` in another process and return what waits for its result.
 
     With one worker, outside `kept_workers`, within a worker or with another backend of joblib it
     runs here, when its result is asked for.
 
     Parameters
     ----------
-    function : callable
-        As for `map_tasks`.
-    task : object
-        Its argument.
+    work : callable
+        Is pickled: a function of a module, or a `functools.partial` of one.
     workers : int
         Processes that there may be.
 
     Returns
     -------
     wait : callable
-        Returns the result, or raises what the task raised.
+        Returns the result, or raises what the work raised.
     """
     if workers < 2 or not _keeping or _inside_a_worker() or not _own_pool():
-        return partial(_alone, function, task)
+        return partial(_alone, _called, work)
     with _processes():
         parallel = Parallel(AHEAD, return_as="generator_unordered", max_nbytes=None)
-        outputs: Outputs = parallel([delayed(_numbered)(function, 0, task)])
+        outputs: Outputs = parallel([delayed(_numbered)(_called, 0, work)])
     _ahead.append(outputs)
 
     def wait() -> Result:
         if outputs not in _ahead:  # the processes have ended since
-            return _alone(function, task)
+            return _alone(_called, work)
         ((_, result, error),) = outputs
         _ahead.remove(outputs)
         if error is not None:
@@ -111,6 +109,10 @@ def run_ahead(function: Callable[[Item], Result], task: Item, workers: int) -> C
         return cast("Result", result)
 
     return wait
+
+
+def _called(work: Callable[[], Result]) -> Result:
+    return work()
 
 
 def map_tasks(

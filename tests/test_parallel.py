@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import joblib
@@ -138,6 +139,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
 SLEEPERS = """
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from robotid_sim.parallel import Interrupted, map_tasks
 
@@ -223,7 +225,10 @@ def test_the_first_error_is_that_of_the_first_task_and_says_where_it_was_raised(
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_task_begun_ahead_gives_its_result_or_its_error_when_asked(workers):
     with kept_workers():
-        value, wrong = run_ahead(singular_value, 3, workers), run_ahead(refuse, 1, workers)
+        value, wrong = (
+            run_ahead(partial(singular_value, 3), workers),
+            run_ahead(partial(refuse, 1), workers),
+        )
         meanwhile = map_tasks(singular_value, [4], workers)
         with pytest.raises(ValueError, match="task 1"):
             wrong()
@@ -234,17 +239,17 @@ def test_a_task_begun_ahead_gives_its_result_or_its_error_when_asked(workers):
 def test_a_task_begun_ahead_runs_beside_this_process():
     with kept_workers():
         began = time.monotonic()
-        pid = run_ahead(pid_after, 0.5, 2)
+        pid = run_ahead(partial(pid_after, 0.5), 2)
         assert time.monotonic() - began < 0.5
         assert pid() != os.getpid()
-    assert run_ahead(pid_of, None, 2)() == os.getpid()  # nobody keeps processes
+    assert run_ahead(os.getpid, 2)() == os.getpid()  # nobody keeps processes
 
 
 def test_a_task_begun_ahead_whose_result_nobody_wants_ends_without_a_word(capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with kept_workers():
-            run_ahead(time.sleep, 60.0, 2)
+            run_ahead(partial(time.sleep, 60.0), 2)
             begun = time.monotonic()
         assert time.monotonic() - begun < 10.0
     assert not multiprocessing.active_children()
@@ -253,7 +258,7 @@ def test_a_task_begun_ahead_whose_result_nobody_wants_ends_without_a_word(capfd)
 
 def test_a_task_begun_ahead_runs_here_where_the_processes_have_ended_since():
     with kept_workers():
-        ahead = run_ahead(pid_of, None, 2)
+        ahead = run_ahead(os.getpid, 2)
         with pytest.raises(ValueError, match="task 1"):
             map_tasks(refuse, range(4), workers=2)
         assert ahead() == os.getpid()

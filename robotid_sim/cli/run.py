@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ def run(
         require_display()
     count = workers or os.cpu_count() or 1
     with kept_workers():
-        run_ahead(load_kernels, study.experiment.engine, count)
+        run_ahead(partial(load_kernels, study.experiment.engine), count)
         setup = build_setup(plant, study)
         with study_folder(out, setup, command_line()) as folder, _log_file(folder / "run.log"):
             with progress_line(enabled=not json) as progress:

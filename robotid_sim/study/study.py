@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from robotid_sim.diagnostics.cause import Diagnosis
@@ -40,12 +41,11 @@ from robotid_sim.study.result_parts import (
 from robotid_sim.study.scoring import compare_preprocessing, score_estimate
 from robotid_sim.study.setup import Setup
 from robotid_sim.study.stages import identify, simulate
-from robotid_sim.study.verdict import residuals_beside_noise, verdict
+from robotid_sim.study.verdict import noise_beside_residuals, verdict
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
-from robotid_sim.validation.noise import ResidualNoise
 from robotid_sim.validation.prediction import predict_all
 
 _log = logging.getLogger(__name__)
@@ -224,14 +224,15 @@ def study_in(
         for note in write_urdf(nominal, folder / "nominal.urdf", meshes=meshes):
             _log.warning("%s", note)
     # What needs no identification runs beside it, where there are processes for that.
-    known = run_ahead(_known_loops, setup, workers)
+    known = _known_loops(setup, workers)
     with clock.stage("design"):
         designs = design(nominal, basis, setup.excitation, streams("design"), progress=progress)
         if designs.interrupted:  # a study does not go on with an unfinished design
             raise KeyboardInterrupt
         trajectory = designs.trajectories[0]
         save_trajectory(trajectory, folder / "trajectory.json", nominal)
-    measured_unseen = run_ahead(_measured_unseen, setup, workers)
+    unseen_log = partial(simulate, cell, setup.unseen, streams("unseen measure"))
+    measured_unseen = run_ahead(unseen_log, workers)
     with clock.stage("simulate"), saved_if_diverged(folder / "diverged.h5"):
         rng = streams("measure")
         log = simulate(cell, trajectory, rng, seed=streams.seed, progress=progress)
@@ -239,7 +240,7 @@ def study_in(
     with clock.stage("identify"):
         fit = identify(log, nominal, basis, setup.fit, streams("identify"), progress=progress)
         identified = write_fit(fit, folder, meshes)
-    noise = run_ahead(_residual_noise, (setup, log, fit), workers)
+    noise = run_ahead(noise_beside_residuals(setup, log, fit), workers) if cell.sensors else None
     with clock.stage("diagnose"):
         diagnosis = diagnosed(log, fit)
     with clock.stage("validate"), saved_if_diverged(folder / "diverged.h5"):
@@ -252,9 +253,8 @@ def study_in(
     with clock.stage("score"):
         estimates = scored(cell.plant, unseen, fit)
         touching = contacts(nominal, _motions(trajectory, setup, loop), setup.excitation.floor)
-        judged = verdict(
-            setup, log, unseen, fit, diagnosis, estimates, identified, loop, touching, noise()
-        )
+        parts = (diagnosis, estimates, identified, loop, touching)
+        judged = verdict(setup, log, unseen, fit, *parts, noise() if noise else None)
     result = StudyResult(
         robot=describe_robot(cell.plant),
         seed=streams.seed,
@@ -318,26 +318,19 @@ def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResul
     ]
 
 
-def _measured_unseen(setup: Setup) -> Log:
-    return simulate(setup.cell, setup.unseen, setup.streams("unseen measure"))
-
-
-def _residual_noise(measured: tuple[Setup, Log, Identification]) -> ResidualNoise | None:
-    setup = measured[0]
-    return residuals_beside_noise(*measured) if setup.cell.sensors else None
-
-
-def _known_loops(setup: Setup) -> ClosedLoop | None:
-    """Run the closed loop with the models that are there before the identification."""
-    if setup.comparison is None:
+def _known_loops(setup: Setup, workers: int) -> Callable[[], ClosedLoop] | None:
+    """Begin the loops with the models that are there before the identification."""
+    if setup.comparison is None or workers < 2:
         return None
-    return closed_loop(setup.cell, setup.nominal, {}, setup.streams("control"), setup.comparison)
+    control = setup.streams("control")
+    loops = partial(closed_loop, setup.cell, setup.nominal, {}, control, setup.comparison)
+    return run_ahead(loops, workers)
 
 
 def _closed_loop(
     setup: Setup,
     fit: Identification,
-    known: Callable[[], ClosedLoop | None],
+    known: Callable[[], ClosedLoop] | None,
     workers: int,
     progress: Progress,
 ) -> ClosedLoop | None:
@@ -355,7 +348,7 @@ def _closed_loop(
         models,
         setup.streams("control"),
         setup.comparison,
-        known=known(),
+        known=known() if known else None,
         workers=workers,
         progress=progress,
     )

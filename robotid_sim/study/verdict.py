@@ -1,6 +1,7 @@
 """The verdict of a virtual study: named checks, each a value beside its limit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def verdict(
 
     Both logs have a truth. `identified_urdf` is None if no model could be written, `loop` if there
     was no model to run; `estimates` are those of `fit`, scored; `touching` is what touches on the
-    motions that were run; `noise` is what `residuals_beside_noise` returns, if that is known.
+    motions that were run; `noise` is that of `noise_beside_residuals`, if it is known.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
@@ -96,10 +97,12 @@ def verdict(
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
-@one_blas_thread()
-def residuals_beside_noise(setup: Setup, log: Log, fit: Identification) -> ResidualNoise:
-    """Return the residuals of a fit beside what the noise of the study's sensors causes."""
-    return residual_noise(
+def noise_beside_residuals(
+    setup: Setup, log: Log, fit: Identification
+) -> Callable[[], ResidualNoise]:
+    """Return what compares the residuals of a fit with what the study's sensors cause."""
+    return partial(
+        residual_noise,
         setup.cell.plant,
         fit.nominal,
         log,
@@ -115,7 +118,7 @@ def residuals_beside_noise(setup: Setup, log: Log, fit: Identification) -> Resid
 def _noise_check(
     setup: Setup, log: Log, fit: Identification, noise: ResidualNoise | None
 ) -> CheckResult:
-    noise = noise or residuals_beside_noise(setup, log, fit)
+    noise = noise or noise_beside_residuals(setup, log, fit)()
     limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
     check = CheckResult.at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
