@@ -9,8 +9,8 @@ joint with Coulomb and viscous friction alone and with the terms that the log ha
 filter of 50 Hz and of 100 Hz (between them the torque of joint_2 has little but noise), and those
 terms.
 
-Run as ``python bench/tx40.py FOLDER`` with motor_position.csv.gz, motor_torque.csv.gz and tx40.urdf
-in the folder.
+Run as ``python bench/tx40.py FOLDER [--cutoff 40]`` with motor_position.csv.gz,
+motor_torque.csv.gz and tx40.urdf in the folder.
 """
 
 import argparse
@@ -98,10 +98,12 @@ def main() -> None:
     """Print the errors and the terms."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+    parser.add_argument("--cutoff", type=float, default=40.0, help="of the rows of the fit [Hz]")
+    options = parser.parse_args()
+    folder, rows = options.folder, Rows(cutoff=options.cutoff, rate=2.5 * options.cutoff)
     robot = load_robot(folder / "tx40.urdf")
     log = recorded(folder, robot)
-    motion = RtsSmoother(rows=Rows(cutoff=40.0, rate=100.0))(log, robot)
+    motion = RtsSmoother(rows=rows)(log, robot)
     assert motion.row_filter is not None
     left = np.repeat(~held_out(log.t)[:, None], log.dof, axis=1)
     motion = replace(motion, row_filter=gated(motion.row_filter, left))
