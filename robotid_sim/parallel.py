@@ -58,6 +58,9 @@ Outputs = Generator[tuple[int, Any, Exception | None], None, None]
 _ahead: list[Outputs] = []
 """Results of `run_ahead` that nobody has taken yet."""
 
+_begun: list[None] = []
+"""Not empty if processes were begun since the last ones ended."""
+
 
 @contextmanager
 def kept_workers() -> Iterator[None]:
@@ -258,11 +261,15 @@ def _own_pool() -> bool:
 
 def _processes() -> parallel_config:
     """Return the block within which joblib runs tasks in the processes of this pool."""
+    _begun.append(None)
     options = {"inner_max_num_threads": 1, "initializer": begin_worker}
     return parallel_config(backend="loky", initargs=(os.getpid(),), **options)
 
 
 def _end_workers() -> None:
+    if not _begun:  # others that the program may have are not ours
+        return
+    _begun.clear()
     while _ahead:
         _stop(_ahead.pop())
     # They have no task whose result is wanted, and take a second to end by themselves.

@@ -262,3 +262,14 @@ def test_a_task_begun_ahead_runs_here_where_the_processes_have_ended_since():
         with pytest.raises(ValueError, match="task 1"):
             map_tasks(refuse, range(4), workers=2)
         assert ahead() == os.getpid()
+
+
+def test_processes_that_others_began_outlive_a_block_that_begins_none():
+    pool = joblib.externals.loky.get_reusable_executor(max_workers=1, kill_workers=True)
+    try:
+        pid = pool.submit(os.getpid).result()
+        with kept_workers():
+            assert map_tasks(pid_of, [0, 1]) == [os.getpid()] * 2
+        assert pool.submit(os.getpid).result() == pid
+    finally:
+        pool.shutdown(kill_workers=True)
