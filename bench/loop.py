@@ -1,8 +1,9 @@
 """Sliding-mode loop of irb140: 30 s at 1 kHz with 4 sub-steps in the engine, on one core.
 
-The share of the engine is the time inside PyBullet's API calls, our kernels' the time that forms
-the torque of every sub-step, the controller's that of the control law; each is measured by wrapping
-the calls in a second run, whose own overhead is in the last row.
+The sub-steps of a control step are one compiled call: our kernels form the torque of every sub-
+step, PyBullet's C interface takes it. Its time is measured by wrapping the call in a second run,
+and so is that of the control law; the engine's share of it is the time of as many of its steps
+alone, whose state is read each time.
 
 Run as ``python bench/loop.py``.
 """
@@ -13,16 +14,19 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
+import numba
 import numpy as np
-import pybullet
 from threadpoolctl import threadpool_limits
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.sliding_mode import SlidingMode
-from robotid_sim.dynamics import kernels
+from robotid_sim.engine import compiled_loop
 from robotid_sim.engine.plant import Plant
+from robotid_sim.engine.pybullet_bodies import PyBulletBodies
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import Lap, tracking_path
 
 SECONDS = 30.0
@@ -30,15 +34,13 @@ RATE = 1000.0
 SUBSTEPS = 4
 REPEATS = 3
 TARGET = 4.0  # [s]
-CALLS = ("setJointMotorControlArray", "stepSimulation", "getJointStates")
 
 
 class Clock:
-    """Time and number of the calls of functions."""
+    """Time of the calls of a function."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.calls = 0
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function with its time counted here."""
@@ -47,7 +49,6 @@ class Clock:
             began = time.perf_counter()
             result = function(*args, **options)
             self.seconds += time.perf_counter() - began
-            self.calls += 1
             return result
 
         return timed
@@ -61,6 +62,25 @@ class TimedMode(SlidingMode):
     def __call__(self, *args: Any) -> Any:
         """Return the torque."""
         return self.clock.wrap(super().__call__)(*args)
+
+
+@numba.njit
+def engine_steps(bodies: Any, tau: Float1D, count: int) -> None:
+    """Take steps of an engine and read the state of each."""
+    q, dq = tau.copy(), tau.copy()
+    for _ in range(count):
+        compiled_loop.advance(bodies, tau)
+        compiled_loop.read(bodies, q, dq)
+
+
+def engine_alone(robot: Robot, count: int) -> float:
+    """Return the time of steps of the engine without anything else [s]."""
+    with PyBulletBodies(robot, 1.0 / (RATE * SUBSTEPS)) as bodies:
+        engine_steps(bodies.handle, np.zeros(robot.dof), 1)  # compiles
+        bodies.put(robot.home, np.zeros(robot.dof))
+        began = time.perf_counter()
+        engine_steps(bodies.handle, np.zeros(robot.dof), count)
+        return time.perf_counter() - began
 
 
 def main() -> None:
@@ -79,35 +99,25 @@ def main() -> None:
 
     run(SlidingMode(robot, gains), 3.0)  # compiles
     times = [run(SlidingMode(robot, gains)) for _ in range(REPEATS)]
-    calls, torques = Clock(), Clock()
-    TimedMode.clock = Clock()
-    with (
-        mock.patch.multiple(
-            pybullet, **{name: calls.wrap(getattr(pybullet, name)) for name in CALLS}
-        ),
-        mock.patch.object(kernels, "plant_step", torques.wrap(kernels.plant_step)),
-    ):
-        whole = run(TimedMode(robot, gains))
     steps = round(SECONDS * RATE)
+    compiled, engine = Clock(), engine_alone(robot, SUBSTEPS * steps)
+    timed = compiled.wrap(compiled_loop.smooth_steps)
+    with mock.patch.object(compiled_loop, "smooth_steps", timed):
+        whole = run(TimedMode(robot, gains))
+    law = TimedMode.clock.seconds
+    parts = {
+        "engine": engine,
+        "torque of the sub-steps": compiled.seconds - engine,
+        "controller": law,
+        "loop, record, clocks": whole - compiled.seconds - law,
+    }
     print(f"{robot.name}: {SECONDS:g} s of loop at {RATE:g} Hz, {SUBSTEPS} sub-steps, one core")
     print(f"wall time, best of {REPEATS}: {min(times):.2f} s (target {TARGET:g} s)")
-    print(f"{'part':28} {'s':>6} {'share':>6} {'us/call':>8} {'calls':>8}")
-    parts = {
-        "engine (PyBullet's API)": calls,
-        "torque of the sub-steps": torques,
-        "controller": TimedMode.clock,
-    }
-    for name, clock in parts.items():
-        each = 1e6 * clock.seconds / max(clock.calls, 1)
-        share = clock.seconds / whole
-        print(f"{name:28} {clock.seconds:6.2f} {share:6.1%} {each:8.2f} {clock.calls:8}")
-    rest = whole - sum(clock.seconds for clock in parts.values())
-    print(f"{'loop, record, clocks':28} {rest:6.2f} {rest / whole:6.1%}")
-    ours = (rest + parts["controller"].seconds) / whole
-    print(f"our own Python, beside engine and compiled torque: {ours:.1%}, clocks included")
-    print(
-        f"{1e6 * min(times) / steps:.1f} us per control step, {SECONDS / min(times):.1f}x real time"
-    )
+    print(f"{'part':28} {'s':>6} {'share':>6} {'us/step':>8}")
+    for name, seconds in parts.items():
+        print(f"{name:28} {seconds:6.2f} {seconds / whole:6.1%} {1e6 * seconds / steps:8.2f}")
+    each = 1e6 * min(times) / steps
+    print(f"{each:.1f} us per control step, {SECONDS / min(times):.1f}x real time")
 
 
 if __name__ == "__main__":
