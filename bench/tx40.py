@@ -9,7 +9,7 @@ joint with Coulomb and viscous friction alone and with the terms that the log ha
 filter of 50 Hz and of 100 Hz (between them the torque of joint_2 has little but noise), and those
 terms.
 
-Run as ``python bench/tx40.py FOLDER [--cutoff 40]`` with motor_position.csv.gz,
+Run as ``python bench/tx40.py FOLDER [--cutoff 40|by-joint]`` with motor_position.csv.gz,
 motor_torque.csv.gz and tx40.urdf in the folder.
 """
 
@@ -36,6 +36,8 @@ from robotid_sim.measurement.motion import gated
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.joint_terms import ALL, checked_kinds
 from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.adaptive import BY_JOINT
+from robotid_sim.preprocess.joint_bands import rows_by_joint
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 
@@ -98,11 +100,15 @@ def main() -> None:
     """Print the errors and the terms."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--cutoff", type=float, default=40.0, help="of the rows of the fit [Hz]")
+    parser.add_argument("--cutoff", default="40", help="of the rows [Hz], or by-joint")
     options = parser.parse_args()
-    folder, rows = options.folder, Rows(cutoff=options.cutoff, rate=2.5 * options.cutoff)
+    folder, cutoff = options.folder, options.cutoff
     robot = load_robot(folder / "tx40.urdf")
     log = recorded(folder, robot)
+    if cutoff == BY_JOINT:
+        rows = rows_by_joint(RtsSmoother()(log, robot), robot, Rows())
+    else:
+        rows = Rows(cutoff=float(cutoff), rate=2.5 * float(cutoff))
     motion = RtsSmoother(rows=rows)(log, robot)
     assert motion.row_filter is not None
     left = np.repeat(~held_out(log.t)[:, None], log.dof, axis=1)

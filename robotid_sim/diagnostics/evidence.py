@@ -109,7 +109,8 @@ class Evidence:
         row_filter = motion.row_filter
         assert row_filter is not None
         reach = max(row_filter.edge, round(LONGEST_DELAY / motion.dt))
-        row_filter = replace(ungated(row_filter), edge=reach)
+        # One cut-off for all: candidates put the torque of a joint into the rows of another.
+        row_filter = replace(ungated(row_filter), edge=reach, cutoffs=None)
         coarse, grid = _coarse(row_filter)
         full = replace(row_filter, step=1, edge=0)
         tau = standard_torque(nominal, motion.q, motion.dq, motion.ddq, motion.tau)
@@ -256,14 +257,8 @@ def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
     d = next(divisors, 1)
     grid = slice(row_filter.first + row_filter.edge % d, row_filter.stop, d)
     samples = len(range(grid.start, grid.stop, d))
-    coarse = replace(
-        row_filter,
-        first=0,
-        stop=samples,
-        step=row_filter.step // d,
-        edge=row_filter.edge // d,
-        cutoff=row_filter.cutoff * d,
-    )
+    step, edge = row_filter.step // d, row_filter.edge // d
+    coarse = row_filter.resampled(d, first=0, stop=samples, step=step, edge=edge)
     return coarse, grid
 
 

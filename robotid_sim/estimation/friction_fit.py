@@ -212,8 +212,8 @@ def finer_rows(motion: Motion, factor: float = 2.0) -> Motion:
     rows = motion.row_filter
     if rows is None:
         return motion
-    cutoff, step = min(rows.cutoff * factor, 0.4), max(1, round(rows.step / factor))
-    return replace(motion, row_filter=replace(rows, cutoff=cutoff, step=step))
+    finer, step = min(factor, 0.4 / rows.cutoff), max(1, round(rows.step / factor))
+    return replace(motion, row_filter=rows.resampled(finer, step=step))
 
 
 def with_eps(robot: Robot, eps: Float1D) -> Robot:

@@ -29,7 +29,8 @@ class JoinedRowFilter(RowFilter):
     @property
     def filters(self) -> list[RowFilter]:
         """The filters of the logs with the common cut-off and step."""
-        return [replace(part, cutoff=self.cutoff, step=self.step) for part in self.parts]
+        cutoff, cutoffs, step = self.cutoff, self.cutoffs, self.step
+        return [replace(part, cutoff=cutoff, cutoffs=cutoffs, step=step) for part in self.parts]
 
     @property
     def row_samples(self) -> Int1D:

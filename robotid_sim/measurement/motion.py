@@ -1,9 +1,9 @@
 """Motion and torque after preprocessing, and the row filters that regressor and torque share."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy
@@ -48,11 +48,17 @@ class RowFilter:
     order: int = 4
     gains: tuple[float, ...] | None = None
     """First-order low-pass before it, ``y += gain (x - y)``, one gain a joint; None for none."""
+    cutoffs: tuple[float, ...] | None = None
+    """Cut-off of every joint, none above `cutoff`; None for `cutoff` everywhere."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.cutoff < 0.5:
             raise OptionError(
                 f"row filter cut-off is {self.cutoff:g} of the sample rate; it must lie below 0.5"
+            )
+        if not all(0.0 < cutoff <= self.cutoff for cutoff in self.cutoffs or ()):
+            raise OptionError(
+                f"cut-offs of joints {self.cutoffs} must lie above 0 and up to {self.cutoff:g}"
             )
         used, padding = self.stop - self.first, 3 * (2 * self.order + 1)
         if used <= max(padding, 2 * self.edge + FEWEST_ROWS * self.step):
@@ -65,6 +71,29 @@ class RowFilter:
     def used(self) -> slice:
         """Samples that enter the filter."""
         return slice(self.first, self.stop)
+
+    @property
+    def lowest(self) -> float:
+        """Cut-off of the joint whose rows are the slowest [cycles a sample]."""
+        return min(self.cutoffs or (self.cutoff,))
+
+    def resampled(self, factor: float, **changes: Any) -> Self:
+        """Return the filter with all cut-offs times a factor, and other changes.
+
+        Parameters
+        ----------
+        factor : float
+            Of the cut-offs.
+        **changes : object
+            Fields with their values.
+
+        Returns
+        -------
+        row_filter : RowFilter
+            Of the same kind.
+        """
+        cutoffs = self.cutoffs and tuple(factor * cutoff for cutoff in self.cutoffs)
+        return replace(self, cutoff=factor * self.cutoff, cutoffs=cutoffs, **changes)
 
     @property
     def rows(self) -> slice:
@@ -84,7 +113,16 @@ class RowFilter:
         """Return the rows of a signal that comes in parts, one after the other; see `apply`."""
         if self.gains is not None:
             parts = parts_of(first_order(np.concatenate([*parts]), self.gains))
-        return filtered_rows(parts, low_pass(self.order, self.cutoff), self.row_samples)
+        if self.cutoffs is None:
+            return filtered_rows(parts, low_pass(self.order, self.cutoff), self.row_samples)
+        x = np.concatenate([*parts])
+        if len(self.cutoffs) != x.shape[1]:
+            raise OptionError(f"{len(self.cutoffs)} cut-offs of rows for {x.shape[1]} joints")
+        by_joint = (
+            filtered_rows([x[:, [j]]], low_pass(self.order, cutoff), self.row_samples)
+            for j, cutoff in enumerate(self.cutoffs)
+        )
+        return np.concatenate([*by_joint], axis=1)
 
 
 @cache

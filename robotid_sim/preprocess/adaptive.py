@@ -14,11 +14,14 @@ from robotid_sim.preprocess.delay import Delay, estimate_delay, remaining_delay,
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.faults import THRESHOLD, Faults, find_faults, repaired
 from robotid_sim.preprocess.fourier_fit import FourierFit
+from robotid_sim.preprocess.joint_bands import rows_by_joint
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.registry import INTERNAL
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
+
+SHARED, BY_JOINT = "shared", "by-joint"
 
 METHODS = ("errors-in-variables", "fourier-fit", "rts")
 
@@ -34,8 +37,10 @@ class Adaptive(RowPreprocessor):
     1. Samples that are lost or far off are found; if there are some, positions are interpolated
        over them and their torques are shut out of the rows, see `find_faults`.
     2. The smoother's corners and the encoder noise follow from the innovation likelihood.
-    3. The delay of the torque is estimated and, if significant, taken off, see `estimate_delay`.
-    4. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`; the smoother
+    3. Rows are low-passed as the configuration says, or every joint up to where a model explains
+       its torque, see `rows_by_joint`.
+    4. The delay of the torque is estimated and, if significant, taken off, see `estimate_delay`.
+    5. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`; the smoother
        gives the motion to start from. A delay that was found is judged again by its rows, see
        `remaining_delay`. Other methods stop at the smoother, or fit a Fourier series.
 
@@ -68,6 +73,9 @@ class Adaptive(RowPreprocessor):
     """``errors-in-variables``, ``fourier-fit`` or ``rts``."""
     delay: float | None = None
     """Delay of the torque to take off [s], 0 for none; None to estimate it."""
+    low_pass: str = SHARED
+    """``shared``: the cut-off of the rows is that of all joints; ``by-joint``: that of every joint
+    follows from the log."""
     outliers: float = THRESHOLD
     """Robust standard deviations beyond which a value is an outlier; 0 to look for none."""
     smoother: RtsSmoother = field(default_factory=RtsSmoother)
@@ -82,6 +90,10 @@ class Adaptive(RowPreprocessor):
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise OptionError(f"unknown method '{self.method}'; known: {', '.join(METHODS)}")
+        if self.low_pass not in (SHARED, BY_JOINT):
+            raise OptionError(
+                f"unknown low-pass '{self.low_pass}' of the rows; known: {SHARED}, {BY_JOINT}"
+            )
         sizes = (self.delay or 0.0, self.outliers)
         if not np.isfinite(sizes).all() or self.outliers < 0.0:
             raise OptionError(
@@ -96,9 +108,9 @@ class Adaptive(RowPreprocessor):
         log, sound = tuned.prepared(log, robot)
         if tuned.method == "errors-in-variables":
             return tuned.joint.motion(log, robot, sound)
-        use: Preprocessor = replace(tuned.smoother, rows=self.rows)
+        use: Preprocessor = replace(tuned.smoother, rows=tuned.rows)
         if tuned.method == "fourier-fit":
-            use = replace(tuned.series, rows=self.rows)
+            use = replace(tuned.series, rows=tuned.rows)
         motion = use(log, robot)
         assert motion.row_filter is not None
         return replace(motion, row_filter=gated(motion.row_filter, sound))
@@ -136,6 +148,11 @@ class Adaptive(RowPreprocessor):
         smoother, noise = self._smoother(whole)
         said.append(_noise_text(log, noise))
         start = replace(self, smoother=replace(smoother, rows=self.rows))
+        if self.low_pass == BY_JOINT:
+            rows = rows_by_joint(start.smoother(whole, robot), robot, self.rows)
+            start = replace(self, rows=rows, smoother=replace(smoother, rows=rows))
+            each = ", ".join(f"{cutoff:g}" for cutoff in rows.cutoffs)
+            said.append(f"rows of joints up to {each} Hz")
         tune = partial(_tuned_at, start, log, robot, faults, noise)
         if self.delay is not None:
             said.append(f"torque delay given as {self.delay:g} s")

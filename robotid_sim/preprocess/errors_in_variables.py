@@ -272,10 +272,11 @@ def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
     """
     row_filter = motion.row_filter
     assert row_filter is not None
-    middle = np.zeros((round(8.0 / row_filter.cutoff), 1))
+    middle = np.zeros((round(8.0 / row_filter.lowest), len(rows)))
     middle[len(middle) // 2] = 1.0
     plain = replace(ungated(row_filter), first=0, stop=len(middle), step=1, edge=0)
-    return np.asarray(rows / np.sqrt((plain.apply(middle) ** 2).sum()))
+    squares = plain.apply(middle).T ** 2
+    return np.asarray(rows / np.sqrt([joint.sum() for joint in squares]))
 
 
 def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:

@@ -41,6 +41,8 @@ class Rows:
     low_velocity: float = 0.0
     """Speed below which samples of a joint are masked, for their friction is modeled badly, over
     the RMS speed of the joint; 0 for no mask."""
+    cutoffs: tuple[float, ...] = ()
+    """Cut-off of every joint [Hz], none above `cutoff`; nothing for `cutoff` everywhere."""
 
     def __post_init__(self) -> None:
         if not (0.0 < 2.0 * self.cutoff <= self.rate and self.tail >= 0.0 and self.edge >= 0.0):
@@ -48,11 +50,20 @@ class Rows:
                 f"rows at {self.rate:g} Hz cannot carry a low-pass at {self.cutoff:g} Hz; the rate "
                 "must be at least twice the cut-off, the times not negative"
             )
+        if not all(0.0 < cutoff <= self.cutoff for cutoff in self.cutoffs):
+            raise OptionError(
+                f"cut-offs of rows are {', '.join(f'{c:g}' for c in self.cutoffs)} Hz; every joint "
+                f"needs one above 0 and up to the common one, {self.cutoff:g} Hz"
+            )
         if not (0.0 <= self.outliers < np.inf and 0.0 <= self.low_velocity < 1.0):
             raise OptionError(
                 "masks of rows need thresholds of 0 or more, for the velocity below 1; got "
                 f"outliers {self.outliers:g} and low_velocity {self.low_velocity:g}"
             )
+
+    def cycles(self, dt: float) -> tuple[float, ...] | None:
+        """Return the cut-offs of the joints in cycles of a time dt [s]; None for one of all."""
+        return tuple(cutoff * dt for cutoff in self.cutoffs) or None
 
     def shortest_period(self, dt: float, rows: int) -> float:
         """Return the least period of an excitation that leaves enough for a fit [s].
@@ -92,6 +103,7 @@ class Rows:
             step=max(1, round(1.0 / (self.rate * log.dt))),
             edge=round(self.edge / log.dt),
             cutoff=self.cutoff * log.dt,
+            cutoffs=self.cycles(log.dt),
         )
         row_filter = gated(row_filter, np.broadcast_to(log.torque_measured, log.q.shape))
         if self.outliers:

@@ -260,7 +260,11 @@ def build_rows(config: PreprocessConfig) -> Rows:
     for name in config.rows:
         if name not in names:
             raise UnknownNameError.of("key of preprocess.rows", name, names)
-    return Rows(**config.rows)
+    by_joint = config.rows.get("cutoffs", ())
+    numbers = {name: x for name, x in config.rows.items() if isinstance(x, float)}
+    if not isinstance(by_joint, tuple) or set(config.rows) - set(numbers) - {"cutoffs"}:
+        raise OptionError("preprocess.rows: cutoffs takes a number a joint, every other key one")
+    return Rows(**numbers, cutoffs=by_joint)
 
 
 def build_preprocessor(config: PreprocessConfig) -> Preprocessor:

@@ -216,7 +216,7 @@ class PreprocessConfig(ConfigSection):
     """The preprocessor, see `robotid list preprocessors`."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Its options, see `robotid list preprocessors NAME`."""
-    rows: dict[str, float] = Field(default_factory=dict)
+    rows: dict[str, float | tuple[float, ...]] = Field(default_factory=dict)
     """Rows of the fit: cutoff and rate [Hz], tail and edge [s], outliers, low_velocity."""
 
 

@@ -20,7 +20,7 @@ from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.adaptive import SHARED, Adaptive
 from robotid_sim.preprocess.periods import periods_of
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress
@@ -63,7 +63,7 @@ def fitted_motion(
     if plan.joint_terms:
         structure, known = _chosen_terms(logs, tuned, nominal, basis, plan.joint_terms)
         if structure.terms:
-            again = [_with_delay(plan.preprocessor, use) for use in tuned]
+            again = [_as_decided(plan.preprocessor, use) for use in tuned]
             tuned = tuple(use.tuned(log, known) for use, log in zip(again, logs, strict=True))
     progress("identify", 0.5)
     motions = _motions(logs, tuned, known)
@@ -112,10 +112,10 @@ def _smoothed(preprocessor: Preprocessor) -> Preprocessor:
     )
 
 
-def _with_delay(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
-    """Return a preprocessor that takes off the delay that was found."""
+def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
+    """Return a preprocessor that takes off the delay that was found, with the rows that it has."""
     if isinstance(preprocessor, Adaptive) and isinstance(tuned, Adaptive):
-        return replace(preprocessor, delay=tuned.delay)
+        return replace(preprocessor, delay=tuned.delay, rows=tuned.rows, low_pass=SHARED)
     return preprocessor
 
 

@@ -72,7 +72,7 @@ class _Grid(NamedTuple):
         """Return the rows of all samples that have a margin before and after them."""
         rows = preprocessor.rows
         step = max(1, round(1.0 / (rows.rate * log.dt)))
-        reach = RINGING / (rows.cutoff * log.dt) + SETTLED / log.dt
+        reach = RINGING / (min(rows.cutoffs or (rows.cutoff,)) * log.dt) + SETTLED / log.dt
         margin = int(np.ceil(reach / step))
         begin = rows.samples(log.head, max(0.0, float(log.head.t[0])) + rows.tail).start
         first = begin + margin * step
@@ -147,6 +147,7 @@ def _rows_of_parts(
         step=kept,
         edge=0,
         cutoff=tuned.rows.cutoff * log.dt * grid.step / kept,
+        cutoffs=tuned.rows.cycles(log.dt * grid.step / kept),
     )
     measured = np.asarray(tau.any(axis=0))
     motion = Motion(
@@ -172,7 +173,7 @@ def _searched(problem: LinearProblem, motion: Motion) -> tuple[LinearProblem, Mo
     """Return rows of excerpts that are spread over a log, and their motion; of few rows all."""
     row_filter = motion.row_filter
     assert row_filter is not None
-    margin = int(np.ceil(RINGING / (row_filter.cutoff * row_filter.step)))
+    margin = int(np.ceil(RINGING / (row_filter.lowest * row_filter.step)))
     count = SEARCHED // problem.dof // EXCERPTS
     if problem.samples <= EXCERPTS * (count + 2 * margin):
         return problem, motion
@@ -189,6 +190,13 @@ def _cut(motion: Motion, row_filter: RowFilter, first: int, count: int, margin: 
     samples = slice((first - margin) * step, (first + count - 1 + margin) * step + 1)
     arrays = {name: getattr(motion, name)[samples] for name in ("t", "q", "dq", "ddq", "tau")}
     stop = len(arrays["t"])
-    own = RowFilter(first=0, stop=stop, step=step, edge=margin * step, cutoff=row_filter.cutoff)
+    own: RowFilter = RowFilter(
+        first=0,
+        stop=stop,
+        step=step,
+        edge=margin * step,
+        cutoff=row_filter.cutoff,
+        cutoffs=row_filter.cutoffs,
+    )
     measured = np.broadcast_to(motion.tau.any(axis=0), arrays["q"].shape)
     return replace(motion, **arrays, row_filter=gated(own, measured), period=None)

@@ -252,6 +252,9 @@ CONFIGURED = {
     "[sensors.encoder-noise]\nrevolut = 1.0": "(did you mean 'revolute'?)",
     "[preprocess]\nname = 'rtss'": "(did you mean 'rts'?)",
     "[preprocess.rows]\ncutof = 3.0": "(did you mean 'cutoff'?)",
+    "[preprocess.rows]\ncutoff = [3.0, 2.0]": "cutoffs takes a number a joint, every other key one",
+    "[preprocess.rows]\ncutoffs = 3.0": "cutoffs takes a number a joint, every other key one",
+    "[preprocess]\noptions.low_pass = 'own'": "unknown low-pass 'own'",
     "[estimation.options.wls]\nround = 3": "(did you mean 'rounds'?)",
     "[estimation]\njoint_parameters = ['Fw']": "unknown joint parameter 'Fw'",
     "[estimation]\nestimators = ['restricted-least-squares']\nchosen = 'restricted-least-squares'\n"

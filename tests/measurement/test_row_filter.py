@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import butter, sosfiltfilt
 
 from robotid_sim.errors import LogError, OptionError, ShapeError
-from robotid_sim.measurement.motion import DENSE, Motion, RowFilter
+from robotid_sim.measurement.motion import DENSE, Motion, RowFilter, gated
 
 FILTER = RowFilter(first=100, stop=1900, step=20, edge=50, cutoff=0.02)
 ROUNDING = 1e-12
@@ -77,6 +77,25 @@ def test_rows_count_is_what_the_slices_say():
 def test_cutoff_beyond_nyquist_is_refused(cutoff):
     with pytest.raises(OptionError, match=r"below 0\.5"):
         RowFilter(first=0, stop=1000, step=10, edge=10, cutoff=cutoff)
+
+
+def test_every_joint_may_have_a_cutoff_of_its_own():
+    x = np.random.default_rng(0).standard_normal((FILTER.stop - FILTER.first, 3, 2))
+    own = replace(FILTER, cutoffs=(0.02, 0.01, 0.02)).apply(x)
+    np.testing.assert_allclose(own[:, ::2], FILTER.apply(x)[:, ::2], rtol=0.0, atol=1e-12)
+    slow = replace(FILTER, cutoff=0.01)
+    np.testing.assert_allclose(own[:, 1], slow.apply(x)[:, 1], rtol=0.0, atol=1e-12)
+    gate = np.ones((2000, 3), dtype=bool)
+    gate[700:800, 1] = False
+    shut = gated(replace(FILTER, cutoffs=(0.02, 0.01, 0.02)), gate).apply(x)
+    np.testing.assert_allclose(shut[:, 1], gated(slow, gate).apply(x)[:, 1], rtol=0.0, atol=1e-12)
+
+
+def test_cutoffs_of_joints_are_as_many_as_these_and_none_above_the_common_one():
+    with pytest.raises(OptionError, match=r"up to 0\.02"):
+        replace(FILTER, cutoffs=(0.02, 0.03))
+    with pytest.raises(OptionError, match="2 cut-offs of rows for 3 joints"):
+        replace(FILTER, cutoffs=(0.02, 0.01)).apply(np.ones((1800, 3)))
 
 
 def test_a_log_too_short_is_refused():
