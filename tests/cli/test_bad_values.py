@@ -33,8 +33,8 @@ def test_an_encoder_has_a_sensible_number_of_bits(refused, bits) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("smoother = 3", "no option 'smoother'; options: method, delay, outliers\n"),
-        ("message = 'x'", "no option 'message'; options: method, delay, outliers\n"),
+        ("smoother = 3", "no option 'smoother'; options: method, delay, low_pass, outliers\n"),
+        ("message = 'x'", "no option 'message'; options: method, delay, low_pass, outliers\n"),
         ("outliers = 'a'", "option 'outliers' must be a number, got 'a'"),
         ("outliers = nan", "outliers nan"),
         ("rows = 3", "preprocess.rows"),
