@@ -65,6 +65,13 @@ class Rows:
         """Return the cut-offs of the joints in cycles of a time dt [s]; None for one of all."""
         return tuple(cutoff * dt for cutoff in self.cutoffs) or None
 
+    def require_joints(self, count: int) -> None:
+        """Raise `OptionError` unless there is a cut-off for each joint, or none."""
+        if self.cutoffs and len(self.cutoffs) != count:
+            raise OptionError(
+                f"preprocess.cutoffs has {len(self.cutoffs)} numbers; the robot has {count} joints"
+            )
+
     def shortest_period(self, dt: float, rows: int) -> float:
         """Return the least period of an excitation that leaves enough for a fit [s].
 
@@ -93,8 +100,9 @@ class Rows:
         LogError
             If the log is too short.
         OptionError
-            If it is sampled too slowly.
+            If it is sampled too slowly, or joints have no cut-off.
         """
+        self.require_joints(log.dof)
         if samples is None:
             samples = self.samples(log, max(0.0, log.t[0]) + self.tail)
         row_filter = RowFilter(

@@ -256,15 +256,11 @@ def build_fit(config: StudyConfig) -> FitPlan:
 
 def build_rows(config: PreprocessConfig) -> Rows:
     """Return which rows of a log enter the fit."""
-    names = [field.name for field in fields(Rows)]
+    names = [field.name for field in fields(Rows) if field.name != "cutoffs"]
     for name in config.rows:
         if name not in names:
             raise UnknownNameError.of("key of preprocess.rows", name, names)
-    by_joint = config.rows.get("cutoffs", ())
-    numbers = {name: x for name, x in config.rows.items() if isinstance(x, float)}
-    if not isinstance(by_joint, tuple) or set(config.rows) - set(numbers) - {"cutoffs"}:
-        raise OptionError("preprocess.rows: cutoffs takes a number a joint, every other key one")
-    return Rows(**numbers, cutoffs=by_joint)
+    return Rows(**config.rows, cutoffs=config.cutoffs)
 
 
 def build_preprocessor(config: PreprocessConfig) -> Preprocessor:

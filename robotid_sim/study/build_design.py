@@ -208,7 +208,8 @@ def require_whole_steps(period: float, rate: float) -> None:
 
 
 def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, rows: Rows) -> None:
-    """Raise if the excitation is too short for a fit."""
+    """Raise if the excitation is too short for a fit, or its rows are of another robot."""
+    rows.require_joints(nominal.dof)
     dt, family = 1.0 / config.experiment.rate, build_family(config.design)
     most = max(basis.rank, base_parameters(nominal, CONSIDERED).rank)
     needed = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs

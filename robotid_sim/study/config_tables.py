@@ -216,8 +216,10 @@ class PreprocessConfig(ConfigSection):
     """The preprocessor, see `robotid list preprocessors`."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Its options, see `robotid list preprocessors NAME`."""
-    rows: dict[str, float | tuple[float, ...]] = Field(default_factory=dict)
+    rows: dict[str, float] = Field(default_factory=dict)
     """Rows of the fit: cutoff and rate [Hz], tail and edge [s], outliers, low_velocity."""
+    cutoffs: tuple[float, ...] = ()
+    """Cut-off of every joint's rows [Hz], none above `rows.cutoff`.  [default: `rows.cutoff`]"""
 
 
 class EstimationConfig(ConfigSection):

@@ -12,6 +12,8 @@ from robotid_sim.preprocess.adaptive import BY_JOINT, Adaptive
 from robotid_sim.preprocess.joint_bands import ABOVE, LOWEST, explained, rows_by_joint
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.study.build import build_setup
+from robotid_sim.study.config import StudyConfig
 
 RATE = 200.0
 
@@ -64,6 +66,12 @@ def test_wrong_words_and_cutoffs_are_refused():
         Adaptive(low_pass="own")
     with pytest.raises(OptionError, match="up to the common one, 5 Hz"):
         Rows(cutoffs=(5.0, 6.0))
+
+
+def test_cutoffs_are_as_many_as_joints_before_anything_runs(arm):
+    config = StudyConfig.model_validate({"preprocess": {"cutoffs": [5.0, 4.0, 3.0]}})
+    with pytest.raises(OptionError, match=f"has 3 numbers; the robot has {arm.dof} joints"):
+        build_setup(arm, config.quick())
 
 
 @pytest.mark.slow
