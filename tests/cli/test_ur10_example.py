@@ -60,3 +60,15 @@ def test_terms_foretell_every_joint_better_and_explain_the_last_wrist(
     assert (done.code, content["doubt"]) == (0, "")
     kinds = {term["kind"] for term in content["terms"] if term["joint"] == "wrist_3_joint"}
     assert kinds == {"offset", "presliding"}
+
+
+@pytest.mark.slow
+def test_rows_by_joint_are_slower_for_the_small_wrist_alone(robotid, tmp_path):
+    """What the other joints foretell stays as good; the terms are those of rows alike."""
+    config = tmp_path / "study.toml"
+    config.write_text('[preprocess]\noptions.low_pass = "by-joint"\n')
+    words = ("--config", config, "--hold-out", "last:30%", "--terms", "all", "--json")
+    done = robotid("identify", URDF, LOG, "-o", tmp_path / "e.json", *words)
+    held = json.loads(done.out)["held_out"]
+    assert "rows of joints up to 5, 5, 5, 5, 5, 2.5 Hz" in held["preprocessing"]
+    assert (np.array(held["error"]) < [0.05, 0.03, 0.05, 0.07, 0.09, 0.2]).all()

@@ -1,11 +1,9 @@
 """The low-pass of every joint's rows: the band in which a model explains its torque."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import DATA, urdf_path
 
 from robotid_sim.errors import OptionError
 from robotid_sim.preprocess.adaptive import BY_JOINT, Adaptive
@@ -72,16 +70,3 @@ def test_cutoffs_are_as_many_as_joints_before_anything_runs(arm):
     config = StudyConfig.model_validate({"preprocess": {"cutoffs": [5.0, 4.0, 3.0]}})
     with pytest.raises(OptionError, match=f"has 3 numbers; the robot has {arm.dof} joints"):
         build_setup(arm, config.quick())
-
-
-@pytest.mark.slow
-def test_of_the_log_of_a_ur10_the_small_wrist_has_slower_rows(robotid, tmp_path):
-    """What the other joints foretell stays as good; the terms are those of rows alike."""
-    config = tmp_path / "study.toml"
-    config.write_text('[preprocess]\noptions.low_pass = "by-joint"\n')
-    words = ("--config", config, "--hold-out", "last:30%", "--terms", "all", "--json")
-    log = DATA / "ur10" / "ur10.csv.gz"
-    done = robotid("identify", urdf_path("ur10"), log, "-o", tmp_path / "e.json", *words)
-    held = json.loads(done.out)["held_out"]
-    assert "rows of joints up to 5, 5, 5, 5, 5, 2.5 Hz" in held["preprocessing"]
-    assert (np.array(held["error"]) < [0.05, 0.03, 0.05, 0.07, 0.09, 0.2]).all()
