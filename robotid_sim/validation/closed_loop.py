@@ -37,7 +37,7 @@ from robotid_sim.validation.prediction import rms
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
-LoopCase = tuple[str, str, str, str, int]
+_Case = tuple[str, str, str, str, int]
 """Controller, model, scenario, task and number of a run."""
 
 Models = Mapping[str, Robot | Sequence[Robot]]
@@ -226,7 +226,7 @@ def closed_loop(
     )
 
 
-def _case(run: ControlRun | FailedRun | LoopTask) -> LoopCase:
+def _case(run: ControlRun | FailedRun | LoopTask) -> _Case:
     """Return what tells a run of a comparison from all others."""
     model = run.model_name if isinstance(run, LoopTask) else run.model
     scenario = run.scenario.name if isinstance(run, LoopTask) else run.scenario
@@ -235,7 +235,7 @@ def _case(run: ControlRun | FailedRun | LoopTask) -> LoopCase:
 
 def _run(
     tasks: Sequence[LoopTask],
-    done: dict[LoopCase, ControlRun | FailedRun],
+    done: dict[_Case, ControlRun | FailedRun],
     workers: int,
     progress: Callable[[Portion], None],
 ) -> None:
