@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from multiprocessing import resource_tracker
 from traceback import format_exc
 from typing import Any, Literal, TypeVar, cast
 
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.parallel import LokyBackend, get_active_backend
 
 from robotid_sim.errors import OptionError
@@ -97,7 +99,7 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
     """
     if workers < 2 or not _keeping or _inside_a_worker() or not _own_pool():
         return partial(_alone, _called, work)
-    with _processes():
+    with _processes(), _unheard():
         parallel = Parallel(AHEAD, return_as="generator_unordered", max_nbytes=None)
         outputs: Outputs = parallel([delayed(_numbered)(_called, 0, work)])
     _ahead.append(outputs)
@@ -266,6 +268,24 @@ def _processes() -> parallel_config:
     return parallel_config(backend="loky", initargs=(os.getpid(),), **options)
 
 
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Begin processes that do not hear what a terminal sends to all of a group.
+
+    Workers leave it to the parent as soon as they can, and before that would die with a traceback;
+    a tracker of joblib's files that dies is missed by the next one. What comes meanwhile waits.
+    """
+    sent_to_all = set(ENDING) - {signal.SIGTERM}
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
+    try:
+        for tracker in (resource_tracker, loky_tracker):
+            tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)  # trackers let them through again
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+
+
 def _end_workers() -> None:
     if not _begun:  # others that the program may have are not ours
         return
@@ -289,7 +309,8 @@ def _collect(
     options = {"batch_size": batch_size, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
     numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if going())
-    outputs: Outputs = parallel(numbered)
+    with _unheard():
+        outputs: Outputs = parallel(numbered)
     for number, result, error in outputs:
         try:
             take(number, result, error)
