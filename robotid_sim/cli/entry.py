@@ -14,6 +14,9 @@ from robotid_sim.signals import ENDING
 AGAIN = 1e-3
 """Time after which a signal that came within a compiled function is sent again [s]."""
 
+DEAF = ("_numba_unpickle", "_raw_object_cache_notify", "_raw_object_cache_getbuffer")
+"""Functions of Numba and LLVM that compiled code calls, and whose exceptions it drops."""
+
 GRACE = 1.8
 """Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
 
@@ -127,7 +130,7 @@ class Interrupt:
 
 
 def _within_compiled_code(frame: FrameType | None) -> bool:
-    while frame is not None and frame.f_code.co_name != "_numba_unpickle":
+    while frame is not None and frame.f_code.co_name not in DEAF:
         frame = frame.f_back
     return frame is not None
 
