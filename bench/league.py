@@ -19,7 +19,7 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -215,6 +215,11 @@ class Row:
             sum(e.error is None for e in rows),
         )
 
+    def summary(self) -> str:
+        """Return median, worst and coverage in one text."""
+        coverage = "" if self.coverage is None else f", {percent(self.coverage, 2)}"
+        return f"{number(self.median, 2)} ({number(self.worst, 2)}){coverage}"
+
     @property
     def texts(self) -> tuple[str, ...]:
         """Median, worst, coverage, seconds and failures as a table shows them."""
@@ -236,19 +241,27 @@ def rows_of(found: Sequence[Entry]) -> dict[tuple[str, str, str, str], Row]:
 
 
 def overview(
-    rows: Mapping[tuple[str, str, str, str], Row], columns: Mapping[str, tuple[str, str]]
+    rows: Mapping[tuple[str, str, str, str], Row],
+    columns: Mapping[str, tuple[str, str]],
+    text: Callable[[Row], str],
+    title: str = "",
 ) -> Table:
     """Return every world, a column for some pairs of way and estimator."""
-    cells: dict[str, list[str]] = {"friction": [], "sensors": []}
-    cells |= {name: [] for name in columns}
-    for law, preset in product(LAWS, PRESETS):
-        cells["friction"].append(law)
-        cells["sensors"].append(preset)
-        for name, pair in columns.items():
-            row = rows[law, preset, *pair]
-            coverage = "" if row.coverage is None else f", {percent(row.coverage, 2)}"
-            cells[name].append(f"{number(row.median, 2)} ({number(row.worst, 2)}){coverage}")
-    return Table.of(cells, text_columns=2 + len(columns))
+    worlds = list(product(LAWS, PRESETS))
+    cells = {"friction": [law for law, _ in worlds], "sensors": [preset for _, preset in worlds]}
+    for name, pair in columns.items():
+        cells[name] = [text(rows[(*world, *pair)]) for world in worlds]
+    return Table.of(cells, title, text_columns=2)
+
+
+def overviews(
+    rows: Mapping[tuple[str, str, str, str], Row], columns: Mapping[str, tuple[str, str]]
+) -> tuple[Table, Table]:
+    """Return the errors and the coverage of every world, each in a table that a page can hold."""
+    return (
+        overview(rows, columns, lambda row: row.texts[0], "Error over the bound"),
+        overview(rows, columns, lambda row: row.texts[2], "Coverage of 95 % intervals"),
+    )
 
 
 BY_WAY = {way: (way, "wls") for way in WAYS}
@@ -274,13 +287,13 @@ def page(rows: Mapping[tuple[str, str, str, str], Row], seeds: int, command: str
     sections = [
         Section(
             title="Weighted least squares",
-            text="Error over the bound, median (worst) parameter, and coverage of the 95 % "
-            "intervals. The bound is that of white torque noise of 1 % and exact motion; presets "
-            "whose torque constants are wrong by 2 or 5 % are far above it, and their intervals "
-            "hold the stated size of that error.",
-            tables=(overview(rows, BY_WAY),),
+            text="Error of the median parameter over the bound, which is that of white torque "
+            "noise of 1 % and exact motion; presets whose torque constants are wrong by 2 or 5 % "
+            "are far above it, and their intervals hold the stated size of that error. The worst "
+            "parameters are in the tables by friction.",
+            tables=overviews(rows, BY_WAY),
         ),
-        Section(title="Rows of the default", tables=(overview(rows, BY_ESTIMATOR),)),
+        Section(title="Rows of the default", tables=overviews(rows, BY_ESTIMATOR)),
     ]
     for law in LAWS:
         texts = [(*key[1:], *row.texts) for key, row in rows.items() if key[0] == law]
@@ -316,8 +329,8 @@ def main() -> None:
         folder = options.keep or Path(nowhere)
         rows = rows_of(all_entries(options.seeds, folder, options.workers))
     print(finding(rows), "\n")
-    print(markdown(overview(rows, BY_WAY)), "\n")
-    print(markdown(overview(rows, BY_ESTIMATOR)))
+    print(markdown(overview(rows, BY_WAY, Row.summary)), "\n")
+    print(markdown(overview(rows, BY_ESTIMATOR, Row.summary)))
     write_page(page(rows, options.seeds, shlex.join(["python", *sys.argv])), PAGE)
     print(f"page written to {PAGE}")
 
