@@ -244,5 +244,7 @@ def _print(name: str, fit: Identification) -> None:
             output.print_line(f"  unlikely: {text}")
     for sentence in lack_of_fit(fit):
         output.print_line(sentence)
+    if fit.discrepancy.sentences():
+        output.print_line("`robotid diagnose` looks for the cause.")
     if fit.doubt:
         output.print_line(f"WARNING: {fit.doubt}")

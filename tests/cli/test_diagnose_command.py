@@ -53,7 +53,9 @@ def test_the_page_of_an_identification_has_the_diagnosis(robotid, logs, tmp_path
     ):
         page = tmp_path / f"{log.stem}.html"
         words = ("-o", tmp_path / f"{log.stem}.json", "--report", page)
-        assert robotid("identify", ARM, log, *words).code == 0
+        done = robotid("identify", ARM, log, *words)
+        assert done.code == 0
+        assert ("`robotid diagnose` looks for the cause." in done.out) == (log == logs[1])
         html = page.read_text(encoding="utf-8")
         assert ">Diagnosis<" in html
         assert text in html
