@@ -26,7 +26,7 @@ from robotid_sim.report.prediction_report import (
     log_prediction_table,
     poorly_predicted,
 )
-from robotid_sim.report.tables import parameter_table, residual_table, terms_table
+from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_fit
@@ -242,9 +242,12 @@ def _print(name: str, fit: Identification) -> None:
         output.print_line(f"identified robot: {fit.lift.message}")
         for text in unlikely_masses(fit.lift.robot, nominal):
             output.print_line(f"  unlikely: {text}")
+    if fit.discrepancy.notable:
+        output.print_line()
+        output.print_table(lack_table(fit.discrepancy, nominal))
+        output.print_line("`robotid diagnose` looks for the cause.")
+        output.print_line()
     for sentence in lack_of_fit(fit):
         output.print_line(sentence)
-    if fit.discrepancy.sentences():
-        output.print_line("`robotid diagnose` looks for the cause.")
     if fit.doubt:
         output.print_line(f"WARNING: {fit.doubt}")

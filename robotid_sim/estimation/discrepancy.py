@@ -37,7 +37,7 @@ PARTS = 4
 """Parts of a log, each foretold by the functions of the others."""
 
 MATTERS = 0.02
-"""Least torque of a function over the noise of its rows that is worth a sentence."""
+"""Least torque of a function over the noise of its rows that is worth a word."""
 
 
 @public_value
@@ -55,15 +55,12 @@ class Discrepancy:
     repeats: bool = False
     """Whether what is left beside the functions repeats with the period, as torque ripple does."""
 
-    def sentences(self) -> list[str]:
-        """Return what the model lacks in words, the most obvious first, as far as it matters."""
-        sentences = [lack.sentence() for lack in self.lacks if lack.over_noise >= MATTERS]
-        if self.repeats:
-            sentences.append(
-                "What is left repeats from period to period, as torque ripple or an encoder's "
-                "error does: intervals count the periods as one where that is so."
-            )
-        return sentences
+    @property
+    def notable(self) -> tuple[Lack, ...]:
+        """The lacks that are worth a word: by joint, the most obvious first, then by their size."""
+        joints = list(dict.fromkeys(lack.joint for lack in self.lacks))
+        large = [lack for lack in self.lacks if lack.over_noise >= MATTERS]
+        return tuple(sorted(large, key=lambda k: (joints.index(k.joint), -k.over_noise)))
 
 
 def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D) -> Discrepancy:

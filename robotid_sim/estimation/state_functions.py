@@ -153,13 +153,13 @@ QUANTITIES: Mapping[str, Dependence] = {
 """What the torque of a joint may depend on beside its parameters."""
 
 CAUSES: Mapping[str, str] = {
-    "speed": "friction that depends on the speed otherwise than in the model (Stribeck, eps)",
+    "speed": "friction that depends on speed otherwise than in the model (Stribeck, eps)",
     "direction": "an offset, or friction that differs between the directions",
     "load": "friction that grows with the load",
-    "position": "a torque that depends on the position (cogging, spring, cable, tilted base)",
+    "position": "a torque of the position (cogging, spring, cable, tilted base)",
     "time": "drift (warming up, a sensor that creeps)",
     "lag": "a torque that comes late or early",
-    REST: "periods repeat it, so that it is no noise; a torque of another shape than those above",
+    REST: "a torque of another shape, which periods repeat",
 }
 """The likely cause of a discrepancy that is a function of a quantity."""
 
@@ -182,12 +182,10 @@ class Lack:
     values: tuple[float, ...] = ()
     """Its values there [N m], that of a lag [s], as far as the log shows them."""
 
-    def sentence(self) -> str:
-        """Return the lack in words."""
-        return (
-            f"{self.joint}: the residual is a function of {self.quantity}, {self.torque:.3g} N m "
-            f"RMS or {self.over_noise:.3g} times the noise of its rows: {CAUSES[self.quantity]}."
-        )
+    @property
+    def cause(self) -> str:
+        """What such a function comes from most often."""
+        return CAUSES[self.quantity]
 
 
 def require_function_of(

@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.state_functions import CAUSES, Lack
+from robotid_sim.estimation.state_functions import Lack
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
@@ -141,7 +141,7 @@ def poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[st
     names, sentences = predicted.identified.joint_names, []
     for j in np.flatnonzero(predicted.explained < LEAST_EXPLAINED):
         share = percent(max(predicted.explained[j], 0.0))
-        found = [CAUSES[lack.quantity] for lack in lacks if lack.joint == names[j]]
+        found = [lack.cause for lack in lacks if lack.joint == names[j]]
         sentences.append(
             f"{names[j]}: the estimate explains {share} of its torque's variance; "
             f"{'; '.join(found or [_limit(predicted, int(j))])}."

@@ -7,6 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.intervals import Intervals
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.discrepancy import Discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.excitation.design import Assessment
@@ -240,6 +241,25 @@ def terms_table(structure: Structure, robot: Robot) -> Table:
         )
     columns = ("joint", "term", "parameters", "RMS torque", "gain")
     return Table(columns, tuple(rows), "Terms beside the standard ones", text_columns=3)
+
+
+def lack_table(discrepancy: Discrepancy, robot: Robot) -> Table:
+    """Return the functions that the residuals are of, with their size and likely cause."""
+    units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
+    found = discrepancy.notable
+    return Table.of(
+        {
+            "joint": [lack.joint for lack in found],
+            "function of": [lack.quantity for lack in found],
+            "likely cause": [lack.cause for lack in found],
+            "RMS torque": [
+                f"{number(lack.torque, 3)} {torque_unit(units[lack.joint])}" for lack in found
+            ],
+            "over noise": [number(lack.over_noise, 3) for lack in found],
+        },
+        "What the model lacks",
+        text_columns=3,
+    )
 
 
 def parameter_table(

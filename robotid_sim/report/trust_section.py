@@ -19,7 +19,7 @@ from robotid_sim.report.figures.trust import (
     singular_values,
 )
 from robotid_sim.report.finding import well_known
-from robotid_sim.report.tables import unit_text
+from robotid_sim.report.tables import lack_table, unit_text
 from robotid_sim.section import Section, number
 from robotid_sim.study.choosing import loop_noise_sentence
 from robotid_sim.study.identification import Identification, intervals_of
@@ -51,6 +51,8 @@ def trust_section(fit: Identification, intervals: Intervals | None) -> tuple[Sec
     with one_blas_thread():
         notes = [*lack_of_fit(fit), *_uncertain(fit.chosen, intervals), *_checks(fit)]
         charts, tables = trust_charts(fit)
+    if fit.discrepancy.notable:
+        tables = (lack_table(fit.discrepancy, fit.nominal), *tables)
     section = Section(
         title="How far to trust the numbers",
         text="The 95 % intervals in the table of base parameters are made from the residuals of "
@@ -92,10 +94,21 @@ def lack_of_fit(fit: Identification) -> list[str]:
     ] * bool(without)
     if chosen.success and chosen.criterion == "restricted" and chosen.message:
         sentences.append(f"{chosen.message[0].upper()}{chosen.message[1:]}.")
-    sentences += found.sentences() or [
-        "The residuals are noise: no function of speed, direction, "
-        "load, position, time or lag of any joint explains them."
-    ]
+    if found.notable:
+        sentences.append(
+            "The residuals are no noise: they hold the functions in the table of what the model "
+            "lacks."
+        )
+    elif not found.repeats:
+        sentences.append(
+            "The residuals are noise: no function of speed, direction, load, position, time or lag "
+            "of any joint explains them."
+        )
+    if found.repeats:
+        sentences.append(
+            "What is left repeats from period to period, as torque ripple or an encoder's error "
+            "does: intervals count the periods as one where that is so."
+        )
     if fit.loop_noise is not None:
         sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))
     if found.columns.size:
