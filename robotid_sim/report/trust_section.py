@@ -74,9 +74,10 @@ def trust_charts(fit: Identification) -> tuple[tuple[Chart, ...], tuple[Table, .
         return (residuals_over_state(fit),), ()
     table = Table.of(
         {
-            "direction seen least": [direction.text for direction in reversed(weakest)],
+            "direction": [direction.text for direction in reversed(weakest)],
             "best over it": [number(direction.ratio, 3) for direction in reversed(weakest)],
-        }
+        },
+        "What the data see least",
     )
     charts = (residuals_over_state(fit), singular_values(weakest), information_over_time(fit))
     return charts, (table,)
