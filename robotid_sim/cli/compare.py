@@ -31,6 +31,9 @@ from robotid_sim.validation.agreement import (
     compare_estimates,
 )
 
+TOO_ALIKE = 1.0 - 1e-6
+"""Probability of a larger difference from which on logs are hardly independent."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EstimateSource:
@@ -189,6 +192,14 @@ def _notes(sources: Sequence[_EstimateSource], agreement: Agreement) -> list[str
         for source in sources
         if source.compared.dof is None or source.context.get("cov_blocks") is None
     ]
+    terms = [text for source in sources for text in _terms(source)]
+    if terms:
+        notes.append(f"Terms of joints are not compared: {', '.join(terms)}.")
+    if any(pair.p_value is not None and pair.p_value > TOO_ALIKE for pair in agreement.pairs):
+        notes.append(
+            "Estimates agree better than those of independent logs of such noise would: are they "
+            "of one log, or do their intervals allow for more than noise?"
+        )
     velocities = [source.context.get("friction_velocity") for source in sources]
     if any(velocity != velocities[0] for velocity in velocities[1:]):
         notes.append(
@@ -207,6 +218,16 @@ def _notes(sources: Sequence[_EstimateSource], agreement: Agreement) -> list[str
             "a difference too. State the size of their errors by `identify --torque-gain-std`."
         )
     return notes
+
+
+def _terms(source: _EstimateSource) -> list[str]:
+    """Return the terms of joints that a file has beside its base parameters, in words."""
+    terms = source.context.get("terms")
+    return [
+        f"{term.get('kind')} of {term.get('joint')} in {source.label}"
+        for term in (terms if isinstance(terms, list | tuple) else ())
+        if isinstance(term, dict)
+    ]
 
 
 def _print(agreement: Agreement, sources: Sequence[_EstimateSource], notes: Sequence[str]) -> None:

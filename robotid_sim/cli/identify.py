@@ -20,12 +20,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
-from robotid_sim.report.prediction_report import (
-    added_functions,
-    columns_of,
-    log_prediction_table,
-    poorly_predicted,
-)
+from robotid_sim.report.prediction_report import columns_of, log_prediction_table, remarks
 from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
@@ -70,6 +65,7 @@ def identify(
     streamed = hold_out is None and can_stream(plan)
     with logs.opened(log, model, mapping, whole=not streamed) as (given, long):
         test = _test_logs(hold_out, model, mapping)
+        logs.require_distinct([*given, *test])
         held = _held_out(hold_out, test)
         nominal = build_nominal_of_log(model, given[0].log, study)
         measured = np.any([read.log.torque_measured for read in given], axis=0)
@@ -205,8 +201,7 @@ def _print_held_out(what: str, predicted: LogPrediction | None, fit: Identificat
     output.print_line()
     output.print_line(f"held out ({what}): {predicted.t.size} samples")
     output.print_table(log_prediction_table(predicted))
-    poor = poorly_predicted(predicted, fit.discrepancy.lacks)
-    for sentence in (columns_of(predicted), *added_functions(predicted), *poor):
+    for sentence in (columns_of(predicted), *remarks(predicted, fit.discrepancy.lacks)):
         output.print_line(sentence)
 
 
@@ -232,6 +227,7 @@ def _print(name: str, fit: Identification) -> None:
     output.print_table(residual_table(fit.estimates, nominal.joint_units))
     if not chosen.success:
         output.print_line(f"{chosen.estimator}: {chosen.message}")
+        output.print_line("`robotid diagnose` says what the log does not show.")
         return
     output.print_line()
     output.print_table(parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters())))
@@ -245,7 +241,10 @@ def _print(name: str, fit: Identification) -> None:
     if fit.discrepancy.notable:
         output.print_line()
         output.print_table(lack_table(fit.discrepancy, nominal))
-        output.print_line("`robotid diagnose` looks for the cause.")
+        output.print_line(
+            "Residuals above are what these functions leave. `robotid diagnose` looks for their "
+            "cause; with --terms all the fit may choose terms of joints for them."
+        )
         output.print_line()
     for sentence in lack_of_fit(fit):
         output.print_line(sentence)

@@ -93,7 +93,7 @@ def _print(imported: ImportedLog, robot: Robot) -> None:
     others = [quantity for quantity in imported.reasons if quantity not in by_name]
     if others:
         output.print_line()
-        cells = {q: [getattr(joints[name], q) for name in robot.joint_names] for q in others}
+        cells = {q: [getattr(joints[name], q) or "-" for name in robot.joint_names] for q in others}
         output.print_table(
             Table.of({"joint": robot.joint_names, **cells}, text_columns=len(cells) + 1)
         )

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from robotid_sim.cli import output
 from robotid_sim.diagnostics.contradictions import contradictions
@@ -43,6 +46,16 @@ def excerpts(long: LongLog, head: ReadLog) -> list[ReadLog]:
 def read_one(path: Path, robot: Robot, mapping: Path | None) -> ReadLog:
     """Return the log of a file for a robot, the longest part of one with gaps."""
     return read_log(path, robot, None if mapping is None else load_map(mapping))
+
+
+def require_distinct(logs: Sequence[ReadLog]) -> None:
+    """Raise `LogError` if two logs hold the same samples, which say nothing new."""
+    for one, two in combinations(logs, 2):
+        same = ("q", "tau_meas")
+        if all(np.array_equal(getattr(one.log, x), getattr(two.log, x)) for x in same):
+            raise LogError(
+                f"{one.name} and {two.name} hold the same samples: give logs of different runs"
+            )
 
 
 EXCERPTS = 4

@@ -17,8 +17,6 @@ from robotid_sim.estimation.payload import (
 )
 from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_torque_constants
 from robotid_sim.files import require_writable, write_json
-from robotid_sim.importing.reading import ReadLog
-from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -51,7 +49,8 @@ def payload(
             "with --load the torque constants are estimated; leave --torque-gain-std out"
         )
     model = build_robot(robot, study.robot)
-    reads = [ReadLog(load_log(path).require_robot(model), path.name) for path in (log, loaded)]
+    reads = [logs.read_one(path, model, None) for path in (log, loaded)]
+    logs.require_distinct(reads)
     first, second = (read.log.require_torques() for read in reads)
     nominal = build_nominal_of_log(model, first, study)
     basis = build_basis(nominal, study, first.torque_measured | second.torque_measured)
@@ -69,6 +68,7 @@ def payload(
             if "com" in given.model_fields_set:
                 phi = payload_parameters(nominal, given.mass, np.array(given.com), _tensor(given))
             estimate = estimate_torque_constants(bare, heavy, phi, nominal, basis)
+            against = "; ".join(filter(None, (against, estimate.suspicion)))
     if isinstance(estimate, PayloadEstimate):
         content = _load_content(estimate)
     else:
@@ -80,6 +80,7 @@ def payload(
     if json:
         output.print_json(content)
     else:
+        logs.print_notes(reads)
         for sentence in estimate.sentences():
             output.print_line(sentence)
         logs.print_doubt(against)
@@ -126,4 +127,5 @@ def _gains_content(estimate: TorqueConstants) -> dict[str, Any]:
         "joint_names": list(estimate.joint_names),
         "true_over_believed": estimate.gains.tolist(),
         "std": estimate.std.tolist(),
+        "shown": None if estimate.shown is None else estimate.shown.tolist(),
     }

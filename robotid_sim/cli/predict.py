@@ -18,11 +18,10 @@ from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
-    added_functions,
     columns_of,
     log_prediction_table,
-    poorly_predicted,
     prediction_report,
+    remarks,
 )
 from robotid_sim.study.build import build_preprocessor
 from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
@@ -78,10 +77,11 @@ def predict_file(
     read = logs.read_one(log, model, mapping)
     data = read.log
     nominal = build_nominal_of_log(model, data, study)
-    known = load_chosen(estimate)[2].get("torque_measured")
-    measured = np.ones(model.dof, dtype=bool) if known is None else np.array(known)
+    measured = _measured(estimate, model)
     basis = build_basis(nominal, study, measured)
     _, chosen, context = estimates_of(estimate, model, basis)
+    if not chosen.success:
+        raise FileFormatError(f"{estimate}: the chosen fit failed: {chosen.message}")
     nominal = with_friction_velocity(nominal, context)
     against = logs.contradicted([read], nominal, basis, force=force).errors
     preprocessor = by_positions(build_preprocessor(study.preprocess), context.get("torque_delay"))
@@ -109,6 +109,19 @@ def predict_file(
     return 1 if against else 0
 
 
+def _measured(path: Path, robot: Robot) -> Bool1D:
+    """Return which torques of the robot the logs of an estimate have, as its file says."""
+    known = load_chosen(path)[2].get("torque_measured")
+    if known is None:
+        return np.ones(robot.dof, dtype=bool)
+    if len(known) != robot.dof:
+        raise FileFormatError(
+            f"{path} is the estimate of another robot than '{robot.name}': of {len(known)} joints, "
+            f"not {robot.dof}"
+        )
+    return np.array(known)
+
+
 def _print(
     name: str,
     chosen: Estimate,
@@ -121,11 +134,7 @@ def _print(
         output.print_line(predicted.message)
     output.print_line()
     output.print_table(log_prediction_table(predicted))
-    for sentence in (
-        columns_of(predicted),
-        *added_functions(predicted),
-        *poorly_predicted(predicted, lacks),
-    ):
+    for sentence in (columns_of(predicted), *remarks(predicted, lacks)):
         output.print_line(sentence)
     if context.get("doubt"):
         output.print_line(f"WARNING: of the estimate: {context['doubt']}")

@@ -187,11 +187,12 @@ def _scale_words(joints: tuple[int, ...], factor: float) -> Wording:
         return Wording(
             f"{finding}: of the motor's side of the gear, currents [A], or of another unit",
             f"multiply {them} by gear ratio or torque constant, about {factor:.2g}, or correct the "
-            "unit",
+            "unit, unless the log is of another robot",
         )
     return Wording(
         f"{finding}: unit, torque constant or gear ratio are wrong",
-        f"multiply {them} by about {factor:.2g}, or correct unit, constant and gear ratio",
+        f"multiply {them} by about {factor:.2g}, or correct unit, constant and gear ratio, unless "
+        "the log is of another robot",
     )
 
 

@@ -142,7 +142,7 @@ def doubt(estimate: Estimate, problem: LinearProblem, plain: LinearProblem | Non
     if left[k] > UNEXPLAINED:
         return (
             f"the fit leaves {left[k]:.0%} of the RMS torque of {problem.joint_names[k]}: the "
-            f"model does not explain the log; {ADVICE}"
+            f"model does not explain the log; {ADVICE}, or try --terms all"
         )
     return ""
 

@@ -82,8 +82,7 @@ def _total(joint: int, correction: Correction) -> Float1D:
 def _offset(unit: str, value: Float1D) -> Wording:
     return Wording(
         f"the measured torque has an offset of {value[0]:+.3g} {unit}",
-        "zero the torque sensor, or fit the offset: add Fo to `joint_parameters` in the section "
-        "[estimation]",
+        "zero the torque sensor, or let the fit have it: `identify --terms offset`",
     )
 
 

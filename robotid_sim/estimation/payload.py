@@ -83,11 +83,12 @@ class PayloadEstimate:
             return [f"The payload could not be estimated: {self.message}."]
         if self.absent:
             return [f"{self.message[0].upper()}{self.message[1:]}."]
-        place = ", ".join(f"{c:.4f}" for c in self.com)
-        spread = ", ".join(f"{s:.2g}" for s in self.com_std)
+        place = ", ".join("?" if np.isnan(c) else f"{c:.4f}" for c in self.com)
+        spread = ", ".join("?" if np.isnan(s) else f"{s:.2g}" for s in self.com_std)
         return [
             f"The payload has {self.mass:.4g} +- {self.mass_std:.2g} kg at ({place}) +- ({spread}) "
-            "m in the tip frame."
+            "m in the tip frame.",
+            *["No torque shows what is '?'."] * bool(np.isnan(self.com).any()),
         ]
 
 
@@ -159,6 +160,12 @@ def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> 
         f"no load found: m = {phi[0]:.2g} +- {std[0]:.2g} kg, its center cannot be known; give as "
         "second log one with a load"
     )
+    swapped = bool(seen[0] and phi[0] < -CLEAR * std[0])
+    if swapped:
+        none = (
+            f"the first log carries {-phi[0]:.4g} +- {std[0]:.2g} kg more than the second; give "
+            "the log without the load first"
+        )
     return PayloadEstimate(
         mass=float(phi[0]) if seen[0] else np.nan,
         mass_std=float(std[0]),
@@ -167,7 +174,7 @@ def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> 
         phi=np.where(seen, phi, np.nan),
         phi_std=std,
         estimate=estimate,
-        success=True,
+        success=not swapped,
         message=none if absent else estimate.message,
     )
 

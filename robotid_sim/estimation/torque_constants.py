@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import Estimate
@@ -40,6 +40,9 @@ CONVERGED = 1e-9
 FAR = 4.0
 """Standard deviations from one at which a gain is no accident."""
 
+ALIKE, LARGE = 0.05, 0.2
+"""Gains that differ by less from one another, and all by more from one, speak of a wrong load."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TorqueConstants:
@@ -55,16 +58,45 @@ class TorqueConstants:
     steps: int
     success: bool
     message: str
+    shown: Bool1D | None = None
+    """Which joints the load asks more torque of than their noise, shape (n,); None for all. The
+    gain of another joint follows from what it shares with the others, and errs with the model."""
+
+    @property
+    def suspicion(self) -> str:
+        """What speaks against the load that was given; empty if nothing does."""
+        known = self.gains if self.shown is None else self.gains[self.shown]
+        if not self.success or known.size < 2 or np.ptp(known) > ALIKE * known.max():
+            return ""
+        factor = float(np.median(known))
+        if abs(factor - 1.0) < LARGE:
+            return ""
+        return (
+            f"all torque constants are {factor:.3g} times what the cell believes: is the mass of "
+            "the load right?"
+        )
 
     def sentences(self) -> list[str]:
         """Return the gains in words."""
         if not self.success:
             return [f"The torque constants could not be estimated: {self.message}."]
-        return [
-            f"The torque constant of {name} is {gain - 1.0:+.2%} +- {std:.2%} off what the cell "
-            f"believes{'' if abs(gain - 1.0) > FAR * std else ', which may be chance'}."
-            for name, gain, std in zip(self.joint_names, self.gains, self.std, strict=True)
-        ]
+        shown = np.ones(len(self.gains), dtype=bool) if self.shown is None else self.shown
+        sentences = []
+        for j, (name, gain, std) in enumerate(
+            zip(self.joint_names, self.gains, self.std, strict=True)
+        ):
+            if not shown[j]:
+                sentences.append(
+                    f"{name} hardly feels the load, and its torque constant does not show: hang "
+                    "the load farther from its axis."
+                )
+                continue
+            chance = "" if abs(gain - 1.0) > FAR * std else ", which may be chance"
+            sentences.append(
+                f"The torque constant of {name} is {gain - 1.0:+.2%} +- {std:.2%} off what the "
+                f"cell believes{chance}."
+            )
+        return sentences
 
 
 def estimate_torque_constants(
@@ -100,7 +132,10 @@ def estimate_torque_constants(
     torque = payload_columns(loaded, nominal) @ known
     load_torque = np.concatenate([np.zeros(len(problem.y) - len(torque)), torque])
     found = _gauss_newton(problem, load_torque, WeightedLeastSquares(block=block))
-    return replace(found, estimate=part_of(found.estimate, basis.rank))
+    known[unknown] = found.estimate.beta[basis.rank :]
+    of_load = (payload_columns(loaded, nominal) @ known).reshape(-1, nominal.dof)
+    shown = np.sqrt((of_load**2).mean(axis=0)) > found.estimate.noise_std
+    return replace(found, estimate=part_of(found.estimate, basis.rank), shown=shown)
 
 
 def _gauss_newton(

@@ -164,7 +164,8 @@ class _Source:
             matched = match(recording, robot, mapping)
             t, samples, more = _complete(recording, matched.mapping, robot)
         except LogError as error:
-            raise LogError(f"{', '.join(map(str, files))}: {error}") from error
+            told = f" ({'; '.join(recording.notes)})" if recording.notes else ""
+            raise LogError(f"{', '.join(map(str, files))}: {error}{told}") from error
         notes = (*recording.notes, *matched.notes, *more)
         parts = tuple(segments(t, matched.mapping.windows))
         return cls(files, robot, recording, matched, t, samples, notes, parts)
@@ -229,9 +230,17 @@ def _complete(
     missing = int(np.count_nonzero(~whole))
     notes = [*springs, *([f"{missing} samples with missing numbers are dropped"] * bool(missing))]
     if np.count_nonzero(whole) < SHORTEST_LOG:
+        unused = _unused(recording, mapping)
+        values = {
+            name: int(np.isfinite(column).sum())
+            for name, column in recording.columns.items()
+            if name not in unused
+        }
+        emptiest = min(values, key=values.__getitem__)
         raise LogError(
             f"only {np.count_nonzero(whole)} of {t.size} samples have all of time, position and "
-            "torque; an identification needs seconds of data"
+            f"torque, for '{emptiest}' has {values[emptiest]} numbers; an identification needs "
+            "seconds of data"
         )
     keep, more = ordered(t[whole])
     rows = np.flatnonzero(whole)[keep]

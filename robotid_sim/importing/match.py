@@ -137,7 +137,7 @@ def _with_map(reason: str, by_map: Sequence[str], robot: Robot) -> str:
     """Return why columns are taken, of which the map names some."""
     if len(by_map) == robot.dof:
         return BY_MAP
-    return f"{reason}; {', '.join(by_map)} {BY_MAP}" if by_map else reason
+    return "; ".join(filter(None, (reason, f"{', '.join(by_map)} {BY_MAP}" if by_map else "")))
 
 
 def _require_names(given: ImportMap, recording: ForeignLog, robot: Robot) -> None:
@@ -191,12 +191,8 @@ def _require_channels(
     without = [name for name in robot.joint_names if name not in constants]
     if constants and without:
         raise LogError(f"the map has no torque_constant for {', '.join(without)}; give all or none")
-    names = ", ".join(recording.columns)
     if "position" not in chosen:
-        raise LogError(
-            f"no columns are the positions of the joints {', '.join(robot.joint_names)}; name them "
-            f'in a map, as [joints."{robot.joint_names[0]}"] position = "..."; columns: {names}'
-        )
+        raise _missing("position", recording, robot)
     if "torque" in chosen or ("current" in chosen and has_constants):
         return
     if "current" in chosen:
@@ -204,9 +200,19 @@ def _require_channels(
             "there are motor currents but no torques: give torque_constant [N m/A] for every joint "
             "in a map, or the torque columns"
         )
-    raise LogError(
-        f"no columns are the torques of the joints {', '.join(robot.joint_names)}; name them in a "
-        f'map, as [joints."{robot.joint_names[0]}"] torque = "..."; columns: {names}'
+    raise _missing("torque", recording, robot)
+
+
+def _missing(quantity: str, recording: ForeignLog, robot: Robot) -> LogError:
+    """Return the error for a quantity whose columns are not found, or are too many or too few."""
+    found = [
+        name for name in recording.columns if parsed(name, robot.joint_names).quantity == quantity
+    ]
+    others = f" (found: {', '.join(found)})" if found else ""
+    return LogError(
+        f"no columns are the {quantity}s of the joints {', '.join(robot.joint_names)}{others}; "
+        f'name them in a map, as [joints."{robot.joint_names[0]}"] {quantity} = "..."; columns: '
+        f"{', '.join(recording.columns)}"
     )
 
 

@@ -98,8 +98,10 @@ def _careful(lines: list[str], names: list[str], form: TextForm, path: Path) -> 
         raise FileFormatError(f"{path} holds no samples below its header line")
     for k, row in enumerate(rows, start=1):
         if len(row) != len(names):
+            commas = form.delimiter == "," and len(row) > len(names)
+            remedy = "; with decimal commas part columns by semicolons" if commas else ""
             raise FileFormatError(
-                f"{path}: sample {k} has {len(row)} values instead of {len(names)}"
+                f"{path}: sample {k} has {len(row)} values instead of {len(names)}{remedy}"
             )
     columns: dict[str, Float1D] = {}
     texts: dict[str, list[str]] = {}

@@ -31,6 +31,9 @@ LONGEST_OFFSET = 1.0
 SLOWEST, USUAL = 0.2, 0.02
 """Longest time between samples of a robot, and a usual one, that tells the unit of times [s]."""
 
+FASTEST = 1e-5
+"""Shortest time between samples that is believed [s]; a shorter one has another unit."""
+
 PRINTED = 1.1e-6
 """Deviation that times printed with six decimals have [s]."""
 
@@ -237,6 +240,12 @@ class Log:
             raise LogError(
                 f"'t' is in seconds and has a sample every {self.dt:g} s; if it is {advice}if it "
                 "counts samples, divide it by their rate [Hz]"
+            )
+        if self.dt < FASTEST:
+            raise LogError(
+                f"'t' is in seconds and has a sample every {self.dt:g} s, {1.0 / self.dt:.3g} Hz; "
+                "if its column is in s though its name says ms or us, say so in a map: time_unit = "
+                '"s"'
             )
         length = float(self.t[-1] - self.t[0]) + self.dt
         check_period(self.period, length, self.dt)

@@ -61,10 +61,11 @@ class RowFilter:
                 f"cut-offs of joints {self.cutoffs} must lie above 0 and up to {self.cutoff:g}"
             )
         used, padding = self.stop - self.first, 3 * (2 * self.order + 1)
-        if used <= max(padding, 2 * self.edge + FEWEST_ROWS * self.step):
+        most = max(padding, 2 * self.edge + FEWEST_ROWS * self.step)
+        if used <= most:
             raise LogError(
-                f"the log is too short for the row filter: fewer than {FEWEST_ROWS} rows are left "
-                f"({self.stop - self.first} samples, a row every {self.step})"
+                f"the log is too short: its filter leaves fewer than {FEWEST_ROWS} rows, one every "
+                f"{self.step} samples; {most + 1 - used} samples more are needed"
             )
 
     @property

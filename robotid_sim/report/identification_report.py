@@ -62,7 +62,8 @@ def identification_report(
     if chosen.success:
         left = over_measured(chosen.torque_rms, rms(fit.problem.by_joint(fit.problem.y)))
         worst = float(np.nanmax(left))
-        sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint; "
+        beside = ", beside what the model lacks" if fit.discrepancy.notable else ""
+        sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint{beside}; "
         sentence += f"{limits_of_noise(chosen, basis)}."
     sentence += causes_in_short([found for found in diagnoses if found is not None])
     return Page(

@@ -78,7 +78,7 @@ def log_prediction_sections(
         title=f"Prediction{of}",
         text=f"{columns_of(predicted)} Preprocessing: {predicted.message or 'as given'}.",
         tables=(log_prediction_table(predicted),),
-        notes=(*added_functions(predicted), *poorly_predicted(predicted, lacks)),
+        notes=tuple(remarks(predicted, lacks)),
     )
     return scores, replace(section, title=f"Predicted torques{of}", tables=())
 
@@ -119,7 +119,20 @@ def _percents(x: Float1D) -> list[str]:
     return [percent(value) if np.isfinite(value) else "-" for value in x]
 
 
-def added_functions(predicted: LogPrediction) -> list[str]:
+def remarks(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
+    """Return what a reader of the scores must know of single joints, one sentence each."""
+    own, nominal = (part.torque_rms_relative for part in (predicted.identified, predicted.nominal))
+    worse = np.array(predicted.identified.joint_names)[own > nominal].tolist()
+    sentences = [*_added_functions(predicted), *_poorly_predicted(predicted, lacks)]
+    if worse:
+        sentences.append(
+            f"The nominal model predicts {', '.join(worse)} better than the estimate: does this "
+            "log have another load, zero or sensor than those of the fit? `robotid diagnose`."
+        )
+    return sentences
+
+
+def _added_functions(predicted: LogPrediction) -> list[str]:
     """Return a sentence on every joint whose prediction is more than that of its parameters."""
     names, sentences = predicted.identified.joint_names, []
     with_them, without = (
@@ -127,7 +140,7 @@ def added_functions(predicted: LogPrediction) -> list[str]:
     )
     for j, name in enumerate(names):
         quantities = [lack.quantity for lack in predicted.added if lack.joint == name]
-        if quantities:
+        if quantities and percent(with_them[j]) != percent(without[j]):
             sentences.append(
                 f"{name}: predicted with what the model lacks, by {', '.join(quantities)}; "
                 f"parameters alone leave {percent(without[j])} of filtered rows, not "
@@ -136,7 +149,7 @@ def added_functions(predicted: LogPrediction) -> list[str]:
     return sentences
 
 
-def poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
+def _poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
     """Return a sentence on every joint that the estimate explains badly, with what limits it."""
     names, sentences = predicted.identified.joint_names, []
     for j in np.flatnonzero(predicted.explained < LEAST_EXPLAINED):

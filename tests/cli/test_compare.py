@@ -196,3 +196,25 @@ def test_estimates_without_a_study_have_parameters_alone(robotid, files, tmp_pat
     assert "<h2>Differences of pair 2</h2>" in text
     assert 'id="figure-differences-3"' in text
     assert "<h2>Prediction</h2>" not in text
+
+
+def test_terms_of_joints_are_told_though_not_compared(robotid, files, tmp_path) -> None:
+    term = {"kind": "offset", "joint": "elbow"}
+    path = edited(tmp_path / "terms.json", files[0], terms=[term, 3])
+    done = robotid("compare", path, files[1])
+    assert done.code == 0
+    text = " ".join(done.out.split())
+    assert f"Terms of joints are not compared: offset of elbow in {path}." in text
+    assert "Terms of joints" not in robotid("compare", *files[:2]).out
+
+
+def test_fits_of_one_log_are_doubted(robotid, files, tmp_path) -> None:
+    content = json.loads(files[0].read_text())
+    shifted = [
+        estimate | {"beta": [value * (1.0 + 1e-9) for value in estimate["beta"]]}
+        for estimate in content["estimates"]
+    ]
+    path = edited(tmp_path / "again.json", files[0], estimates=shifted)
+    told = "are they of one log"
+    assert told in " ".join(robotid("compare", files[0], path).out.split())
+    assert told not in " ".join(robotid("compare", *files[:2]).out.split())

@@ -165,3 +165,14 @@ def test_blocks_too_short_to_predict_are_refused_before_any_work(robotid, folder
     done = robotid("identify", ARM, folder / "log1.h5", *words)
     assert (done.code, done.out) == (2, "")
     assert "held out are 1.1 s of a log of 22 s; a prediction needs 2.5 s" in done.err
+
+
+@pytest.mark.parametrize("words", [("log1.h5",), ("--hold-out", "log1.h5")])
+def test_the_same_samples_twice_are_refused(robotid, folder, tmp_path, words):
+    (tmp_path / "copy.h5").write_bytes((folder / "log1.h5").read_bytes())
+    given = [folder / word if word.endswith(".h5") else word for word in words]
+    files = (tmp_path / "copy.h5", *given, "-o", tmp_path / "e.json")
+    done = robotid("identify", ARM, *files, "--config", folder / "short.toml")
+    assert (done.code, done.out) == (2, "")
+    assert "copy.h5 and log1.h5 hold the same samples" in done.err
+    assert not (tmp_path / "e.json").exists()

@@ -107,3 +107,53 @@ def test_an_import_is_a_log_that_identify_reads(robotid, tmp_path) -> None:
     assert (again.period, again.origin, again.seed) == (first.period, "virtual", first.seed)
     done = robotid("identify", ARM, machine, "-o", tmp_path / "e.json", "--estimator", "ols")
     assert done.code == 0
+
+
+def test_a_torque_that_is_missing_is_a_dash(robotid, recorded, tmp_path) -> None:
+    path = tmp_path / "map.toml"
+    shoulder = '[joints."shoulder"]\nposition = "q1"\ntorque = "tau1"\n'
+    path.write_text(shoulder + '[joints."elbow"]\nposition = "q2"\n')
+    one = tmp_path / "one.csv"
+    rows = [line.split(";") for line in recorded.read_text().splitlines()]
+    one.write_text("\n".join(";".join(row[:4]) for row in rows))
+    words = ("import", one, "--robot", ARM, "-o", tmp_path / "log.h5")
+    done = robotid(*words, "--map", path)
+    assert (done.code, done.err) == (0, "")
+    text = " ".join(done.out.split())
+    assert "torque N m shoulder by the map" in text
+    assert "elbow q2 -" in text
+    assert not load_log(tmp_path / "log.h5").torque_measured[1]
+    done = robotid(*words)
+    assert done.code == 2
+    assert "no columns are the torques of the joints shoulder, elbow (found: tau1); name them" in done.err
+
+
+def edited(recorded, path, change):
+    """Write the file with a change of the cells of its rows."""
+    head, *lines = recorded.read_text().splitlines()
+    path.write_text("\n".join([head, *(";".join(change(line.split(";"))) for line in lines)]))
+    return path
+
+
+def test_the_column_without_numbers_is_named(robotid, recorded, tmp_path) -> None:
+    path = edited(recorded, tmp_path / "nan.csv", lambda row: [*row[:2], "nan", *row[3:]])
+    done = robotid("import", path, "--robot", ARM, "-o", tmp_path / "log.h5")
+    assert (done.code, done.out) == (2, "")
+    assert "for 'q2' has 0 numbers" in done.err
+
+
+def test_times_that_are_too_dense_are_refused(robotid, recorded, tmp_path) -> None:
+    path = edited(recorded, tmp_path / "us.csv", lambda row: row)
+    path.write_text(path.read_text().replace("time;", "time_us;"))
+    done = robotid("import", path, "--robot", ARM, "-o", tmp_path / "log.h5")
+    assert (done.code, done.out) == (2, "")
+    assert "a sample every 4e-06 s" in done.err
+    assert 'time_unit = "s"' in done.err
+
+
+def test_times_that_are_texts_are_named(robotid, recorded, tmp_path) -> None:
+    path = edited(recorded, tmp_path / "iso.csv", lambda row: [f"10:00:{row[0]}", *row[1:]])
+    done = robotid("import", path, "--robot", ARM, "-o", tmp_path / "log.h5")
+    assert (done.code, done.out) == (2, "")
+    assert "no column is the time" in done.err
+    assert "columns of text are left out: time" in done.err

@@ -163,3 +163,42 @@ def test_a_joint_that_the_estimate_does_not_explain_is_named(robotid, study, tmp
     assert done.code == 1
     assert "elbow: the estimate explains 0 % of its torque's variance" in " ".join(done.out.split())
     assert "shoulder: the estimate" not in done.out
+
+
+def test_an_estimate_of_another_robot_is_one_line(robotid, study, tmp_path):
+    path = tmp_path / "other.json"
+    other = {"torque_measured": [True] * 3}
+    path.write_text(json.dumps(json.loads(study[1].read_text()) | other))
+    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    assert (done.code, done.out) == (2, "")
+    assert "is the estimate of another robot than '2r': of 3 joints, not 2" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def with_estimates(study, path, change):
+    """Write the estimates of the study with a change of each."""
+    content = json.loads(study[1].read_text())
+    content["estimates"] = [estimate | change(estimate) for estimate in content["estimates"]]
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_fit_that_failed_predicts_nothing(robotid, study, tmp_path):
+    failed = {"success": False, "message": "no motion"}
+    path = with_estimates(study, tmp_path / "failed.json", lambda _: failed)
+    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    assert (done.code, done.out) == (2, "")
+    assert "failed.json: the chosen fit failed: no motion" in done.err
+
+
+def test_it_says_where_the_nominal_model_is_better(robotid, study, tmp_path):
+    def twice(estimate):
+        return {"beta": [2.0 * value for value in estimate["beta"]]}
+
+    told = "better than the estimate: does this log have another load"
+    path = with_estimates(study, tmp_path / "twice.json", twice)
+    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    assert told in " ".join(done.out.split())
+    assert told not in " ".join(
+        robotid("predict", ARM, *study[1:3], "--config", study[0]).out.split()
+    )
