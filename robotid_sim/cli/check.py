@@ -30,8 +30,9 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.table import Table
 from robotid_sim.validation.prediction import rms
 
-UNKNOWN = "?: no geometry, a mesh that is missing, or the reader of meshes is: " + install_command(
-    "cad"
+UNKNOWN = (
+    "?: no mass, no geometry, a mesh that is missing, or the reader of meshes is: "
+    + install_command("cad")
 )
 OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
@@ -65,7 +66,8 @@ def check(*, robot: str, json: bool, out: Path | None, study: StudyConfig) -> in
         output.print_json(report)
     else:
         _print_report(read, report)
-        output.print_line(summary(bodies))
+        repaired_ones = repair and any(body.reason is not None for body in bodies)
+        output.print_line(summary(bodies) + (", before the repair" if repaired_ones else ""))
         refused, missing = report["refused"], report.get("missing")
         can_run = f"a study cannot run here: {missing}" if missing else "a study can run"
         output.print_line("a study of it is refused: " + refused if refused else can_run)

@@ -64,8 +64,7 @@ def identify(
     plan = build_fit(study)
     streamed = hold_out is None and can_stream(plan)
     with logs.opened(log, model, mapping, whole=not streamed) as (given, long):
-        test = _test_logs(hold_out, model, mapping)
-        logs.require_distinct([*given, *test])
+        test = _test_logs(hold_out, given, model, mapping)
         held = _held_out(hold_out, test)
         nominal = build_nominal_of_log(model, given[0].log, study)
         measured = np.any([read.log.torque_measured for read in given], axis=0)
@@ -147,9 +146,16 @@ def _with_choices(
     return study.model_copy(update={"estimation": study.estimation.model_copy(update=chosen)})
 
 
-def _test_logs(text: str | None, robot: Robot, mapping: Path | None) -> list[ReadLog]:
-    """Return the logs that are only predicted, if a file of them is held out."""
-    return logs.read([Path(text)], robot, mapping) if text and Path(text).exists() else []
+def _test_logs(
+    text: str | None, given: Sequence[ReadLog], robot: Robot, mapping: Path | None
+) -> list[ReadLog]:
+    """Return the logs that are only predicted, if a file of them is held out.
+
+    Raises `LogError` if any samples are given twice, of these and those of the fit.
+    """
+    test = logs.read([Path(text)], robot, mapping) if text and Path(text).exists() else []
+    logs.require_distinct([*given, *test])
+    return test
 
 
 def _held_out(text: str | None, test: Sequence[ReadLog]) -> HoldOut | None:

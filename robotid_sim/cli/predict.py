@@ -74,10 +74,10 @@ def predict_file(
     for path in outputs:
         require_writable(path)
     model = build_robot(robot, study.robot)
+    measured = _measured(estimate, model)
     read = logs.read_one(log, model, mapping)
     data = read.log
     nominal = build_nominal_of_log(model, data, study)
-    measured = _measured(estimate, model)
     basis = build_basis(nominal, study, measured)
     _, chosen, context = estimates_of(estimate, model, basis)
     if not chosen.success:

@@ -45,10 +45,16 @@ def torque_signs(signs: Float1D) -> Amendment:
     """Return wrong signs of the torques whose entry is -1, shape (n,)."""
     wrong = tuple(np.flatnonzero(signs < 0.0).tolist())
     if len(wrong) == 1:
-        words = Wording("the measured torque has the wrong sign", "multiply its column by -1")
+        words = Wording(
+            "the measured torque has the wrong sign",
+            "multiply its column by -1, or in a map torque_sign = -1",
+        )
     else:
         whose = "all measured" if len(wrong) == signs.size else "the measured"
-        words = Wording(f"{whose} torques have the wrong sign", "multiply their columns by -1")
+        words = Wording(
+            f"{whose} torques have the wrong sign",
+            "multiply their columns by -1, or in a map torque_sign = -1",
+        )
     joints = () if len(wrong) == signs.size else wrong
     return _torque(TORQUE_SIGN, joints, np.diag(signs), words)
 
@@ -77,7 +83,9 @@ def _positions(evidence: Evidence) -> list[Amendment]:
     for j in range(dof):
         signs = np.ones(dof)
         signs[j] = -1.0
-        words = Wording("the position has the wrong sign", "multiply its column by -1")
+        words = Wording(
+            "the position has the wrong sign", "multiply its column by -1, or in a map sign = -1"
+        )
         candidates.append(_position("position-sign", (j,), np.diag(signs), none.shift, words))
     for j in turning:
         for degrees in (90.0, -90.0, 180.0):

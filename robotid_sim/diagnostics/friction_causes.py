@@ -141,5 +141,5 @@ def _missing(symbol: str, joint: int, unit: str, value: Float1D) -> Wording:
     tail = f"{torque_unit(unit)} s/{unit}" if symbol == "Fv" else torque_unit(unit)
     return Wording(
         f"{NAMES[symbol]} of {value[0]:.2g} {tail} that the model does not have",
-        f"add {symbol} to `joint_parameters` in the section [estimation]",
+        f"add {symbol} to `joint_parameters` in the section [estimation] of the configuration",
     )

@@ -171,7 +171,7 @@ def _rotor(unit: str, value: Float1D) -> Wording:
     inertia = "kg" if unit == "m" else "kg m^2"
     return Wording(
         f"a reflected rotor inertia of {value[0]:.3g} {inertia} that the model does not have",
-        "add Ia to `joint_parameters` in the section [estimation]",
+        "add Ia to `joint_parameters` in the section [estimation] of the configuration",
     )
 
 

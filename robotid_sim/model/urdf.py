@@ -118,7 +118,8 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         root = etree.fromstring(VERSION.sub(rb'\g<1>"1.0"', xml, count=1), parser)
     except etree.XMLSyntaxError as error:
         line, reason = error.lineno or 1, " ".join(str(error.msg).split())
-        raise UrdfError(f"{path}:{line}: not well-formed XML: {reason}") from error
+        hint = "" if b"<" in xml[:100] else "; is it the file of a robot?"
+        raise UrdfError(f"{path}:{line}: not well-formed XML: {reason}{hint}") from error
     if root.getroottree().docinfo.doctype:
         raise UrdfError(
             f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"

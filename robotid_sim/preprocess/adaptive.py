@@ -155,7 +155,7 @@ class Adaptive(RowPreprocessor):
             said.append(f"rows of joints up to {each} Hz")
         tune = partial(_tuned_at, start, log, robot, faults, noise)
         if self.delay is not None:
-            said.append(f"torque delay given as {self.delay:g} s")
+            said.append(f"torque delay given as {self.delay:.3g} s")
             decided = tune(self.delay)
         else:
             found = estimate_delay(whole, start.smoother(whole, robot), robot)

@@ -179,7 +179,9 @@ def residual_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) ->
         "time": [f"{e.seconds:.3g} s" for e in estimates],
     }
     for j, (name, unit) in enumerate(zip(estimates[0].joint_names, joint_units, strict=True)):
-        residuals = _numbers((e.torque_rms[j] for e in estimates), 3)
+        residuals = [
+            number(float(e.torque_rms[j]) or None, 3) for e in estimates
+        ]  # None: no torque
         columns[f"residual {name} [{torque_unit(unit)}]"] = residuals
     return Table.of(columns, "Estimators", text_columns=2)
 

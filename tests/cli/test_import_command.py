@@ -125,7 +125,10 @@ def test_a_torque_that_is_missing_is_a_dash(robotid, recorded, tmp_path) -> None
     assert not load_log(tmp_path / "log.h5").torque_measured[1]
     done = robotid(*words)
     assert done.code == 2
-    assert "no columns are the torques of the joints shoulder, elbow (found: tau1); name them" in done.err
+    assert (
+        "no columns are the torques of the joints shoulder, elbow (found: tau1); name them"
+        in done.err
+    )
 
 
 def edited(recorded, path, change):

@@ -11,8 +11,12 @@ from robotid_sim.cli import options
 @options.for_study("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
     robot: options.RobotArg,
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log without the load.")],
-    loaded: Annotated[Path, typer.Argument(metavar="LOADED", help="Log with the load.")],
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="Log without the load, ours or foreign.")
+    ],
+    loaded: Annotated[
+        Path, typer.Argument(metavar="LOADED", help="Log with the load, ours or foreign.")
+    ],
     load: Annotated[
         str | None,
         typer.Option(
@@ -30,5 +34,6 @@ def payload(
 ) -> None:
     """Estimate a load at the tip from two logs, or by a known load the torque constants.
 
-    Both logs must be of the same cell; the motions need not be the same. Exit 1 if the fit failed.
+    Both logs must be of the same cell; the motions need not be the same. Exit 1 if the fit failed,
+    if it is the first log that has the load, or if --load cannot be right.
     """
