@@ -127,5 +127,5 @@ def _gains_content(estimate: TorqueConstants) -> dict[str, Any]:
         "joint_names": list(estimate.joint_names),
         "true_over_believed": estimate.gains.tolist(),
         "std": estimate.std.tolist(),
-        "shown": None if estimate.shown is None else estimate.shown.tolist(),
+        "shown": estimate.shown.tolist(),
     }

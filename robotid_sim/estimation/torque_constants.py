@@ -58,14 +58,14 @@ class TorqueConstants:
     steps: int
     success: bool
     message: str
-    shown: Bool1D | None = None
-    """Which joints the load asks more torque of than their noise, shape (n,); None for all. The
-    gain of another joint follows from what it shares with the others, and errs with the model."""
+    shown: Bool1D
+    """Which joints the load asks more torque of than their noise, shape (n,). The gain of another
+    joint follows from what it shares with the others, and errs with the model."""
 
     @property
     def suspicion(self) -> str:
         """What speaks against the load that was given; empty if nothing does."""
-        known = self.gains if self.shown is None else self.gains[self.shown]
+        known = self.gains[self.shown]
         if not self.success or known.size < 2 or np.ptp(known) > ALIKE * known.max():
             return ""
         factor = float(np.median(known))
@@ -80,12 +80,10 @@ class TorqueConstants:
         """Return the gains in words."""
         if not self.success:
             return [f"The torque constants could not be estimated: {self.message}."]
-        shown = np.ones(len(self.gains), dtype=bool) if self.shown is None else self.shown
         sentences = []
-        for j, (name, gain, std) in enumerate(
-            zip(self.joint_names, self.gains, self.std, strict=True)
-        ):
-            if not shown[j]:
+        joints = zip(self.joint_names, self.gains, self.std, self.shown, strict=True)
+        for name, gain, std, shown in joints:
+            if not shown:
                 sentences.append(
                     f"{name} hardly feels the load, and its torque constant does not show: hang "
                     "the load farther from its axis."
@@ -132,8 +130,9 @@ def estimate_torque_constants(
     torque = payload_columns(loaded, nominal) @ known
     load_torque = np.concatenate([np.zeros(len(problem.y) - len(torque)), torque])
     found = _gauss_newton(problem, load_torque, WeightedLeastSquares(block=block))
-    known[unknown] = found.estimate.beta[basis.rank :]
-    of_load = (payload_columns(loaded, nominal) @ known).reshape(-1, nominal.dof)
+    whole = known.copy()
+    whole[unknown] = found.estimate.beta[basis.rank :]
+    of_load = (payload_columns(loaded, nominal) @ whole).reshape(-1, nominal.dof)
     shown = np.sqrt((of_load**2).mean(axis=0)) > found.estimate.noise_std
     return replace(found, estimate=part_of(found.estimate, basis.rank), shown=shown)
 
@@ -168,4 +167,5 @@ def _gauss_newton(
         steps=steps,
         success=whole.success,
         message=whole.message,
+        shown=np.ones(n, dtype=bool),
     )

@@ -31,7 +31,7 @@ LONGEST_OFFSET = 1.0
 SLOWEST, USUAL = 0.2, 0.02
 """Longest time between samples of a robot, and a usual one, that tells the unit of times [s]."""
 
-FASTEST = 1e-5
+FASTEST = 5e-6
 """Shortest time between samples that is believed [s]; a shorter one has another unit."""
 
 PRINTED = 1.1e-6

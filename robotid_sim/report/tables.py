@@ -179,9 +179,8 @@ def residual_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) ->
         "time": [f"{e.seconds:.3g} s" for e in estimates],
     }
     for j, (name, unit) in enumerate(zip(estimates[0].joint_names, joint_units, strict=True)):
-        residuals = [
-            number(float(e.torque_rms[j]) or None, 3) for e in estimates
-        ]  # None: no torque
+        measured = [float(e.torque_rms[j]) or None for e in estimates]
+        residuals = [number(value, 3) for value in measured]
         columns[f"residual {name} [{torque_unit(unit)}]"] = residuals
     return Table.of(columns, "Estimators", text_columns=2)
 
