@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import existing_folder, make_folder, read_json, require_space, write_json
@@ -57,11 +57,20 @@ class Run:
             run = cls(**read_json(path, "manifest", 1))
         except (FileFormatError, TypeError):  # other programs have a file of that name, too
             return None
-        return run if isinstance(run.files, dict | None) else None
+        files = {} if run.files is None else run.files
+        if not isinstance(files, dict) or not all(map(_is_within, files)):
+            return None  # written by another program, or to reach files of others
+        return run if all(isinstance(digest, str) for digest in files.values()) else None
 
     def write(self, path: Path) -> None:
         """Write it as JSON."""
         write_json(path, "manifest", 1, asdict(self))
+
+
+def _is_within(name: str) -> bool:
+    """Return whether a name in a manifest is that of a file below its folder."""
+    parts = PurePosixPath(name).parts
+    return bool(parts) and ".." not in parts and not PurePosixPath(name).is_absolute()
 
 
 @contextmanager
@@ -279,6 +288,8 @@ def _move_in(folder: Path, run: Run) -> None:
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
     for name in names:
+        if not (folder / name).parent.resolve().is_relative_to(folder.resolve()):
+            continue  # behind a link that leads out of the folder
         (folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # other files are in it
             (folder / name).parent.rmdir()

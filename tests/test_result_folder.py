@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -262,3 +263,31 @@ def test_a_file_system_without_locks_is_no_hindrance(tmp_path, monkeypatch) -> N
     monkeypatch.setattr(module, "fcntl", None)
     write(tmp_path, "new")
     require_complete(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../victim.txt", "figures/../../victim.txt", "/{}", ".", ""])
+def test_a_manifest_reaches_no_file_outside_of_its_folder(tmp_path, name) -> None:
+    """Of a folder that somebody else made; there a run was stopped while its files moved."""
+    victim, folder = tmp_path / "victim.txt", tmp_path / "out"
+    victim.write_text("mine")
+    stage = folder / INCOMPLETE
+    stage.mkdir(parents=True)
+    STUDY.write(stage / RUN)
+    listed = name.format(str(victim).lstrip("/"))
+    replace(STUDY, files={listed: "0"}).write(stage / "replaced.json")
+    write(folder, "new")
+    assert victim.read_text() == "mine"
+    assert contents(folder)["a.txt"] == "new"
+
+
+def test_nothing_behind_a_link_out_of_the_folder_is_removed(tmp_path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "out"
+    outside.mkdir()
+    (outside / "fit.svg").write_text("mine")
+    stage = folder / INCOMPLETE
+    stage.mkdir(parents=True)
+    (folder / "linked").symlink_to(outside)
+    STUDY.write(stage / RUN)
+    replace(STUDY, files={"linked/fit.svg": "0"}).write(stage / "replaced.json")
+    write(folder, "new")
+    assert (outside / "fit.svg").read_text() == "mine"

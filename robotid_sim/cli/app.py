@@ -103,6 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _fail(str(error), 2)
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
+        if said := fault_of_plugin(end):
+            return _fail(said, 2)
         return UNREAD if end.code == 1 else int(end.code or 0)
     except Exception as error:  # the boundary of the program
         if debug:

@@ -1,10 +1,12 @@
 """``robotid predict``: what an estimate predicts of a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from robotid_sim.arrays import Bool1D, readonly
 from robotid_sim.cli import logs, output
@@ -34,6 +36,8 @@ from robotid_sim.validation.log_prediction import (
     with_friction_velocity,
 )
 from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
+
+Values = TypeVar("Values")
 
 
 def predict(
@@ -114,6 +118,8 @@ def _measured(path: Path, robot: Robot) -> Bool1D:
     known = load_chosen(path)[2].get("torque_measured")
     if known is None:
         return np.ones(robot.dof, dtype=bool)
+    if not any(known):
+        raise FileFormatError(f"{path}: its 'torque_measured' names no joint with a torque")
     if len(known) != robot.dof:
         raise FileFormatError(
             f"{path} is the estimate of another robot than '{robot.name}': of {len(known)} joints, "
@@ -147,48 +153,59 @@ def _model_error(
     known = context.get("model_error")
     if known is None:
         return None
-    try:
+    with _of_identify("model_error"):
         std = readonly(known["std"], shape=measured.shape, name="std")
-        functions = tuple(UncertainFunction(**entry) for entry in known.get("functions", ()))
+        functions = _read(tuple[UncertainFunction, ...], known.get("functions", ()))
         for function in functions:
             where = (function.joint, function.quantity)
             require_function_of(nominal, *where, function.knots, function.mean)
+            if not function.knots:
+                raise ValueError(f"the function of {function.quantity} has no knots")
         size = basis.rank + sum(len(function.knots) for function in functions)
         cov = readonly(known["cov"], shape=(size, size), name="cov")
-    except (KeyError, TypeError, ValueError, RobotIdError) as error:
-        raise FileFormatError(
-            f"the estimate's 'model_error' is not that of `identify`: {error}"
-        ) from error
+        if (std < 0.0).any() or (np.diag(cov) < 0.0).any():
+            raise ValueError("a standard deviation or a variance is negative")
     return ModelError(np.where(measured, std, np.nan), cov, functions)
 
 
 def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
     """Return what the model lacked in the fit, as an estimate file says."""
-    try:
-        lacks = [Lack(**lack) for lack in context.get("lacks", ())]
+    with _of_identify("lacks"):
+        lacks = _read(list[Lack], context.get("lacks", ()))
         for lack in lacks:
             require_function_of(nominal, lack.joint, lack.quantity, lack.knots, lack.values)
-    except (TypeError, ValueError, RobotIdError) as error:
-        raise FileFormatError(
-            f"the estimate's 'lacks' are not those of `identify`: {error}"
-        ) from error
     return lacks
 
 
 def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
     """Return the terms that the fit found joints to have, as an estimate file says."""
     keys = ("kind", "joint", "values", "shape", "partner")
-    try:
-        terms = [
-            JointTerm(**{key: term[key] for key in keys if key in term})
-            for term in context.get("terms", ())
-        ]
+    with _of_identify("terms"):
+        own = [{key: term[key] for key in keys if key in term} for term in context.get("terms", ())]
+        terms = _read(list[JointTerm], own)
         require_terms_of(terms, nominal.joint_names, nominal.name)
-    except (TypeError, ValueError, RobotIdError) as error:
-        raise FileFormatError(
-            f"the estimate's 'terms' are not those of `identify`: {error}"
-        ) from error
     return terms
+
+
+@contextmanager
+def _of_identify(name: str) -> Iterator[None]:
+    """Raise `FileFormatError` where an entry of an estimate file is not as `identify` writes it."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        where, said = ".".join(map(str, first["loc"])), first["msg"]
+        raise FileFormatError(f"{_OTHER.format(name)}: '{where}': {said}") from error
+    except (AttributeError, KeyError, TypeError, ValueError, RobotIdError) as error:
+        raise FileFormatError(f"{_OTHER.format(name)}: {error}") from error
+
+
+_OTHER = "the estimate's '{}' are not those of `identify`"
+
+
+def _read(kind: type[Values], content: object) -> Values:
+    """Return values of JSON as those of a dataclass; texts that are numbers become numbers."""
+    return TypeAdapter(kind, config=ConfigDict(extra="forbid")).validate_python(content)
 
 
 def estimates_of(

@@ -292,7 +292,8 @@ def torque_regressor(
     Raises
     ------
     ShapeError
-        If all columns are named in another order than theirs, or a state has another shape.
+        If all columns are named in another order than theirs, one is not of the robot, or a state
+        has another shape.
 
     References
     ----------
@@ -314,6 +315,11 @@ def torque_regressor(
     selected = every if columns is None else np.array(columns, dtype=np.intp)
     if selected.size == every.size and (selected != every).any():
         raise ShapeError("columns must be fewer than all, or all in their order")
+    if selected.size and not 0 <= selected.min() <= selected.max() < every.size:
+        raise ShapeError(
+            f"columns must lie in 0 to {every.size - 1}, those of a robot with {robot.dof} joints; "
+            f"got {selected.min()} to {selected.max()}"
+        )
     W = np.zeros((len(q2), robot.dof, selected.size))
     model = (robot.geometry, robot.gravity, robot.eps)
 

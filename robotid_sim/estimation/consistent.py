@@ -173,7 +173,14 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     phi = program.exact(beta)
     exact = phi is not None
     if phi is None:
-        phi = program.nearest(beta, np.linalg.inv(np.linalg.cholesky(cov)))
+        try:
+            whitening = np.linalg.inv(np.linalg.cholesky(cov))
+        except np.linalg.LinAlgError as error:
+            raise InconsistentInertiaError(
+                "no robot can have exactly the estimated base parameters, and their covariance is "
+                "singular, so that none is known to be near"
+            ) from error
+        phi = program.nearest(beta, whitening)
     if phi is None:
         raise InconsistentInertiaError(
             "no consistent robot was found near the estimate; the estimate is too far from any "

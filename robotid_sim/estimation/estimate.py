@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
@@ -173,6 +173,9 @@ def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, A
     return estimates, chosen, context
 
 
+SLACK, ROUNDING = 1e-6, 1e-12
+"""Relative errors of a covariance: of its own entries, and of the largest one."""
+
 _STRICT = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
 _KINDS = get_type_hints(Estimate) | dict.fromkeys(_TEXTS, list[str]) | {"cond": float | None}
@@ -196,6 +199,21 @@ class _Context(BaseModel):
     torque_gain_std: float | None = None
     torque_measured: list[bool] | None = None
     friction_velocity: list[float] | None = None
+    cov_blocks: int | None = Field(default=None, ge=0)
+
+
+def _require_covariance(cov: Float2D | None) -> None:
+    """Raise `ValueError` if a matrix can be no covariance."""
+    if cov is None or cov.ndim != 2 or len(cov) != len(cov.T):
+        return  # told by the estimate
+    scale = np.sqrt(np.abs(np.diag(cov)))
+    bound, rounding = np.outer(scale, scale), ROUNDING * scale.max(initial=0.0) ** 2
+    if not np.isfinite(bound).all() or (np.diag(cov) < -rounding).any():
+        raise ValueError("'cov' is no covariance: variances are finite and not negative")
+    if (np.abs(cov) > (1.0 + SLACK) * bound + rounding).any():
+        raise ValueError("'cov' is no covariance: entries are larger than its variances allow")
+    if (np.abs(cov - cov.T) > SLACK * bound + rounding).any():
+        raise ValueError("'cov' is no covariance: it is not symmetric")
 
 
 def _from_content(values: dict[str, Any]) -> Estimate:
@@ -206,6 +224,7 @@ def _from_content(values: dict[str, Any]) -> Estimate:
     for name in _ARRAYS:
         if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)
+    _require_covariance(values["cov"])
     for name in _TEXTS:
         values[name] = tuple(values[name])
     values["cond"] = np.inf if values["cond"] is None else values["cond"]

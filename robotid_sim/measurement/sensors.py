@@ -117,8 +117,17 @@ def measure(
         require_type(sensor, Sensor, "a sensor", "give objects such as EncoderNoise()")
         if rng is None and sensor.random:
             raise OptionError(f"{type(sensor).__name__} draws noise; give rng")
-        log = sensor(log, rng if rng is not None else np.random.default_rng(0))
+        log = _sensed(sensor, log, rng if rng is not None else np.random.default_rng(0))
     return log
+
+
+def _sensed(sensor: Sensor, log: Log, rng: np.random.Generator) -> Log:
+    """Return what a sensor makes of a log; one of a user may return anything."""
+    seen, what = sensor(log, rng), f"what {type(sensor).__name__} returned"
+    require_type(seen, Log, what, "a sensor returns a Log")
+    if seen.q.shape != log.q.shape or seen.joint_names != log.joint_names:
+        raise OptionError(f"{what} has other samples or joints: a sensor leaves them as they are")
+    return seen
 
 
 def measured_again(

@@ -9,6 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import require_type
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.log_weights import weights_by_log
@@ -103,7 +104,11 @@ def _instruments(
 def _motions(
     logs: Sequence[Log], preprocessors: Sequence[Preprocessor], nominal: Robot
 ) -> list[Motion]:
-    return [use(log, nominal) for use, log in zip(preprocessors, logs, strict=True)]
+    motions = [use(log, nominal) for use, log in zip(preprocessors, logs, strict=True)]
+    for use, motion in zip(preprocessors, motions, strict=True):
+        what = f"what {type(use).__name__} returned"
+        require_type(motion, Motion, what, "a preprocessor returns a Motion")
+    return motions
 
 
 def _smoothed(preprocessor: Preprocessor) -> Preprocessor:

@@ -7,9 +7,9 @@ unknown is null, never NaN. Fields that belong to parts of the study that did no
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import FileFormatError
@@ -258,6 +258,20 @@ class StudyResult(_Model):
     timings: dict[str, float]
     """Seconds by stage, one after another [s]."""
     verdict: VerdictResult
+
+    @model_validator(mode="after")
+    def _is_of_one_robot(self) -> Self:
+        """Require the chosen estimate, and numbers for every joint."""
+        if self.chosen not in [estimate.estimator for estimate in self.estimates]:
+            raise ValueError(f"there is no estimate '{self.chosen}', which was chosen")
+        joints = len(self.robot.joint_names)
+        for tried in (estimate.validation for estimate in self.estimates):
+            if tried is None:
+                continue
+            for values in (tried.torque_rms_relative, tried.model_error_relative):
+                if values is not None and len(values) != joints:
+                    raise ValueError(f"a prediction needs {joints} numbers, got {len(values)}")
+        return self
 
     @property
     def chosen_estimate(self) -> EstimateResult:

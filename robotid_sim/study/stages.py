@@ -12,11 +12,12 @@ import numpy as np
 
 from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.errors import InconsistentInertiaError, OptionError, require_type
 from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import with_term_values
 from robotid_sim.experiment.cell import Cell
@@ -224,8 +225,7 @@ def estimated(
     problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
-        name: replace(estimator.fit(problem, rng), estimator=name)
-        for name, estimator in plan.estimators.items()
+        name: _fitted(name, estimator, problem, rng) for name, estimator in plan.estimators.items()
     }
     chosen = estimates[chosen_name(plan, estimates, heard, problem)]
     if chosen.success:
@@ -257,6 +257,25 @@ def estimated(
         lift=lifted,
         doubt=why,
     )
+
+
+def _fitted(
+    name: str, estimator: Estimator, problem: LinearProblem, rng: np.random.Generator
+) -> Estimate:
+    """Return the estimate of an estimator, under the name that it runs by.
+
+    Raises `ArgumentTypeError` or `OptionError` if the estimator, one of a user, returns another
+    thing than an estimate of the problem.
+    """
+    estimate, what = estimator.fit(problem, rng), f"what estimator '{name}' returned"
+    require_type(estimate, Estimate, what, "fit returns an Estimate of the problem it is given")
+    known = (tuple(problem.basis.names), tuple(problem.joint_names))
+    if (tuple(estimate.names), tuple(estimate.joint_names)) != known:
+        raise OptionError(
+            f"{what} is of other parameters or joints: names and joint_names are those of the "
+            "problem"
+        )
+    return replace(estimate, estimator=name)
 
 
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:

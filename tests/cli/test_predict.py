@@ -202,3 +202,60 @@ def test_it_says_where_the_nominal_model_is_better(robotid, study, tmp_path):
     assert told not in " ".join(
         robotid("predict", ARM, *study[1:3], "--config", study[0]).out.split()
     )
+
+
+FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mean": ["0", "much"]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"torque_measured": [False, False]}, "names no joint with a torque"),
+        ({"terms": [{"kind": "spring", "joint": "elbow", "values": [[1, 2], [3, 4]]}]}, "terms"),
+        ({"terms": 3}, "'terms' are not those of `identify`"),
+        ({"lacks": None}, "'lacks' are not those of `identify`"),
+        ({"lacks": [offset({"knots": [0.1], "values": [0.2], "torque": "a"})]}, "torque"),
+        ({"model_error": [1]}, "model_error"),
+        ({"model_error": {"std": [1, 1], "cov": [], "functions": [FUNCTION]}}, "mean"),
+        (
+            {"model_error": {"std": [1, 1], "cov": [], "functions": [FUNCTION | {"knots": []}]}},
+            "model_error",
+        ),
+        ({"cov_blocks": float("1e400")}, "cov_blocks"),
+        ({"cov_blocks": -3}, "cov_blocks"),
+    ],
+)
+def test_what_identify_does_not_write_is_one_line(robotid, study, tmp_path, changed, said):
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(json.loads(study[1].read_text()) | changed))
+    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_numbers_as_texts_are_numbers(robotid, study, tmp_path):
+    path = tmp_path / "texts.json"
+    knots, values = [0.1, 2.0], [0.5, 0.5]
+    for kind in (float, str):
+        lack = offset({"knots": list(map(kind, knots)), "values": list(map(kind, values))})
+        path.write_text(json.dumps(json.loads(study[1].read_text()) | {"lacks": [lack]}))
+        content = content_of(robotid, study, study[2], path)
+        if kind is float:
+            expected = content
+    assert content == expected
+
+
+@pytest.mark.parametrize(
+    "cov", [[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.5], [0.0, 1.0]], [[-1.0, 0.0], [0.0, 1.0]]]
+)
+def test_a_covariance_that_is_none_is_refused(robotid, study, tmp_path, cov):
+    def broken(estimate):
+        whole = np.eye(len(estimate["names"]))
+        whole[:2, :2] = cov
+        return {"cov": whole.tolist()}
+
+    path = with_estimates(study, tmp_path / "cov.json", broken)
+    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    assert (done.code, done.out) == (2, "")
+    assert "'cov' is no covariance" in done.err

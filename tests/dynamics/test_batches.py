@@ -12,6 +12,7 @@ from robotid_sim.dynamics.dynamics import (
     torque_regressor,
 )
 from robotid_sim.errors import ShapeError
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 
 FUNCTIONS = {
@@ -116,3 +117,11 @@ def test_kernels_compile_where_no_cache_can_be_written(monkeypatch: pytest.Monke
     monkeypatch.setattr(compiled.numba, "njit", njit)
     double = compiled.jit(lambda x: 2.0 * x)
     assert double(1.5) == 3.0
+
+
+@pytest.mark.parametrize("columns", [[10**10], [28], [-1], [0, 27, 28]])
+def test_columns_that_the_robot_does_not_have_are_refused(columns):
+    robot = load_robot("twolink")
+    state = np.zeros(2)
+    with pytest.raises(ShapeError, match="columns must lie in 0 to 27"):
+        torque_regressor(robot, state, state, state, columns)

@@ -9,11 +9,12 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from measured import measured
 from robots import urdf_path
 
 from robotid_sim import plugins, testing
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.errors import PluginError
+from robotid_sim.errors import PluginError, RobotIdError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation import CRITERIA, FAMILIES
@@ -21,14 +22,18 @@ from robotid_sim.excitation.plan import SwarmSearch
 from robotid_sim.experiment.conditions import CONDITIONS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.plugins import _imported, fault_of_plugin, load_plugins
 from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import load_config
 from robotid_sim.study.setup import FitPlan
+from robotid_sim.study.stages import identify
 from robotid_sim.study.study import run_study
 from robotid_sim.tasks import TASKS
 from robotid_sim.validation.comparison import Comparison
@@ -244,3 +249,65 @@ def test_a_slip_of_a_plugin_is_no_bug_of_ours(monkeypatch, tmp_path, name, line,
     with pytest.raises(KeyError) as ours:
         {}["no such"]
     assert fault_of_plugin(ours.value) is None
+
+
+class Nothing(WeightedLeastSquares):
+    """An estimator that forgets to return."""
+
+    def fit(self, problem, rng=None):
+        """Return nothing."""
+
+
+class OthersNames(WeightedLeastSquares):
+    """An estimator whose parameters have names of their own."""
+
+    def fit(self, problem, rng=None):
+        """Return an estimate of other parameters."""
+        estimate = super().fit(problem, rng)
+        return replace(estimate, names=tuple(f"x{k}" for k in range(len(estimate.names))))
+
+
+class TheLog(RtsSmoother):
+    """A preprocessor that returns its log."""
+
+    def __call__(self, log, nominal):
+        """Return the log."""
+        return log
+
+
+class Cut(EncoderNoise):
+    """A sensor that loses samples."""
+
+    def __call__(self, log, rng):
+        """Return the first half of a log."""
+        half = slice(log.t.size // 2)
+        none = dict.fromkeys(("truth", "tau_cmd", "dq"))
+        return replace(log, t=log.t[half], q=log.q[half], tau_meas=log.tau_meas[half], **none)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
+        (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
+        (TheLog(), "what TheLog returned is of type Log, expected Motion"),
+    ],
+)
+def test_what_parts_return_is_checked(part, said):
+    case = measured(load_robot("twolink"))
+    own = {"estimators": {"mine": WeightedLeastSquares()}, "preprocessor": RtsSmoother()}
+    own |= {"preprocessor": part} if isinstance(part, TheLog) else {"estimators": {"mine": part}}
+    with pytest.raises(RobotIdError, match=said):
+        identify(
+            case.log,
+            case.nominal,
+            case.basis,
+            FitPlan(chosen="mine", **own),
+            np.random.default_rng(0),
+        )
+
+
+def test_a_sensor_leaves_the_samples_as_they_are():
+    log = measured(load_robot("twolink")).log
+    with pytest.raises(RobotIdError, match="what Cut returned has other samples or joints"):
+        measure(log, Cut(), np.random.default_rng(0))
