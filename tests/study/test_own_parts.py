@@ -251,6 +251,16 @@ def test_a_slip_of_a_plugin_is_no_bug_of_ours(monkeypatch, tmp_path, name, line,
     assert fault_of_plugin(ours.value) is None
 
 
+def test_a_plugin_that_ends_the_program_is_named(monkeypatch, tmp_path):
+    path = tmp_path / "ends.py"
+    path.write_text("import sys\n\ndef end():\n    sys.exit(3)\n")
+    monkeypatch.setattr(plugins, "_loaded", {})
+    load_plugins([str(path)])
+    with pytest.raises(SystemExit) as caught:
+        sys.modules["robotid_plugin_ends"].end()
+    assert fault_of_plugin(caught.value) == f"plugin {path}, line 4, in end: SystemExit: 3"
+
+
 class Nothing(WeightedLeastSquares):
     """An estimator that forgets to return."""
 

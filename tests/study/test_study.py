@@ -69,6 +69,25 @@ def test_result_file_reads_back_and_has_no_nan(quick_irb140) -> None:
     json.loads((folder / "result.json").read_text(), parse_constant=pytest.fail)
 
 
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda content: content | {"chosen": "foo"}, "there is no estimate 'foo'"),
+        (lambda content: content | {"estimates": []}, "there is no estimate"),
+        (
+            lambda content: content | {"robot": content["robot"] | {"joint_names": ["one"]}},
+            "a prediction needs 1 numbers, got 6",
+        ),
+    ],
+)
+def test_a_result_that_contradicts_itself_is_refused(quick_study, tmp_path, edit, said) -> None:
+    content = json.loads((quick_study[1] / "result.json").read_text())
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(edit(content)))
+    with pytest.raises(FileFormatError, match=said):
+        StudyResult.load(path)
+
+
 def test_result_of_a_newer_schema_or_incomplete_is_one_line(quick_irb140, tmp_path) -> None:
     _, folder = quick_irb140
     content = json.loads((folder / "result.json").read_text())
