@@ -106,7 +106,8 @@ def _content(name: str, context: Mapping[str, Any], fit: Identification) -> dict
 
 def _require_lift(fit: Identification, urdf: Path | None) -> None:
     if urdf is not None and fit.lift is None:
-        raise InconsistentInertiaError(f"no robot to write to {urdf}: {fit.chosen.message}")
+        why = fit.chosen.message if not fit.chosen.success else "none is known near the estimate"
+        raise InconsistentInertiaError(f"no robot to write to {urdf}: {why}")
 
 
 def _require_writable(*paths: Path | None) -> None:

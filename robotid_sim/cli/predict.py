@@ -17,6 +17,7 @@ from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.estimation.state_functions import Lack, require_function_of
 from robotid_sim.files import require_writable, write_json
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
+from robotid_sim.model.parameters import size
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
@@ -218,4 +219,10 @@ def estimates_of(
             f"{path} has other base parameters than '{robot.name}' ({len(chosen.names)} against "
             f"{basis.rank}); is it of another robot, or of other joint parameters?"
         )
+    for each in estimates:
+        if each.phi is not None and each.phi.size != size(robot.dof):
+            raise FileFormatError(
+                f"{path}: 'phi' of '{each.estimator}' has {each.phi.size} numbers, a robot with "
+                f"{robot.dof} joints has {size(robot.dof)}"
+            )
     return [e for e in estimates if e.names == basis.names], chosen, context

@@ -122,7 +122,10 @@ def _lifted(chosen: Estimate, nominal: Robot, basis: BaseParameters, path: Path)
     """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
     lifted = lift_estimate(chosen, nominal, basis)
     if lifted is None:
-        raise FileFormatError(f"{path}: the chosen fit failed: {chosen.message}")
+        why = f"the chosen fit failed: {chosen.message}"
+        if chosen.success:
+            why = "no robot that can exist is known to be near the chosen estimate"
+        raise FileFormatError(f"{path}: {why}")
     return lifted
 
 

@@ -196,7 +196,7 @@ class _Context(BaseModel):
     chosen: str | None = None
     doubt: str = ""
     torque_delay: float | None = None
-    torque_gain_std: float | None = None
+    torque_gain_std: float | None = Field(default=None, ge=0.0)
     torque_measured: list[bool] | None = None
     friction_velocity: list[float] | None = None
     cov_blocks: int | None = Field(default=None, ge=0)

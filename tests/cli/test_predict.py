@@ -259,3 +259,12 @@ def test_a_covariance_that_is_none_is_refused(robotid, study, tmp_path, cov):
     done = robotid("predict", ARM, path, study[2], "--config", study[0])
     assert (done.code, done.out) == (2, "")
     assert "'cov' is no covariance" in done.err
+
+
+def test_full_parameters_of_another_robot_are_refused(robotid, study, tmp_path):
+    path = with_estimates(study, tmp_path / "phi.json", lambda _: {"phi": [1.0] * 5})
+    for command in (("predict", ARM, path, study[2]), ("validate", ARM, path)):
+        done = robotid(*command, "--config", study[0])
+        assert (done.code, done.out) == (2, "")
+        assert "phi.json: 'phi' of" in done.err
+        assert "has 5 numbers, a robot with 2 joints has 28" in done.err
