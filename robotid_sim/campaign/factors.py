@@ -1,10 +1,11 @@
 """Factors of a campaign: what changes between trials, and its levels."""
 
-import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from robotid_sim.config_section import LARGEST
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, suggestion
 
@@ -70,6 +71,10 @@ class Factor:
         return [self.levels[k].label for k in kept]
 
 
+shortened = reprlib.repr
+"""Text of a value for a message, however large the value is."""
+
+
 def factor_of(name: str, given: Any) -> Factor:
     """Return a factor of a plan.
 
@@ -108,11 +113,22 @@ def _level(name: str, value: Any) -> Level:
                 f"factor '{name}', level '{value['name']}': unknown key '{min(unknown)}'; known: "
                 "name, study, robot"
             )
-        values = dict(_flat(value.get("study", {})))
+        study = value.get("study", {})
+        if not isinstance(study, Mapping):
+            raise OptionError(
+                f"factor '{name}', level '{value['name']}': study = {shortened(study)}; give a "
+                "table of keys of a study"
+            )
+        values = dict(_flat(study))
         if ROBOT in value:
             values[ROBOT] = value[ROBOT]
         return Level(str(value["name"]), values)
     if name == "estimator":
+        if not isinstance(value, str):
+            raise OptionError(
+                f"factor 'estimator': {shortened(value)} is no name; give names of `robotid list "
+                'estimators`, such as "ols"'
+            )
         return Level(value, {"estimation.estimators": [value], "estimation.chosen": value})
     keys = ALIASES.get(name, (name,))
     label = value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
@@ -153,14 +169,15 @@ def _two_numbers(name: str, kind: str, numbers: Any) -> tuple[float, float]:
     sound = (
         isinstance(numbers, Sequence)
         and len(numbers) == 2
-        and all(isinstance(x, int | float) and math.isfinite(x) for x in numbers)
+        and all(isinstance(x, int | float) and abs(x) <= LARGEST for x in numbers)
     )
     first, second = numbers if sound else (0.0, 0.0)
     positive = first > 0.0 or not kind.startswith("log")
     if not sound or not positive or not (second > 0.0 if kind == "normal" else first < second):
         needs = "mean and a positive deviation" if kind == "normal" else "two numbers that grow"
         needs += ", both positive" if kind.startswith("log") else ""
-        raise OptionError(f"factor '{name}': {kind} = {numbers!r}; give {needs}")
+        given = shortened(numbers)
+        raise OptionError(f"factor '{name}': {kind} = {given}; give {needs}, within {LARGEST:g}")
     return float(first), float(second)
 
 

@@ -5,14 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import cloudpickle
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import loop_metrics, metrics_of
+from robotid_sim.campaign.signed_folder import SignedFolder
 from robotid_sim.campaign.store import DONE, FAILED, LATE, TrialRow
 from robotid_sim.campaign.time_limit import LateError, limited
 from robotid_sim.campaign.trial_list import Group, StudyTrial
@@ -20,7 +19,6 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
-from robotid_sim.files import atomic_path
 from robotid_sim.measurement.log import Log
 from robotid_sim.plugins import load_plugins
 from robotid_sim.streams import Streams, named_stream
@@ -36,7 +34,7 @@ from robotid_sim.validation.comparison import UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun, run_loop
 
 SHARED = "shared"
-"""Folder of the motions that trials share; it can be removed when a campaign is finished."""
+"""Folder of the motions that the trials of a run share; removed when the run ends."""
 
 KEPT = 2
 """Motions that a process holds in memory."""
@@ -58,15 +56,12 @@ class Motions(NamedTuple):
 class MakeMotions:
     """Designs and runs what a trial moves along, and keeps it in a folder; goes to processes."""
 
-    folder: Path
+    shared: SignedFolder
     needs_loop: bool
     limit: float | None
 
     def __call__(self, trial: StudyTrial) -> str:
         """Return why there is none, or an empty text."""
-        file = self.folder / SHARED / f"{trial.base}.pkl"
-        if file.exists():
-            return ""
         try:
             with limited(self.limit):
                 motions = _made(trial, needs_loop=self.needs_loop)
@@ -74,8 +69,7 @@ class MakeMotions:
             return f"{LATE}: its design and rollouts take longer than {self.limit:g} s"
         except Exception as error:  # a plugin's, or of a robot that cannot do it
             return _said(error)
-        with atomic_path(file) as temporary:
-            temporary.write_bytes(cloudpickle.dumps(motions))
+        self.shared.write(trial.base, motions)
         return ""
 
 
@@ -97,9 +91,8 @@ def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
 
 
 @lru_cache(maxsize=KEPT)
-def _motions(file: Path) -> Motions:
-    # Our own file, of a folder that only this campaign writes.
-    motions: Motions = cloudpickle.loads(file.read_bytes())
+def _read(shared: SignedFolder, base: str) -> Motions | None:
+    motions: Motions | None = shared.read(base)
     return motions
 
 
@@ -107,7 +100,7 @@ def _motions(file: Path) -> Motions:
 class DoGroup:
     """Runs the trials of one log; goes to processes."""
 
-    folder: Path
+    shared: SignedFolder
     needs_loop: bool
     arrays: tuple[str, ...]
     limit: float | None
@@ -129,7 +122,9 @@ class DoGroup:
 
     def _rows(self, group: Group) -> Any:
         """Yield the rows of the trials that share the rows of a fit."""
-        motions = _motions(self.folder / SHARED / f"{group.first.base}.pkl")
+        motions = _read(self.shared, group.first.base)
+        if motions is None:  # the file was changed or removed during the run
+            motions = _made(group.first, needs_loop=self.needs_loop)
         load_plugins(group.first.study.plugins, None)
         streams = Streams(group.first.seed)
         sensors = build_sensors(group.first.study)

@@ -3,11 +3,13 @@
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from string import Formatter
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
-from robotid_sim.campaign.factors import Factor, Level, factor_of
+from robotid_sim.campaign.factors import Factor, Level, factor_of, shortened
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.config_section import ConfigSection
@@ -20,6 +22,12 @@ QUICK_SEEDS = 3
 QUICK_SAMPLES = 8
 QUICK_LEVELS = 3
 """What is left of a plan in its quick form."""
+
+FIELDS = ("level", "value", "limit", "by")
+"""What an answer's sentence is filled with."""
+
+LARGEST_SEED = 2**63 - 1
+"""What a column of the store holds."""
 
 
 class AnswerConfig(ConfigSection):
@@ -36,6 +44,20 @@ class AnswerConfig(ConfigSection):
     """A factor for each of whose levels the answer is given."""
     sentence: str
     """With ``{level}``, ``{value}``, ``{limit}`` and ``{by}`` where they go."""
+
+    @field_validator("sentence")
+    @classmethod
+    def _can_be_filled(cls, sentence: str) -> str:
+        try:
+            fields = [field for _, *field in Formatter().parse(sentence) if field[0] is not None]
+            sound = all(name in FIELDS and not any(rest) for name, *rest in fields)
+        except ValueError:  # a single brace
+            sound = False
+        if not sound:
+            allowed = ", ".join(f"{{{name}}}" for name in FIELDS)
+            reason = f"may have {allowed} and no other field; write {{{{ and }}}} for braces"
+            raise PydanticCustomError("field", reason)
+        return sentence
 
 
 class CampaignPlan(ConfigSection):
@@ -79,8 +101,12 @@ class CampaignPlan(ConfigSection):
                 if name not in self.factors:
                     raise UnknownNameError.of("factor of an answer", name, self.factors)
         seeds = self.seed_list
-        if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
-            raise OptionError(f"seeds = {self.seeds} are no distinct whole numbers from 0 on")
+        outside = not seeds or min(seeds) < 0 or max(seeds) > LARGEST_SEED
+        if outside or len(set(seeds)) < len(seeds):
+            raise OptionError(
+                f"seeds = {shortened(self.seeds)} are no distinct whole numbers from 0 to "
+                f"{LARGEST_SEED}"
+            )
         if self.robot is None and not any(f.sets("robot") for f in self.factor_list):
             raise OptionError('a campaign needs a robot: give robot = "irb140", or a factor robot')
         return self
@@ -182,8 +208,11 @@ def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
     except ValidationError as error:
         key, reason = first_error(error)
         known = ", ".join(CampaignPlan.model_fields)
-        if error.errors()[0]["type"] == "extra_forbidden":
+        first = error.errors()[0]
+        if first["type"] == "extra_forbidden":
             raise OptionError(f"{where}: unknown key '{key}'; known: {known}") from error
+        if first["type"] == "value_error":  # of several keys; the text names them
+            raise OptionError(f"{where}: {first['ctx']['error']}") from error
         raise OptionError(f"{where}: '{key}': {reason}") from error
     except (OptionError, UnknownNameError) as error:
         raise type(error)(f"{where}: {error}") from error

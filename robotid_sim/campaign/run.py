@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from robotid_sim.campaign.group_work import SHARED, DoGroup, MakeMotions
-from robotid_sim.campaign.plan import CampaignPlan
+from robotid_sim.campaign.plan import CampaignPlan, plan_of
 from robotid_sim.campaign.retried import TRIES, each_retried
+from robotid_sim.campaign.robot_files import RobotFiles
+from robotid_sim.campaign.signed_folder import SignedFolder
 from robotid_sim.campaign.store import FAILED, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import Group, SharedWork, StudyTrial, groups_of, trials_of
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import make_folder
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
@@ -20,6 +22,10 @@ from robotid_sim.study.result_parts import versions
 
 GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
 """What of a plan may change while its trials stay."""
+
+
+FILES = "robot files"
+"""Name of the note in the store with the digests of the robot files of the trials."""
 
 
 @documented
@@ -69,37 +75,72 @@ def run_campaign(
     FileFormatError
         If the folder or the store cannot be written.
     """
-    trials = trials_of(plan)
+    files = RobotFiles()
+    trials = trials_of(plan, files)
     make_folder(folder)
-    make_folder(folder / SHARED)
     with locked(folder), Store(folder, write=True) as store:
         require_same_plan(store, plan)
         store.note("plan", plan.model_dump_json())
+        store.note(FILES, json.dumps(files.digests))
         store.note("versions", json.dumps(versions()))
         store.note("trials", str(len(trials)))
         finished = store.finished(again=again)
         left = [trial for trial in trials if trial.key not in finished]
         counter = _Counter(len(trials), len(trials) - len(left), progress)
-        able = _with_motions(plan, folder, left, store, workers, counter)
-        work = DoGroup(folder, plan.needs_loop, plan.arrays, plan.time_limit)
-
-        def keep(group: Group, rows: list[TrialRow] | None) -> None:
-            if rows is None:
-                error = f"its process died {TRIES} times"
-                rows = [TrialRow(t.key, t.factors, t.seed, LOST, error) for t in group.trials]
-            store.add(rows)
-            counter.add(rows)
-
-        each_retried(work, groups_of(able), workers, keep)
+        shared = SignedFolder(make_folder(folder / SHARED))
+        try:
+            able = _with_motions(plan, shared, left, store, workers, counter)
+            _do_groups(plan, shared, groups_of(able), store, workers, counter)
+        finally:
+            shared.remove({trial.base for trial in left})
         counts = store.counts({trial.key for trial in trials})
         others = sum(store.counts().values()) - sum(counts.values())
         before = len(trials) - len(left)
         return Finished(len(left), before, counts, others, SharedWork.of(left))
 
 
+def read_campaign(store: Store) -> tuple[CampaignPlan, list[StudyTrial], list[TrialRow]]:
+    """Return plan, trials and rows of a campaign as it was run last.
+
+    Files of robots may have changed or gone since. The factors of a row are those of the trial:
+    a row that an earlier form of the plan wrote has names of that time.
+
+    Parameters
+    ----------
+    store : Store
+        Of a folder.
+
+    Returns
+    -------
+    plan : CampaignPlan
+        As it was run.
+    trials : list of StudyTrial
+        All of the plan.
+    rows : list of TrialRow
+        Of the trials that were run, in the order of the trials.
+
+    Raises
+    ------
+    FileFormatError
+        If the store holds no plan, or is damaged.
+    """
+    content = store.noted("plan")
+    if content is None:
+        raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
+    plan = plan_of(content, str(store.folder))
+    trials = trials_of(plan, RobotFiles(store.noted(FILES) or {}))
+    return plan, trials, rows_of(store, trials)
+
+
+def rows_of(store: Store, trials: Sequence[StudyTrial]) -> list[TrialRow]:
+    """Return the rows of trials, each with the factors of its trial; see `read_campaign`."""
+    rows = {row.key: row for row in store.rows({trial.key for trial in trials})}
+    return [replace(rows[t.key], factors=t.factors) for t in trials if t.key in rows]
+
+
 def _with_motions(
     plan: CampaignPlan,
-    folder: Path,
+    shared: SignedFolder,
     trials: Sequence[StudyTrial],
     store: Store,
     workers: int,
@@ -121,9 +162,30 @@ def _with_motions(
         counter.add(rows)
         unable.add(first.base)
 
-    make = MakeMotions(folder, plan.needs_loop, plan.time_limit)
+    make = MakeMotions(shared, plan.needs_loop, plan.time_limit)
     each_retried(make, [members[0] for members in by_base.values()], workers, note)
     return [trial for trial in trials if trial.base not in unable]
+
+
+def _do_groups(
+    plan: CampaignPlan,
+    shared: SignedFolder,
+    groups: Sequence[Group],
+    store: Store,
+    workers: int,
+    counter: "_Counter",
+) -> None:
+    """Run the trials of groups and write down what becomes of them."""
+
+    def keep(group: Group, rows: list[TrialRow] | None) -> None:
+        if rows is None:
+            error = f"its process died {TRIES} times"
+            rows = [TrialRow(t.key, t.factors, t.seed, LOST, error) for t in group.trials]
+        store.add(rows)
+        counter.add(rows)
+
+    work = DoGroup(shared, plan.needs_loop, plan.arrays, plan.time_limit)
+    each_retried(work, groups, workers, keep)
 
 
 class _Counter:
@@ -155,10 +217,9 @@ def require_same_plan(store: Store, plan: CampaignPlan) -> None:
     OptionError
         If they differ; the text says where.
     """
-    noted = store.about("plan")
-    if noted is None:
+    before, now = store.noted("plan"), json.loads(plan.model_dump_json())
+    if before is None:
         return
-    before, now = json.loads(noted), json.loads(plan.model_dump_json())
     for name in [*before, *now]:
         old, new = before.get(name), now.get(name)
         if name not in GROWING and old != new:

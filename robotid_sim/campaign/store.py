@@ -5,6 +5,7 @@ all.
 """
 
 import json
+import reprlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,12 +107,13 @@ class Store(RowStore):
         return {key for (key,) in self.select("key", f"WHERE status NOT IN ({marks})", again)}
 
     def rows(self, keys: set[str] | None = None) -> Iterator[TrialRow]:
-        """Yield the rows, of some keys only, in the order of their keys."""
+        """Yield the rows, of some keys only, in the order of their keys.
+
+        Raises `FileFormatError` if a value is of another type than this program writes.
+        """
         for row in self.select(", ".join(_COLUMNS), "ORDER BY key"):
-            key, factors, seed, status, error, seconds, *metrics = row
-            if keys is None or key in keys:
-                numbers = dict(zip(METRICS, metrics, strict=True))
-                yield TrialRow(key, json.loads(factors), seed, status, error, seconds, numbers)
+            if keys is None or row[0] in keys:
+                yield self._row(*row)
 
     def counts(self, keys: set[str] | None = None) -> dict[str, int]:
         """Return how many trials have every status, of all or of some keys."""
@@ -121,6 +123,44 @@ class Store(RowStore):
             if keys is None or key in keys
         )
         return dict(statuses)
+
+    def noted(self, name: str) -> dict[str, Any] | None:
+        """Return the table that is noted under a name as JSON; None without one.
+
+        Raises `FileFormatError` if something else is noted.
+        """
+        text = self.about(name)
+        return None if text is None else self._table(text, f"its note '{name}'")
+
+    def _row(self, key: Any, factors: Any, *rest: Any) -> TrialRow:
+        """Return a row from the values of its columns; raise unless this program wrote them."""
+        labels = self._table(factors, f"'factors' of trial {key}")
+        seed, status, error, seconds, *metrics = rest
+        numbers = dict(zip(METRICS, metrics, strict=True))
+        values: list[tuple[str, Any, Any]] = [
+            ("seed", seed, int),
+            ("seconds", seconds, int | float),
+        ]
+        values += [("status", status, str), ("error", error, str)]
+        values += [(name, value, int | float | None) for name, value in numbers.items()]
+        for name, value, kind in values:
+            if not isinstance(value, kind):
+                raise self._damaged(f"'{name}' of trial {key} is {reprlib.repr(value)}")
+        return TrialRow(key, labels, seed, status, error, seconds, numbers)
+
+    def _table(self, text: object, what: str) -> dict[str, Any]:
+        try:
+            table = json.loads(text) if isinstance(text, str) else None
+        except (ValueError, RecursionError):
+            table = None
+        if not isinstance(table, dict):
+            raise self._damaged(f"{what} is no table in JSON")
+        return table
+
+    def _damaged(self, what: str) -> FileFormatError:
+        return FileFormatError(
+            f"{self.file} is damaged: {what}; restore it, or run the plan into another folder"
+        )
 
 
 def _values(row: TrialRow) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from robotid_sim.campaign.factors import ROBOT, Level
 from robotid_sim.campaign.plan import CampaignPlan
+from robotid_sim.campaign.robot_files import RobotFiles
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.study.build import require_buildable
@@ -51,16 +52,32 @@ class Group:
         return self.trials[0]
 
 
-def trials_of(plan: CampaignPlan) -> list[StudyTrial]:
+def trials_of(plan: CampaignPlan, files: RobotFiles | None = None) -> list[StudyTrial]:
     """Return all trials of a plan, in the order of its factors and seeds.
 
-    Raises `OptionError` or `UnknownNameError` if a study that comes of the levels is refused.
+    Parameters
+    ----------
+    plan : CampaignPlan
+        What to run.
+    files : RobotFiles, optional
+        Content of the robots that are files; by default read now.
+
+    Returns
+    -------
+    trials : list of StudyTrial
+        Their keys depend on the content of the files.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a study that comes of the levels is refused.
     """
     trials: list[StudyTrial] = []
+    files = files or RobotFiles()
     for point in plan.points():
         robot, study = _study_of(plan, point)
         labels = {name: level.label for name, level in point.items()}
-        parts = _parts(robot, study, plan)
+        parts = _parts(robot, study, plan, files.of(robot, study.nominal.file))
         trials += [_trial(seed, labels, robot, study, parts) for seed in plan.seed_list]
     by_key = {trial.key: trial for trial in trials}
     if len(by_key) < len(trials):
@@ -100,7 +117,9 @@ def _put(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
     content[last] = deepcopy(value)
 
 
-def _parts(robot: str, study: StudyConfig, plan: CampaignPlan) -> tuple[Any, Any, Any, Any]:
+def _parts(
+    robot: str, study: StudyConfig, plan: CampaignPlan, files: Mapping[str, str]
+) -> tuple[Any, Any, Any, Any]:
     """Return what decides motions, log, rows and estimate, without the seed."""
     whole = study.model_dump(mode="json")
     fit, sensors, control = whole["estimation"], whole["sensors"], whole["control"]
@@ -109,6 +128,8 @@ def _parts(robot: str, study: StudyConfig, plan: CampaignPlan) -> tuple[Any, Any
     base["joint_parameters"] = fit.pop("joint_parameters")
     base["rows"] = whole["preprocess"]["rows"]
     base["control"] = control if plan.needs_loop else None
+    if files:
+        base["files"] = files
     chosen = fit.pop("chosen")
     own = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
     own |= {"loop": plan.needs_loop, "arrays": sorted(plan.arrays)}

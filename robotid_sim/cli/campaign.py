@@ -1,7 +1,6 @@
 """``robotid campaign``: many virtual experiments as one plan."""
 
 import csv
-import json as json_format
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,8 +10,14 @@ from typing import Any
 from robotid_sim.campaign.backend import working_in
 from robotid_sim.campaign.effort import Effort
 from robotid_sim.campaign.metrics import METRICS
-from robotid_sim.campaign.plan import CampaignPlan, load_plan, plan_of
-from robotid_sim.campaign.run import Finished, require_same_plan, run_campaign
+from robotid_sim.campaign.plan import CampaignPlan, load_plan
+from robotid_sim.campaign.run import (
+    Finished,
+    read_campaign,
+    require_same_plan,
+    rows_of,
+    run_campaign,
+)
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.statistics import answer
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store, TrialRow
@@ -138,14 +143,15 @@ def _print_finished(done: Finished, out: Path) -> None:
 
 def _print_plan(plan: CampaignPlan, out: Path, workers: int, *, as_json: bool) -> int:
     trials = trials_of(plan)
-    rows: dict[str, TrialRow] = {}
+    rows: list[TrialRow] = []
     if (out / "campaign.sqlite").exists():
         with Store(out, write=False) as store:
             require_same_plan(store, plan)
-            rows = {row.key: row for row in store.rows({trial.key for trial in trials})}
-    left = [trial for trial in trials if trial.key not in rows]
+            rows = rows_of(store, trials)
+    finished = {row.key for row in rows}
+    left = [trial for trial in trials if trial.key not in finished]
     work = SharedWork.of(left)
-    effort = Effort.of(left, plan, [row.seconds for row in rows.values() if row.status == DONE])
+    effort = Effort.of(left, plan, [row.seconds for row in rows if row.status == DONE])
     content = {
         "title": plan.title,
         "trials": len(trials),
@@ -173,19 +179,9 @@ def _sensor_sets(trials: Sequence[StudyTrial]) -> str:
     return "; or ".join(sorted(sets))
 
 
-def _plan_in(store: Store) -> CampaignPlan:
-    noted = store.about("plan")
-    if noted is None:
-        raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
-    return plan_of(json_format.loads(noted), str(store.folder))
-
-
 def _read(folder: Path) -> tuple[CampaignPlan, list[StudyTrial], list[TrialRow]]:
     with Store(folder, write=False) as store:
-        plan = _plan_in(store)
-        trials = trials_of(plan)
-        rows = {row.key: row for row in store.rows({trial.key for trial in trials})}
-    return plan, trials, [rows[trial.key] for trial in trials if trial.key in rows]
+        return read_campaign(store)
 
 
 def _status(folder: Path, *, as_json: bool) -> int:

@@ -38,7 +38,7 @@ from robotid_sim.validation.log_prediction import (
 )
 from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
 
-Values = TypeVar("Values")
+Parsed = TypeVar("Parsed")
 
 
 def predict(
@@ -204,7 +204,7 @@ def _of_identify(name: str) -> Iterator[None]:
 _OTHER = "the estimate's '{}' are not those of `identify`"
 
 
-def _read(kind: type[Values], content: object) -> Values:
+def _read(kind: type[Parsed], content: object) -> Parsed:
     """Return values of JSON as those of a dataclass; texts that are numbers become numbers."""
     return TypeAdapter(kind, config=ConfigDict(extra="forbid")).validate_python(content)
 

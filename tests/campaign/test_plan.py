@@ -1,11 +1,16 @@
 """Plans of campaigns: factors, designs, keys, and what is refused."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from plans import SHORT, short_plan
+from robots import DATA
 
 from robotid_sim.campaign.factors import factor_of
 from robotid_sim.campaign.plan import load_plan, plan_of
+from robotid_sim.campaign.robot_files import RobotFiles
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.trial_list import SharedWork, groups_of, trials_of
 from robotid_sim.errors import RobotIdError
@@ -77,6 +82,48 @@ def test_keys_depend_on_content_alone() -> None:
     assert set(more) > {trial.key for trial in trials_of(plan)}
 
 
+@pytest.fixture
+def arm(tmp_path):
+    """Return the file of a robot."""
+    return Path(shutil.copy(DATA / "2r.urdf", tmp_path / "arm.urdf"))
+
+
+def keys(plan, files=None) -> list[str]:
+    return [trial.key for trial in trials_of(plan, files)]
+
+
+def test_keys_depend_on_the_content_of_the_files_of_a_robot(arm, tmp_path) -> None:
+    nominal = tmp_path / "cad" / "nominal.urdf"
+    plan = short_plan(robot=str(arm), study={"nominal": {"file": str(nominal)}}, factors={})
+    beside = [folder / "robot.toml" for folder in (arm.parent, nominal.parent)]
+    nominal.parent.mkdir()
+    seen = [keys(plan)]
+    for file in (arm, nominal, *beside):
+        for text in ("one", "other"):
+            file.write_text(text)
+            seen.append(keys(plan))
+            assert keys(plan) == seen[-1]
+    assert len({key for of_files in seen for key in of_files}) == 9 * 2
+
+
+def test_keys_of_robots_of_the_catalog_depend_on_their_names(tmp_path, monkeypatch) -> None:
+    before = keys(short_plan())
+    monkeypatch.chdir(tmp_path)
+    for name in ("twolink", "robot.toml"):
+        (tmp_path / name).write_text("beside")
+    assert keys(short_plan()) == before
+    assert keys(short_plan(), RobotFiles({"twolink": "noted"})) == before
+
+
+def test_noted_digests_stand_for_files_that_are_gone(arm) -> None:
+    plan, files = short_plan(robot=str(arm)), RobotFiles()
+    before = keys(plan, files)
+    arm.unlink()
+    assert list(files.digests) == [str(arm)]
+    assert keys(plan, RobotFiles(files.digests)) == before
+    assert keys(plan) != before
+
+
 @pytest.mark.parametrize("name", shipped_plans())
 def test_a_shipped_plan_can_be_built_whole_and_quick(name) -> None:
     plan = load_plan(name)
@@ -116,3 +163,13 @@ def test_a_plan_that_cannot_be_is_refused(change, said) -> None:
     with pytest.raises(RobotIdError) as refused:
         trials_of(plan_of(content))
     assert said in str(refused.value)
+
+
+def test_the_content_of_a_nominal_file_counts(tmp_path) -> None:
+    path, digests = tmp_path / "nominal.urdf", []
+    for text in ("one", "other"):
+        path.write_text(text)
+        digests.append(RobotFiles().of("irb140", path))
+    assert digests[0].keys() == digests[1].keys() == {"nominal"}
+    assert digests[0] != digests[1]
+    assert RobotFiles().of("irb140", None) == {}
