@@ -117,9 +117,9 @@ def _identity(path: str | Path) -> object:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
+    """Write UTF-8 text atomically; lone surrogates, which UTF-8 lacks, become escapes."""
     with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def make_folder(path: str | Path, option: str = "--out") -> Path:

@@ -72,7 +72,7 @@ def are_loaded() -> bool:
     return bool(_loaded)
 
 
-def fault_of_plugin(error: Exception) -> str | None:
+def fault_of_plugin(error: BaseException) -> str | None:
     """Return where a plugin's own code has raised an error, and what, in words; None if elsewhere.
 
     That is the innermost frame of a plugin or of this package: libraries below it have raised what
@@ -96,6 +96,10 @@ def _imported(name: str, path: Path) -> ModuleType:
         return _module_of(path) if path.suffix == ".py" else importlib.import_module(name)
     except RobotIdError as error:
         raise PluginError(f"plugin {name}: {error}") from error
+    except SystemExit as error:
+        raise PluginError(
+            f"plugin {name}: ends the program while it is imported; remove its call of sys.exit"
+        ) from error
     except Exception as error:  # a plugin's code may raise anything while it is imported
         reason = " ".join(str(error).split())
         raise PluginError(f"plugin {name}: {type(error).__name__}: {reason}") from error

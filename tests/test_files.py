@@ -62,6 +62,11 @@ def test_written_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> Non
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
 
 
+def test_text_that_utf8_lacks_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_text(tmp_path / "a.txt", "Grüße \ud800 \U0001f916")
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "Grüße \\ud800 \U0001f916"
+
+
 def test_missing_folder_is_one_line_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError) as caught:
         write_text(tmp_path / "none" / "a.txt", "text")

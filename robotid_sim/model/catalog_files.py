@@ -50,7 +50,7 @@ def read_toml(urdf: Path) -> dict[str, Any]:
         return {}
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not a robot.toml: {error}") from error
     return content if content.get("urdf") == urdf.name else {}
 

@@ -10,7 +10,7 @@ from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.files import check_schema
 from robotid_sim.model.catalog_files import read_toml
 from robotid_sim.model.joint_terms import JointTerm
-from robotid_sim.model.settings_terms import TERM_KEYS, split_terms
+from robotid_sim.model.settings_terms import TERM_KEYS, as_float, split_terms
 
 JOINT_KEYS = (
     *("lower", "upper", "velocity", "acceleration", "effort"),
@@ -115,8 +115,8 @@ def check_overrides(
                 )
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")
-            if not math.isfinite(value):
-                raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not finite")
+            if not math.isfinite(number := as_float(value)):
+                raise OptionError(f"{where}: joints.{joint}.{key} = {number!r} is not finite")
             if value < 0.0 and key in POSITIVE:
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is negative")
         checked[joint] = {key: float(value) for key, value in values.items()}

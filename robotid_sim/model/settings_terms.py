@@ -107,8 +107,18 @@ def _table(joint: str, value: object, what: str) -> JointTerm:
         raise OptionError(f"{what}: {error}") from error
 
 
+def as_float(value: float) -> float:
+    """Return a number of a file as a float, infinite if a whole number is beyond any float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _number(value: object, what: str) -> float:
     """Return a number of a file; raise if it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise OptionError(f"{what} = {value!r} is not a finite number")
-    return float(value)
+    if not math.isfinite(number := as_float(value)):
+        raise OptionError(f"{what} = {number!r} is not a finite number")
+    return number

@@ -36,7 +36,7 @@ from robotid_sim.study.excitation import free_space, in_space
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import APPROACH_STEP
-from robotid_sim.trajectory.runnable import require_samples
+from robotid_sim.trajectory.runnable import require_runnable, require_samples
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 GRADIENT, DRAWS = "slsqp", "random"
@@ -238,11 +238,10 @@ def prior_of_files(
 
 def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
     if path.suffix == TRAJECTORY_SUFFIX:
-        trajectories = [load_trajectory(path, nominal)]
-        for trajectory in trajectories:
-            require_samples(trajectory.duration - trajectory.start, plan.rate, str(path))
+        trajectory = load_trajectory(path, nominal)
+        require_runnable(trajectory, nominal, plan.rate, str(path))
         return planned_information(
-            nominal, basis, trajectories, noise_std=plan.noise_std, dt=plan.dt
+            nominal, basis, [trajectory], noise_std=plan.noise_std, dt=plan.dt
         )
     log = load_log(path).require_robot(nominal)
     preprocessor = RtsSmoother().tuned(log, nominal)

@@ -24,6 +24,12 @@ FEWEST_ROWS = 4
 QUATERNION_TOLERANCE = 0.01
 """Largest error of a quaternion's norm; files are rounded."""
 
+LARGEST_VALUE = 1e9
+"""Largest size of a joint position or a coordinate [rad or m]."""
+
+SHORTEST_STEP, LONGEST_STEP = 1e-6, 100.0
+"""Times from one row to the next [s]; those of other units are beyond them."""
+
 TURN_LENGTH = 0.2
 """Length [m] that a turn of the tip by 1 rad counts for along a path."""
 
@@ -89,18 +95,12 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
 
     Columns are the joints of the robot, by name or as ``q.<joint>``, in any order, or ``x,y,z``
     [m], or ``x,y,z,qx,qy,qz,qw``, in the root frame, and optionally ``t`` [s]; where joints are
-    called x, y and z, they are meant. Lines that start with ``#`` are left out. Raises
-    `FileFormatError` if the file cannot be read, or a row or a column is not usable; the text names
-    it.
+    called x, y and z, they are meant. Times rise by `SHORTEST_STEP` to `LONGEST_STEP` a row. Lines
+    that start with ``#`` are left out. Raises `FileFormatError` if the file cannot be read, or a
+    row or a column is not usable; the text names it.
     """
     file = Path(path)
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise FileFormatError(f"cannot read path file {file}: {reason}") from error
-    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    rows = list(csv.reader(lines))
+    rows = _cells(file)
     names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
     columns, order = _columns(file.name, names, joint_names)
     if len(rows) - 1 < FEWEST_ROWS:
@@ -114,6 +114,25 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
         values[:, 3:] = _quaternions(file.name, values[:, 3:])
     t = _times(file.name, table[:, names.index("t")]) if "t" in names else None
     return Waypoints(file.name, columns, values, t)
+
+
+def _cells(file: Path) -> list[list[str]]:
+    """Return the cells of all lines that are no comments."""
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise FileFormatError(f"cannot read path file {file}: {reason}") from error
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    rows: list[list[str]] = []
+    try:
+        rows.extend(csv.reader(lines))
+    except csv.Error as error:
+        place = f"row {len(rows)}" if rows else "header line"
+        raise FileFormatError(
+            f"{file.name}, {place}: cannot be cut into cells: {error}; correct it"
+        ) from error
+    return rows
 
 
 def _plain(name: str, joint_names: Sequence[str]) -> str:
@@ -164,6 +183,11 @@ def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
                     f"{file}, row {k + 1}, column '{name}': {cell.strip()!r} is no finite number; "
                     "correct it"
                 )
+            if name != "t" and abs(float(cell)) > LARGEST_VALUE:
+                raise FileFormatError(
+                    f"{file}, row {k + 1}, column '{name}': {cell.strip()} is beyond "
+                    f"{LARGEST_VALUE:.0e}; correct it"
+                )
             table[k, j] = float(cell)
     return table
 
@@ -192,11 +216,20 @@ def _quaternions(file: str, values: Float2D) -> Float2D:
 
 
 def _times(file: str, t: Float1D) -> Float1D:
-    backward = np.diff(t) <= 0.0
+    with np.errstate(over="ignore"):  # an infinite step is refused
+        step = np.diff(t)
+    backward = step <= 0.0
     if backward.any():
         row = int(backward.argmax()) + 1
         raise FileFormatError(
             f"{file}, row {row + 1}, column 't': {t[row]:g} s does not come after {t[row - 1]:g} s;"
             " sort the rows by time"
+        )
+    wrong = (step < SHORTEST_STEP) | (step > LONGEST_STEP)
+    if wrong.any():
+        row = int(wrong.argmax()) + 1
+        raise FileFormatError(
+            f"{file}, row {row + 1}, column 't': comes {step[row - 1]:.3g} s after the row before; "
+            f"give t in seconds, in steps of {SHORTEST_STEP:g} s to {LONGEST_STEP:g} s"
         )
     return np.asarray(t - t[0])

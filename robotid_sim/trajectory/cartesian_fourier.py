@@ -13,7 +13,12 @@ from robotid_sim.files import write_json
 from robotid_sim.kinematics.carried_point import CarriedPoint
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, fourier_basis
 from robotid_sim.trajectory.quintic import unit_quintic
-from robotid_sim.trajectory.reference import Reference
+from robotid_sim.trajectory.reference import (
+    Reference,
+    require_duration,
+    require_number,
+    require_start,
+)
 
 NODES = 256
 """Poses of a run that are solved one after the other; others are found from the nearest."""
@@ -92,8 +97,9 @@ class CartesianFourierTrajectory:
     def __post_init__(self) -> None:
         freeze(self, (3,), "center")
         freeze(self, (np.size(self.a),), "a", "b", "c")
-        if not (np.isfinite(self.base_period) and self.base_period > 0.0):
-            raise OptionError(f"a run needs a positive duration, got {self.base_period} s")
+        require_duration("base_period", self.base_period)
+        require_number("periods", self.periods)
+        require_start(self.start)
         if self.periods < 1 or self.periods != int(self.periods):
             raise OptionError(f"a trajectory needs at least one run, got {self.periods}")
         if len(self.joint_names) != self.carrier.q_start.size:

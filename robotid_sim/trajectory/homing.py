@@ -14,7 +14,7 @@ from robotid_sim.kinematics.inverse import beyond_limits
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION
 from robotid_sim.trajectory.quintic import APPROACH_SHARE, PointToPoint, approach_duration
-from robotid_sim.trajectory.reference import Excitation, Reference
+from robotid_sim.trajectory.reference import Excitation, Reference, require_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +34,14 @@ class HomedTrajectory:
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.motion.joint_names),), "home")
-        times = np.array([self.approach, self.back])
-        if not np.isfinite(times).all() or times.min() < 0.0:
+        if isinstance(self.motion, HomedTrajectory):
+            raise OptionError(
+                "the motion of a homed trajectory is homed itself; give its own motion, with the "
+                "ways from home and back"
+            )
+        for name in ("approach", "back"):
+            require_number(name, getattr(self, name))
+        if min(self.approach, self.back) < 0.0:
             raise OptionError(
                 f"ways from home and back must take no negative time, got {self.approach} s and "
                 f"{self.back} s"

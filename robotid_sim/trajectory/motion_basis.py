@@ -18,6 +18,7 @@ from scipy.interpolate import BPoly, BSpline
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.trajectory.quintic import PEAK_ACCELERATION, PEAK_JERK, PEAK_VELOCITY, unit_quintic
+from robotid_sim.trajectory.reference import require_count, require_duration
 
 PIECES_PER_INTERVAL = 4
 """Pieces of a knot interval that have control points of their own; the hull is tight to 3 %."""
@@ -45,6 +46,12 @@ def require_few(name: str, count: int) -> None:
         )
 
 
+def _require_basis(duration: float, name: str, count: int) -> None:
+    """Raise `OptionError` unless a basis has a positive duration, and functions to combine."""
+    require_duration("duration", duration)
+    require_count(name, count)
+
+
 @dataclass(frozen=True, slots=True)
 class FourierQuinticBasis:
     r"""Sines and cosines, each with the quintic that brings it to rest at both ends.
@@ -69,6 +76,9 @@ class FourierQuinticBasis:
 
     duration: float
     harmonics: int
+
+    def __post_init__(self) -> None:
+        _require_basis(self.duration, "harmonics", self.harmonics)
 
     @property
     def size(self) -> int:
@@ -127,6 +137,9 @@ class BSplineBasis:
     points: int
     """Number of free control points."""
 
+    def __post_init__(self) -> None:
+        _require_basis(self.duration, "points", self.points)
+
     @property
     def size(self) -> int:
         """Number of functions."""
@@ -171,6 +184,9 @@ class QuinticBasis:
     duration: float
     poses: int
     """Number of free poses; the run leaves from another one and returns to it."""
+
+    def __post_init__(self) -> None:
+        _require_basis(self.duration, "poses", self.poses)
 
     @property
     def size(self) -> int:

@@ -1,10 +1,16 @@
 """What a trajectory is: a reference motion as a function of time."""
 
+import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Protocol
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.errors import OptionError
+
+SHORTEST = 1e-9
+"""Least duration of a run [s]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +66,34 @@ class Excitation(Trajectory, Protocol):
     def save(self, path: str | Path) -> None:
         """Write the trajectory as JSON; all bits are kept."""
         ...
+
+
+def require_number(name: str, value: object) -> None:
+    """Raise `OptionError` unless a field of a trajectory is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise OptionError(f"'{name}' of a trajectory is {value!r}; give a finite number")
+
+
+def require_duration(name: str, value: float) -> None:
+    """Raise `OptionError` unless a run takes a time whose powers are numbers."""
+    require_number(name, value)
+    if not value >= SHORTEST:
+        raise OptionError(
+            f"a run needs a positive duration of at least {SHORTEST:g} s, got {value} s"
+        )
+
+
+def require_count(name: str, value: object) -> None:
+    """Raise `OptionError` unless a field of a trajectory is a whole number of at least one."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise OptionError(f"'{name}' of a trajectory is {value!r}; give a whole number above zero")
+
+
+def require_start(value: object) -> None:
+    """Raise `OptionError` unless a trajectory starts at a time of at most zero."""
+    require_number("start", value)
+    if not value <= 0.0:  # type: ignore[operator]
+        raise OptionError(f"'start' of a trajectory is {value:g} s; give at most zero")
 
 
 def run_time(trajectory: Trajectory) -> float:

@@ -17,7 +17,7 @@ from robotid_sim.trajectory.motion_basis import (
     MotionBasis,
     QuinticBasis,
 )
-from robotid_sim.trajectory.reference import Reference
+from robotid_sim.trajectory.reference import Reference, require_number, require_start
 
 BASES: dict[str, type[MotionBasis]] = {
     "b-spline": BSplineBasis,
@@ -44,10 +44,10 @@ class RestToRest:
 
     def __post_init__(self) -> None:
         freeze(self, (self.basis.size, len(self.joint_names)), "coefficients")
+        require_number("periods", self.periods)
+        require_start(self.start)
         if self.periods < 1 or self.periods != int(self.periods):
             raise OptionError(f"a trajectory needs at least one run, got {self.periods}")
-        if not (np.isfinite(self.basis.duration) and self.basis.duration > 0.0):
-            raise OptionError(f"a run needs a positive duration, got {self.basis.duration} s")
 
     @property
     def duration(self) -> float:

@@ -69,12 +69,14 @@ def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
 
 
 def _numbers(value: Any) -> Iterator[float]:
-    """Yield the numbers of a JSON value."""
-    if isinstance(value, int | float):
-        yield value
-    elif isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(part)
+    """Yield the numbers of a JSON value, however deep."""
+    values = [value]
+    while values:
+        part = values.pop()
+        if isinstance(part, int | float):
+            yield part
+        elif isinstance(part, dict | list):
+            values.extend(part.values() if isinstance(part, dict) else part)
 
 
 def _of_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
@@ -112,7 +114,10 @@ def _of_content(content: Mapping[str, Any]) -> Excitation:
     if family == "cartesian-fourier":
         return CartesianFourierTrajectory.of_content(values)
     if family == "homed":
-        return HomedTrajectory(motion=_of_content(values.pop("motion")), **values)
+        motion = values.pop("motion")
+        if motion.get("family") == "homed":
+            raise FileFormatError("'motion' is homed itself; give one that is of another family")
+        return HomedTrajectory(motion=_of_content(motion), **values)
     if family in BASES:
         return RestToRest.of_content(family, values)
     names = ", ".join(sorted(FAMILY_NAMES))

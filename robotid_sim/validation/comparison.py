@@ -19,6 +19,7 @@ from robotid_sim.representation import public_value
 from robotid_sim.tasks.steps import JointStep
 from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
 from robotid_sim.trajectory.reference import Reference, Trajectory
+from robotid_sim.trajectory.runnable import require_samples
 from robotid_sim.validation.control_run import TRACE_SAMPLES
 
 TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
@@ -151,8 +152,11 @@ def loop_gains(
     Raises
     ------
     OptionError
-        If the rate, the error or the bandwidth is not positive.
+        If the rate, the error or the bandwidth is not positive, or a task has too many samples
+        or none.
     """
+    for task in tasks:
+        _require_usual_length(task, rate)
     paths = [task for task in tasks if not task.is_step]
     fast = [task for task in paths if not task.slow] or paths or tasks
     return LoopGains.from_specification(
@@ -162,6 +166,17 @@ def loop_gains(
         error=comparison.error,
         bandwidth=comparison.bandwidth,
     )
+
+
+def _require_usual_length(task: TaskRun, rate: float) -> None:
+    seconds = task.trajectory.duration
+    remedy = "give a shorter time (column 't' is in seconds)"
+    require_samples(seconds, rate, f"task {task.name}", remedy)
+    if seconds * rate < 1.0:
+        raise OptionError(
+            f"task {task.name} takes {seconds:.3g} s, less than a sample at {rate:g} Hz; give a "
+            "longer time, in seconds"
+        )
 
 
 def _joined(trajectories: Sequence[Trajectory], rate: float) -> Reference:

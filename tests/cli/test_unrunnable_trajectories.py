@@ -25,6 +25,8 @@ def content(robotid, tmp_path_factory):
         ({"q0": [90.0, 0.0]}, "of the position limit of joint 'shoulder'; design one for"),
         ({"a": [[0.0] * 5, [30.0] + [0.0] * 4]}, "of the position limit of joint 'elbow'"),
         ({"base_period": 0.4}, "of the acceleration limit of joint"),
+        ({"base_period": 1e-9}, "times the acceleration limit of joint"),
+        ({"base_period": 5e-324}, "the motion is too fast for its numbers (q_end is not finite"),
         ({"periods": 1000000}, "samples at 1000 Hz; give fewer periods or a lower rate"),
     ],
 )
@@ -42,9 +44,20 @@ def test_what_a_robot_cannot_run_is_refused(robotid, tmp_path, content, change, 
     assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
 
 
-def test_a_prior_is_no_longer_than_a_run(robotid, tmp_path, content) -> None:
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"periods": 1000000}, "give fewer periods or a lower rate"),
+        ({"q0": [50.0, 50.0]}, "of the position limit of joint"),
+        ({"base_period": 1e-300}, "limit of joint"),
+    ],
+)
+def test_a_prior_is_a_motion_that_the_robot_can_run(
+    robotid, tmp_path, content, change, words
+) -> None:
     path = tmp_path / "t.json"
-    path.write_text(json.dumps({**content, "periods": 1000000}))
+    path.write_text(json.dumps({**content, **change}))
     done = robotid("design", ARM, "--prior", path, "-o", tmp_path / "n.json")
-    assert done.code == 2
-    assert "give fewer periods or a lower rate" in done.err
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"{path}" in done.err
+    assert words in done.err

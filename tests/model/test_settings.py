@@ -119,6 +119,12 @@ BAD_TOML = {
         OptionError,
         ("'arm.mass'", "published"),
     ),
+    "number of 401 digits": (
+        HEAD + f"[joints.hinge]\neffort = 1{400 * '0'}\n",
+        OptionError,
+        ("joints.hinge.effort = inf is not finite",),
+    ),
+    "3000 brackets": (HEAD + f"joints = {3000 * '['}\n", FileFormatError, ("not a robot.toml",)),
     "not TOML": (HEAD + "= 3\n", FileFormatError, ("not a robot.toml",)),
     "newer schema": (HEAD.replace("/1", "/2"), FileFormatError, ("robotid/robot/2", "newer")),
     "no schema": ('urdf = "toy.urdf"\n', FileFormatError, ("schema",)),

@@ -65,6 +65,8 @@ def test_they_are_stronger_than_those_of_the_file(folder):
         ("spring = { stifness = 1.0 }", "'stifness' .did you mean 'stiffness'.*known: stiffness"),
         ('spring = { stiffness = "k" }', "joints.joint_2.spring.stiffness = 'k' is not a finite"),
         ("spring = { stiffness = nan }", "is not a finite number"),
+        (f"spring = {{ stiffness = 1{400 * '0'} }}", "stiffness = inf is not a finite number"),
+        (f"counterbalance = [[0, 1{400 * '0'}]]", "counterbalance = inf is not a finite number"),
         ("counterbalance = 4", "joints.joint_2.counterbalance must be rows of position and torque"),
         ("counterbalance = [[1, 2, 3]]", "must be rows of position and torque, as in"),
         ("counterbalance = [[1.0, true]]", "True is not a finite number"),

@@ -202,6 +202,7 @@ def test_list_shows_a_plugin_with_its_origin(tmp_path):
             "CONTROLLERS.register('My Law', CONTROLLERS['pid'])",
             "lower-case words",
         ),
+        ("import sys\nsys.exit(3)", "ends the program while it is imported; remove its call of"),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_line(clean_registries, tmp_path, text, words):

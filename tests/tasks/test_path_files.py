@@ -5,13 +5,14 @@ import pytest
 from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
-from robotid_sim.errors import FileFormatError, PathError
+from robotid_sim.errors import FileFormatError, OptionError, PathError
 from robotid_sim.kinematics.following import phase_spline
 from robotid_sim.kinematics.forward import tip_pose, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks import TASKS
 from robotid_sim.tasks.task import RunPlan
 from robotid_sim.tasks.waypoints import read_waypoints
+from robotid_sim.validation.comparison import Comparison, loop_gains
 
 ON_PATH = 5e-5
 """Largest distance of the tip from the rows [m]."""
@@ -180,6 +181,15 @@ def test_comments_blank_lines_and_a_byte_order_mark_are_left_out(tmp_path):
         ("a,b\n1,2\n3,4\n5,6\nnan,8", "row 4, column 'a': 'nan' is no finite number"),
         ("a,b\n1,2\n3,4\n,6\n7,8", "row 3, column 'a': '' is no finite number"),
         ("t,a,b\n0,1,2\n1,3,4\n1,5,6\n2,7,8", "row 3, column 't': 1 s does not come after 1 s"),
+        ("t,a,b\n0,1,2\n1,3,4\n1e9,5,6\n2e9,7,8", "row 3, column 't': comes 1e\\+09 s after .*"),
+        ("t,a,b\n0,1,2\n1000,3,4\n2000,5,6\n3000,7,8", "row 2, .* give t in seconds, in steps"),
+        ("t,a,b\n-1e308,1,2\n1e308,3,4\n1.1e308,5,6\n1.2e308,7,8", "row 2, .* comes inf s"),
+        ("t,a,b\n0,1,2\n1e-322,3,4\n1,5,6\n2,7,8", "row 2, .* steps of 1e-06 s to 100 s"),
+        ("a,b\n1,2\n3,1e308\n5,6\n7,8", "row 2, column 'b': 1e308 is beyond 1e\\+09; correct it"),
+        (
+            'a,b\n1,2\n3,"' + 140_000 * "1" + ",4\n5,6\n7,8",
+            "row 2: cannot be cut into cells: field",
+        ),
         (
             "x,y,z,qx,qy,qz,qw\n" + "0,0,0,0,0,0,1\n" * 3 + "0,0,1,0,0,0,2\n",
             "row 4, columns 'qx' to 'qw': a quaternion of norm 2",
@@ -244,6 +254,21 @@ def test_a_near_singular_path_is_refused(written):
     rows = np.column_stack([x, 0.0 * S, 2.2 + 0.0 * S])
     with pytest.raises(PathError, match=r"weld.csv, .*singularity index of .* \(near-singular\)"):
         TASKS.build("csv", path=written("x,y,z", rows)).joint_path(robot)
+
+
+@pytest.mark.parametrize(
+    ("step", "count", "words"),
+    [
+        (100.0, 110, r"runs for 1.09e\+04 s, .*column 't' is in seconds"),
+        (1e-6, 4, "takes 3e-06 s, less than a sample at 1000 Hz; give a longer time"),
+    ],
+)
+def test_a_task_of_too_many_samples_or_none_is_refused(written, step, count, words):
+    robot = Robot.from_urdf(urdf_path("2r"))
+    rows = np.column_stack([step * np.arange(count), np.zeros((count, 2))])
+    task = TASKS.build("csv", path=written(",".join(("t", *robot.joint_names)), rows))
+    with pytest.raises(OptionError, match=f"task csv-weld {words}"):
+        loop_gains(robot, task.runs(robot), Comparison(), 1000.0)
 
 
 def test_orientations_are_not_asked_of_few_joints(written):

@@ -1,5 +1,7 @@
 """The Cartesian family: the point really follows the formula, and what cannot be had is named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from robots import urdf_path
@@ -151,3 +153,18 @@ def test_impossible_carriers_are_refused(space):
     for change in ({"moved": [0, 1]}, {"moved": [0, 1, 3]}, {"q_start": [0.0]}):
         with pytest.raises(ShapeError):
             CarriedPoint(**{**values, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"start": "x"}, "'start' of a trajectory is 'x'; give a finite number"),
+        ({"start": 5.0}, "'start' of a trajectory is 5 s; give at most zero"),
+        ({"base_period": 1e-300}, "positive duration of at least 1e-09 s, got 1e-300 s"),
+        ({"periods": True}, "'periods' of a trajectory is True; give a finite number"),
+    ],
+)
+def test_impossible_times_are_refused_by_name(space, change, said):
+    run = space.trajectory(space.random(np.random.default_rng(0), 0.5)).motion
+    with pytest.raises(OptionError, match=said):
+        replace(run, **change)

@@ -129,6 +129,76 @@ def test_a_robot_of_other_size_is_refused_whatever_its_joints_are_called(tmp_pat
         load_trajectory(path, other)
 
 
+BASES = {"quintic": "poses", "b-spline": "points", "fourier-quintic": "harmonics"}
+
+
+def run_content(family, functions=2):
+    """Return the content of a run of one joint from rest to rest."""
+    size = 2 * functions + 1 if family == "fourier-quintic" else functions + 1
+    return {
+        "schema": f"robotid/trajectory/{SCHEMA_VERSION}",
+        "family": family,
+        "joint_names": ["a"],
+        "basis": {"duration": 5.0, BASES[family]: functions},
+        "coefficients": [[0.1]] * int(size),
+        "periods": 1,
+        "start": 0.0,
+    }
+
+
+@pytest.mark.parametrize("family", BASES)
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"start": "x"}, "'start' of a trajectory is 'x'; give a finite number"),
+        ({"start": [1]}, r"'start' of a trajectory is \[1\]; give a finite number"),
+        ({"start": 100.0}, "'start' of a trajectory is 100 s; give at most zero"),
+        ({"periods": True}, "'periods' of a trajectory is True; give a finite number"),
+        ({"duration": True}, "'duration' of a trajectory is True; give a finite number"),
+        ({"duration": 0.0}, "positive duration"),
+        ({"duration": 5e-324}, "positive duration of at least 1e-09 s, got 5e-324 s"),
+        ({"functions": 2.5}, "is 2.5; give a whole number above zero"),
+        ({"functions": True}, "is True; give a whole number above zero"),
+        ({"functions": 0}, "is 0; give a whole number above zero"),
+    ],
+)
+def test_a_run_of_wrong_values_is_refused_by_key(tmp_path, family, changes, said):
+    path, content = tmp_path / "t.json", run_content(family, changes.get("functions", 2))
+    content["basis"]["duration"] = changes.get("duration", 5.0)
+    path.write_text(json.dumps({**content, **{k: changes[k] for k in content.keys() & changes}}))
+    with pytest.raises(FileFormatError, match=said) as caught:
+        load_trajectory(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("family", BASES)
+def test_a_run_of_usual_values_is_read(tmp_path, family):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(run_content(family)))
+    assert load_trajectory(path).duration == 5.0
+
+
+@pytest.mark.parametrize("depth", [2, 300])
+def test_homed_motions_are_not_nested(tmp_path, depth):
+    path, motion = tmp_path / "t.json", run_content("quintic")
+    tag = motion.pop("schema")
+    for _ in range(depth):
+        motion = {"family": "homed", "home": [0.0], "approach": 1.0, "motion": motion}
+    path.write_text(json.dumps({"schema": tag, **motion}))
+    with pytest.raises(FileFormatError, match="'motion' is homed itself; give one that"):
+        load_trajectory(path)
+
+
+@pytest.mark.parametrize("name", ["approach", "back"])
+def test_ways_from_home_and_back_take_numbers_of_seconds(tmp_path, name):
+    path, motion = tmp_path / "t.json", run_content("quintic")
+    content = {"schema": motion.pop("schema"), "family": "homed", "home": [0.0], "motion": motion}
+    path.write_text(json.dumps({**content, "approach": [1.0], "back": [1.0], name: "x"}))
+    with pytest.raises(FileFormatError, match=r"of a trajectory is .*; give a finite number"):
+        load_trajectory(path)
+
+
 def longer(joint):
     """Return a joint that is 0.1 m farther out on its link."""
     T = np.array(joint.T_parent_joint)
