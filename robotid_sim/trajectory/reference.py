@@ -89,10 +89,10 @@ def require_count(name: str, value: object) -> None:
         raise OptionError(f"'{name}' of a trajectory is {value!r}; give a whole number above zero")
 
 
-def require_start(value: object) -> None:
+def require_start(value: float) -> None:
     """Raise `OptionError` unless a trajectory starts at a time of at most zero."""
     require_number("start", value)
-    if not value <= 0.0:  # type: ignore[operator]
+    if value > 0.0:
         raise OptionError(f"'start' of a trajectory is {value:g} s; give at most zero")
 
 
