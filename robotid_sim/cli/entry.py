@@ -36,6 +36,7 @@ def entry() -> None:
     for number in ENDING:  # nobody is left to take an exception
         if isinstance(signal.getsignal(number), Interrupt):
             signal.signal(number, signal.SIG_DFL)
+    exec("")  # "python -m" ends by SIGINT where an exception of it left the text executed last
     sys.exit(code)
 
 

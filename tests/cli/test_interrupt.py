@@ -79,6 +79,25 @@ with captured_output():
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", said)
 
 
+def test_an_interrupt_within_executed_text_changes_no_exit_code(tmp_path) -> None:
+    """A dataclass executes a text; Python remembers an interrupt of it up to the end (3.8 on)."""
+    (tmp_path / "program.py").write_text("""
+from robotid_sim.cli import app, entry
+
+def main():
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return 129
+
+app.main = main
+entry.entry()
+""")
+    words = [sys.executable, "-m", "program"]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (129, "")
+
+
 def test_an_interrupt_of_a_compiled_function_is_no_error_of_it() -> None:
     drive, q = SmoothDrive(load_robot("irb140"), 1e-3), np.zeros(6)
     drive(q, q, q)
