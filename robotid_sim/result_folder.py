@@ -222,7 +222,8 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
     listed = {MANIFEST, *_listed(folder)} if earlier else set(_listed(folder))
     for name in (*names, MANIFEST):
         path = folder / name  # what is in a folder of that name may stay, unless it is in the way
-        if (path.is_file() or path.is_symlink()) and name not in listed:
+        in_the_way = path.is_file() or path.is_symlink() or (path.is_dir() and path.suffix != "")
+        if in_the_way and name not in listed:
             raise OptionError(
                 f"cannot write {path}: it is of no run that {folder / MANIFEST} lists; move it, or "
                 "give --out another name"

@@ -125,6 +125,15 @@ def test_files_that_no_run_wrote_are_not_replaced(tmp_path) -> None:
     assert contents(tmp_path) == {"a.txt": "mine"}
 
 
+def test_a_folder_that_stands_where_a_file_goes_is_seen_before_the_run(tmp_path) -> None:
+    (tmp_path / "a.txt").mkdir()
+    with pytest.raises(OptionError, match=r"cannot write .*a\.txt: it is of no run"):
+        require_usable(tmp_path, NAMES, STUDY)
+    (tmp_path / "a.txt").rmdir()
+    (tmp_path / "figures").mkdir()  # which a run writes into
+    require_usable(tmp_path, NAMES, STUDY)
+
+
 def test_files_of_the_user_in_a_folder_stay_unless_they_are_in_the_way(tmp_path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "mine.svg").write_text("mine")

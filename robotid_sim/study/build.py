@@ -49,7 +49,7 @@ from robotid_sim.study.rehearsal import rehearse
 from robotid_sim.study.setup import FitPlan, Setup
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.comparison import Comparison, task_runs
+from robotid_sim.validation.comparison import Comparison, loop_gains, task_runs
 
 PUBLISHED = "published:"
 """Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
@@ -107,7 +107,7 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     if comparison is not None:
         models = build_models(plant, config.control, config.estimation.estimators)
         comparison = replace(comparison, space=free_space(nominal, excitation))
-        task_runs(nominal, comparison)
+        loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
     setup = Setup(
         cell=cell,
         nominal=nominal,

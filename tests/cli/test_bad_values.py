@@ -107,6 +107,14 @@ def test_what_a_run_refuses_its_plan_does(robotid, tmp_path, text, words, flags)
     assert (done.out, done.err.count("\n"), words in done.err) == ("", 1, True)
 
 
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["run", "dry"])
+def test_a_path_has_samples_that_fit_into_memory(refused, tmp_path, flags) -> None:
+    rows = "".join(f"{30.0 * k},0.0,{1.0 + 0.001 * k}\n" for k in range(1000))
+    (tmp_path / "long.csv").write_text(f"t,shoulder,elbow\n{rows}")
+    said = refused(f"[control.tasks.csv]\npath = '{tmp_path / 'long.csv'}'\n", *flags)
+    assert "task csv-long runs for 3e+04 s, which are 3e+07 samples at 1000 Hz" in said
+
+
 def test_a_plan_looks_at_its_folder(robotid, tmp_path) -> None:
     (tmp_path / "result.json").write_text("{}")
     for folder, words in (
