@@ -21,6 +21,9 @@ TORQUE_SIGN = "torque-sign"
 ANGLES = {"degrees": np.pi / 180.0, "turns": 2.0 * np.pi}
 """Units of angles that are mistaken for radians, in radians."""
 
+TWICE = "radians that were taken for degrees"
+"""What an import makes of positions whose unit it was told wrong."""
+
 WRONG_SCALE = 3.0
 """Ratio of measured to nominal torque, or its inverse, beyond which a unit is suspected."""
 
@@ -78,6 +81,7 @@ def scale_causes(evidence: Evidence) -> list[Amendment]:
 def _positions(evidence: Evidence) -> list[Amendment]:
     dof, units = evidence.dof, evidence.nominal.joint_units
     none = Correction.none(dof)
+    all_turning = {f"in {name}": scale for name, scale in ANGLES.items()} | {TWICE: 180.0 / np.pi}
     turning = [j for j in range(dof) if units[j] == "rad"]
     candidates = []
     for j in range(dof):
@@ -104,9 +108,9 @@ def _positions(evidence: Evidence) -> list[Amendment]:
         factor[j] = scale
         words = Wording(f"the position is in {name}", f"multiply its column by {scale:.6g}")
         candidates.append(_position("position-units", (j,), np.diag(factor), none.shift, words))
-    for name, scale in ANGLES.items() if len(turning) > 1 else ():
+    for name, scale in all_turning.items() if len(turning) > 1 else ():
         factor = np.array([scale if j in turning else 1.0 for j in range(dof)])
-        words = Wording(f"the positions are in {name}", f"multiply them by {scale:.6g}")
+        words = Wording(f"the positions are {name}", f"multiply them by {scale:.6g}")
         candidates.append(_position("position-units", (), np.diag(factor), none.shift, words))
     for order, words in _orders(dof, "positions"):
         moved = tuple(j for j in range(dof) if order[j] != j)
