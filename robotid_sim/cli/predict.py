@@ -201,6 +201,9 @@ def _of_identify(name: str) -> Iterator[None]:
         raise FileFormatError(f"{_OTHER.format(name)}: {error}") from error
 
 
+ROUNDING = 1e-9
+"""Relative error of a base parameter that is none of the file."""
+
 _OTHER = "the estimate's '{}' are not those of `identify`"
 
 
@@ -219,10 +222,25 @@ def estimates_of(
             f"{path} has other base parameters than '{robot.name}' ({len(chosen.names)} against "
             f"{basis.rank}); is it of another robot, or of other joint parameters?"
         )
+    estimates = [each for each in estimates if each.names == basis.names]
     for each in estimates:
-        if each.phi is not None and each.phi.size != size(robot.dof):
-            raise FileFormatError(
-                f"{path}: 'phi' of '{each.estimator}' has {each.phi.size} numbers, a robot with "
-                f"{robot.dof} joints has {size(robot.dof)}"
-            )
-    return [e for e in estimates if e.names == basis.names], chosen, context
+        _require_one_robot(each, robot, basis, path)
+    return estimates, chosen, context
+
+
+def _require_one_robot(estimate: Estimate, robot: Robot, basis: BaseParameters, path: Path) -> None:
+    """Raise `FileFormatError` if the standard parameters, if any, are not those of `beta`."""
+    if (phi := estimate.phi) is None:
+        return
+    if phi.size != size(robot.dof):
+        raise FileFormatError(
+            f"{path}: 'phi' of '{estimate.estimator}' has {phi.size} numbers, a robot with "
+            f"{robot.dof} joints has {size(robot.dof)}"
+        )
+    of_phi, beta = basis.of(phi), estimate.beta
+    for j in np.flatnonzero(~(np.abs(of_phi - beta) <= estimate.std + ROUNDING * np.abs(beta)))[:1]:
+        raise FileFormatError(
+            f"{path}: '{basis.names[j]}' of '{estimate.estimator}' is "
+            f"{beta[j]:.4g} in 'beta' and {of_phi[j]:.4g} from 'phi'; the file "
+            "was edited, or is of another robot: repeat `identify`"
+        )

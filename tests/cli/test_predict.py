@@ -193,7 +193,7 @@ def test_a_fit_that_failed_predicts_nothing(robotid, study, tmp_path):
 
 def test_it_says_where_the_nominal_model_is_better(robotid, study, tmp_path):
     def twice(estimate):
-        return {"beta": [2.0 * value for value in estimate["beta"]]}
+        return {"beta": [2.0 * value for value in estimate["beta"]], "phi": None}
 
     told = "better than the estimate: does this log have another load"
     path = with_estimates(study, tmp_path / "twice.json", twice)
@@ -268,3 +268,15 @@ def test_full_parameters_of_another_robot_are_refused(robotid, study, tmp_path):
         assert (done.code, done.out) == (2, "")
         assert "phi.json: 'phi' of" in done.err
         assert "has 5 numbers, a robot with 2 joints has 28" in done.err
+
+
+def test_full_parameters_of_other_base_parameters_are_refused(robotid, study, tmp_path):
+    def edited(estimate):
+        return {"beta": [1.3 * estimate["beta"][0], *estimate["beta"][1:]]}
+
+    path = with_estimates(study, tmp_path / "edited.json", edited)
+    for command in (("predict", ARM, path, study[2]), ("validate", ARM, path)):
+        done = robotid(*command, "--config", study[0])
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert "edited.json: 'mx1R' of " in done.err
+        assert "in 'beta' and" in done.err
