@@ -140,7 +140,10 @@ def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckR
 
 
 def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) -> list[CheckResult]:
-    """Return the checks of the closed loop: tracking gap and torque mismatch left, failures."""
+    """Return the checks of the closed loop: tracking gap and torque mismatch left, failures.
+
+    A controller that uses no model leaves no gap to be closed.
+    """
     units = plant.joint_units
     gap = None if loop is None else loop.gap_left(units)
     mismatch = None if loop is None else loop.mismatch_left(units)
@@ -148,11 +151,10 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
     completed = CheckResult.at_most("failed_loops", failed, 0.0)
     if loop is not None and not loop.laps:
         return [completed]  # steps start with an error that no model can help
-    return [
-        CheckResult.at_most("tracking_gap_left", gap, limits.gap),
-        CheckResult.at_most("torque_mismatch_left", mismatch, limits.mismatch),
-        completed,
-    ]
+    checks = [CheckResult.at_most("torque_mismatch_left", mismatch, limits.mismatch), completed]
+    if loop is None or loop.tells_models_apart(units):
+        checks.insert(0, CheckResult.at_most("tracking_gap_left", gap, limits.gap))
+    return checks
 
 
 def _honesty_checks(

@@ -124,6 +124,11 @@ class ClosedLoop:
         ]
         return max(left, default=None)
 
+    def tells_models_apart(self, units: Sequence[str]) -> bool:
+        """Return whether a lap does, joints of one unit; under a controller without model none."""
+        compared = self._compared(units, lambda run: run.rms_error, IDENTIFIED)
+        return not compared or any(len(set(errors)) > 1 for errors in compared)
+
     def mismatch_left(self, units: Sequence[str]) -> float | None:
         """Return the identified model's torque error over the nominal's, joints of one unit."""
         compared = self._compared(units, lambda run: run.torque_error, IDENTIFIED)

@@ -12,9 +12,12 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, SimulationDiverged, UnknownNameError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
+from robotid_sim.study.config_tables import VerdictLimits
+from robotid_sim.study.verdict import loop_checks
 from robotid_sim.tasks.path import fastest_lap, tracking_path
 from robotid_sim.validation.comparison import Comparison
 
+FIRST = "sliding-mode"
 MODELS = ("true", "nominal", "identified")
 IDENTIFIED = 1e-3
 """Error of the parameters of an identified model; the pipeline's is of this order."""
@@ -144,6 +147,19 @@ def test_gap_is_zero_for_the_true_and_one_for_the_nominal_model(small):
     assert with_identified("nominal").mismatch_left(units) == 1.0
     runs = tuple(r for r in loop.runs if r.model != "identified")
     assert replace(loop, runs=runs).gap_left(units) is None
+
+
+def test_a_controller_without_model_has_no_gap_to_be_checked(arm, small):
+    def names(loop):
+        return [check.name for check in loop_checks(arm, loop, VerdictLimits())]
+
+    runs = {(r.model, r.scenario, r.task): r for r in small[0].runs if r.controller == FIRST}
+    alike = [
+        replace(run, rms_error=runs["true", scenario, task].rms_error)
+        for (_, scenario, task), run in runs.items()
+    ]
+    assert names(small[0]) == ["tracking_gap_left", "torque_mismatch_left", "failed_loops"]
+    assert names(replace(small[0], runs=tuple(alike))) == ["torque_mismatch_left", "failed_loops"]
 
 
 def test_radians_and_metres_are_never_averaged(small):
