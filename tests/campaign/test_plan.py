@@ -173,3 +173,15 @@ def test_the_content_of_a_nominal_file_counts(tmp_path) -> None:
     assert digests[0].keys() == digests[1].keys() == {"nominal"}
     assert digests[0] != digests[1]
     assert RobotFiles().of("irb140", None) == {}
+
+
+def test_files_that_a_mujoco_file_includes_count(tmp_path) -> None:
+    scene, parts = tmp_path / "scene.xml", tmp_path / "parts"
+    parts.mkdir()
+    scene.write_text("<mujoco><include file='parts/arm.xml'/></mujoco>")
+    (parts / "arm.xml").write_text('<mujoco><include\n file="scene.xml"/></mujoco>')
+    before = RobotFiles().of(str(scene), None)
+    assert RobotFiles().of(str(scene), None) == before
+    (parts / "arm.xml").write_text("<mujoco/>")
+    assert RobotFiles().of(str(scene), None).keys() == before.keys()
+    assert RobotFiles().of(str(scene), None) != before
