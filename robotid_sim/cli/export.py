@@ -13,7 +13,7 @@ from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.sdf import write_sdf
-from robotid_sim.model.side_car import write_side_car
+from robotid_sim.model.side_car import require_side_car, write_side_car
 from robotid_sim.study.build_robot import build_robot
 from robotid_sim.study.config import StudyConfig
 
@@ -41,6 +41,8 @@ def export(
     """Do ``robotid export``; its words are in `cli.syntax.export`."""
     chosen = format_of(out, format)
     require_writable(out)
+    if chosen not in SOURCE_CODE:
+        require_side_car(out)
     read = build_robot(robot, study.robot)
     files, notes = write(read, out, chosen, meshes)
     if json:

@@ -26,7 +26,7 @@ from robotid_sim.model.geometry import GeometryShape, number_text
 from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.side_car import write_side_car
+from robotid_sim.model.side_car import require_side_car, write_side_car
 from robotid_sim.model.solid import read_mesh
 
 VISUAL, COLLISION = "2", "3"
@@ -64,7 +64,7 @@ def write_mjcf(
     OptionError
         If the meshes shall be those of a ROS package, which MJCF does not know.
     FileFormatError
-        If a file cannot be written.
+        If a file cannot be written, or one that is no side car of it has its side car's name.
     """
     if meshes is MeshMode.PACKAGE:
         raise OptionError("MJCF knows no packages; choose --meshes copy or keep")
@@ -73,6 +73,7 @@ def write_mjcf(
             reason = "it has no mass, and MuJoCo moves no body without"
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    require_side_car(path)
     folder = MeshFolder(Path(path))
     root = etree.Element("mujoco", model=robot.name)
     compiler = etree.SubElement(root, "compiler", angle="radian", autolimits="true")

@@ -18,7 +18,7 @@ from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rota
 from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MeshFolder, MeshMode
 from robotid_sim.model.robot import STANDARD_GRAVITY, Robot
-from robotid_sim.model.side_car import write_side_car
+from robotid_sim.model.side_car import require_side_car, write_side_car
 
 VERSION = "1.9"
 
@@ -45,13 +45,14 @@ def write_sdf(
     InconsistentInertiaError
         If a body has parameters that no rigid body can have, or no mass.
     FileFormatError
-        If a file cannot be written.
+        If a file cannot be written, or one that is no side car of it has its side car's name.
     """
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is None and link.phi[0] <= 0.0:
             reason = "it has no mass, and SDF knows no link without"
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    require_side_car(path)
     folder = MeshFolder(Path(path))
     root = etree.Element("sdf", version=VERSION)
     model = etree.SubElement(root, "model", name=robot.name)

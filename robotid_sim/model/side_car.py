@@ -1,18 +1,44 @@
 """What a format has no place for, as TOML beside the file."""
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+from robotid_sim.errors import FileFormatError
 from robotid_sim.files import write_text
 from robotid_sim.model.robot import Robot
+
+
+def require_side_car(path: str | Path) -> None:
+    """Raise unless the place of the side car of the file at `path` is free or holds that side car.
+
+    To be asked before anything is written. Raises `FileFormatError` if another file is there: a
+    study, say, or the side car of a model of the same name in another format.
+    """
+    target = Path(path).with_suffix(".toml")
+    if not target.exists():
+        return
+    name = Path(path).name
+    try:
+        model = tomllib.loads(target.read_text(encoding="utf-8")).get("model")
+    except (OSError, ValueError, RecursionError):
+        model = None
+    if model == name:
+        return
+    what = f"belongs to {model}" if isinstance(model, str) else f"does not belong to {name}"
+    raise FileFormatError(
+        f"cannot write {path}: {target}, which goes with it, exists and {what}; "
+        "give the output another name, or move that file"
+    )
 
 
 def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
     """Write what the file at `path` has no place for, with the suffix ``.toml``; return where.
 
     `keys` are which of ``Fv Fc Fo eps Ia velocity acceleration`` every joint shall have, in SI
-    units. Raises `FileFormatError` if the file cannot be written.
+    units. Raises `FileFormatError` if the file cannot be written, or as `require_side_car`.
     """
+    require_side_car(path)
     name = Path(path).name
     lines = [
         f"# What {name} has no place for. Friction: Fv dq + Fc tanh(dq / eps) + Fo; Ia: reflected",

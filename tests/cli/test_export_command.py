@@ -94,6 +94,37 @@ def test_a_missing_mesh_is_one_line(robotid, tmp_path) -> None:
     assert done.out.count("mesh no/such.stl is missing, its name is kept\n") == 1
 
 
+FOREIGN = ("[robot]\npayload = { mass = 2.0 }\n", 'model = "arm.xml"\n', "no TOML\n", "")
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".xml"])
+@pytest.mark.parametrize("text", FOREIGN)
+def test_a_file_that_is_no_side_car_of_the_output_stays(robotid, tmp_path, suffix, text) -> None:
+    side = tmp_path / "arm.toml"
+    side.write_text(text.replace("arm.xml", "arm.other"))
+    before = side.read_bytes()
+    done = robotid("export", ARM, "-o", tmp_path / f"arm{suffix}")
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert str(side) in done.err
+    assert "give the output another name, or move that file" in done.err
+    assert side.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.toml"]
+
+
+def test_two_formats_do_not_share_a_side_car(robotid, tmp_path) -> None:
+    assert robotid("export", ARM, "-o", tmp_path / "a.xml").code == 0
+    before = Robot.from_urdf(tmp_path / "a.xml").joints
+    done = robotid("export", ARM, "-o", tmp_path / "a.urdf")
+    assert done.code == 2
+    assert "belongs to a.xml" in done.err
+    assert not (tmp_path / "a.urdf").exists()
+    assert [j.velocity for j in Robot.from_urdf(tmp_path / "a.xml").joints] == [
+        j.velocity for j in before
+    ]
+    assert robotid("export", ARM, "-o", tmp_path / "a.py").code == 0  # source code has no side car
+
+
 def test_missing_folder_is_one_line(robotid, tmp_path) -> None:
     done = robotid("export", ARM, "-o", tmp_path / "none" / "x.urdf")
     assert done.code == 2

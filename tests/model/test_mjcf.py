@@ -156,3 +156,10 @@ def test_robot_without_torque_limits_has_none(irb140, tmp_path) -> None:
     write_mjcf(replace(irb140, joints=joints), tmp_path / "robot.xml")
     model, _ = load(tmp_path / "robot.xml")
     assert not model.actuator_ctrllimited.any()
+
+
+def test_a_file_in_the_place_of_the_side_car_is_left_alone(irb140, tmp_path) -> None:
+    (tmp_path / "robot.toml").write_text("[robot]\n")
+    with pytest.raises(FileFormatError, match=r"robot\.toml.* does not belong to robot\.xml"):
+        write_mjcf(irb140, tmp_path / "robot.xml")
+    assert [path.name for path in tmp_path.iterdir()] == ["robot.toml"]

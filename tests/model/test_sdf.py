@@ -190,3 +190,10 @@ def test_what_cannot_be_written_is_refused(irb140, tmp_path) -> None:
     with pytest.raises(FileFormatError, match="choose a folder"):
         write_sdf(irb140, tmp_path / "none" / "robot.sdf")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_the_place_of_the_side_car_is_left_alone(irb140, tmp_path) -> None:
+    (tmp_path / "robot.toml").write_text("[robot]\n")
+    with pytest.raises(FileFormatError, match=r"robot\.toml.* does not belong to robot\.sdf"):
+        write_sdf(irb140, tmp_path / "robot.sdf")
+    assert [path.name for path in tmp_path.iterdir()] == ["robot.toml"]
