@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.model.geometry import GeometryShape
+from robotid_sim.model.fixed_links import base_shapes
+from robotid_sim.model.geometry import GeometryShape, require_mesh
+from robotid_sim.model.robot import Robot
 
 READABLE = (".stl", ".obj")
 """Meshes that engines read."""
@@ -33,3 +35,17 @@ def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
     """Return the shapes that collisions are looked for with: those of collision, or all."""
     readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in READABLE]
     return [s for s in readable if s.collision] or readable
+
+
+def require_meshes(robot: Robot) -> None:
+    """Raise `FileFormatError` if a mesh is missing that collisions are looked for with.
+
+    Messages name the link of the file that has it, which may be fused with its body.
+    """
+    document = robot.document
+    links = () if document is None else document.links.values()
+    owners = {(s.mesh, s.collision): f"link '{link.name}'" for link in links for s in link.shapes}
+    bodies = [(f"link '{link.name}'", link.shapes) for link in robot.links]
+    for owner, shapes in [*bodies, (f"link '{robot.base}'", base_shapes(robot))]:
+        for shape in collision_shapes(shapes):
+            require_mesh(shape, owners.get((shape.mesh, shape.collision), owner))

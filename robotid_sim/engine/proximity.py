@@ -14,7 +14,7 @@ from robotid_sim.dynamics import kernels
 from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
 from robotid_sim.engine.engines import convex_bodies_of, engine_named
-from robotid_sim.engine.hulls import boxes_apart, collision_shapes
+from robotid_sim.engine.hulls import boxes_apart, collision_shapes, require_meshes
 from robotid_sim.kinematics.skeleton import skeleton
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape
@@ -82,7 +82,7 @@ class Proximity(Closing):
     Raises
     ------
     FileFormatError
-        If the engine cannot read a mesh.
+        If a mesh is missing, or the engine cannot read it.
     MissingExtraError
         If the engine is not installed.
     """
@@ -97,6 +97,7 @@ class Proximity(Closing):
     ) -> None:
         self.robot, self.floor, self.cutoff = robot, floor, cutoff
         self.engine = engine_named(engine)
+        require_meshes(robot)  # before the engine, which would print what it looked for
         shapes = [collision_shapes(link.shapes) for link in robot.links]
         self.bodiless = not any(shapes)
         """Whether the robot has no geometry that the engine can read, and capsules stand for it."""

@@ -1,6 +1,8 @@
 """Convex bodies in PyBullet."""
 
+import logging
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.geometry import GeometryShape
+
+_log = logging.getLogger(__name__)
 
 
 class PyBulletConvexBodies(ConvexBodies):
@@ -52,7 +56,11 @@ class PyBulletConvexBodies(ConvexBodies):
             except EngineError:
                 collision = -1
         if collision < 0:
-            raise FileFormatError(f"the engine cannot read {shape.mesh}: {printed.text.strip()}")
+            _log.debug("PyBullet: %s", printed.text)
+            raise FileFormatError(
+                f"PyBullet cannot read {shape.mesh or shape.kind}; save the mesh as STL or OBJ "
+                "again, or remove its element from the URDF"
+            )
         return int(self._client.createMultiBody(0, collision))
 
 
@@ -60,8 +68,8 @@ def engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object
     """Return a shape as the engine takes it."""
     size = list(shape.size)
     sizes: dict[str, object]
-    if shape.kind == "mesh":
-        kind, sizes = client.GEOM_MESH, {"fileName": str(shape.mesh), "meshScale": size}
+    if shape.mesh is not None:
+        kind, sizes = client.GEOM_MESH, {**_mesh(shape.mesh), "meshScale": size}
     elif shape.kind == "box":
         kind, sizes = client.GEOM_BOX, {"halfExtents": [0.5 * edge for edge in size]}
     elif shape.kind == "sphere":
@@ -70,3 +78,24 @@ def engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object
         kind = client.GEOM_CYLINDER if shape.kind == "cylinder" else client.GEOM_CAPSULE
         sizes = {"radius": size[0], "height": size[1]}
     return {"shapeType": kind, **sizes}
+
+
+def _mesh(path: Path) -> dict[str, object]:
+    """Return a mesh as Bullet takes it; raise `FileFormatError` if the file is none.
+
+    An STL file of text, or of another length than it says, crashes Bullet; an OBJ file whose faces
+    name vertices that are not there gives it a body of any size.
+    """
+    if path.suffix.lower() == ".stl" and path.is_file() and _is_binary_stl(path):
+        return {"fileName": str(path)}
+    from robotid_sim.model.solid import read_mesh  # with trimesh, which few robots need here
+
+    solid = read_mesh(path)
+    is_text = path.suffix.lower() == ".stl"
+    return {"vertices": solid.vertices.tolist()} if is_text else {"fileName": str(path)}
+
+
+def _is_binary_stl(path: Path) -> bool:
+    with path.open("rb") as file:
+        count = int.from_bytes(file.read(84)[80:], "little")
+    return count > 0 and path.stat().st_size == 84 + 50 * count

@@ -19,7 +19,7 @@ from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.model import parameters
 from robotid_sim.model.export import inertial_element
 from robotid_sim.model.fixed_links import fixed_links
-from robotid_sim.model.geometry import GeometryShape
+from robotid_sim.model.geometry import GeometryShape, require_mesh
 from robotid_sim.model.primitives import MAKERS
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid, read_mesh, union
@@ -81,6 +81,7 @@ def link_solid(
     hulls: list[str] = []
     solids = []
     for shape in asked or shapes:
+        require_mesh(shape, owner)
         solid = _shape_solid(shape)
         if shape.mesh is not None and (count := solid.open_edges):
             if not convex_hull:

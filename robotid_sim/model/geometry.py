@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.errors import FileFormatError
 from robotid_sim.representation import public_value
 
 
@@ -65,3 +66,14 @@ class GeometryShape:
 
     def __post_init__(self) -> None:
         freeze(self, (4, 4), "T_body_shape")
+
+
+def require_mesh(shape: GeometryShape, owner: str) -> None:
+    """Raise `FileFormatError` if the mesh of a shape is no file; `owner` is what it belongs to."""
+    if shape.mesh is None or shape.mesh.is_file():
+        return
+    element = "collision" if shape.collision else "visual"
+    raise FileFormatError(
+        f"mesh {shape.mesh} of {owner} is missing; put the file there, set ROS_PACKAGE_PATH if it "
+        f"is in a ROS package, or remove the <{element}> element"
+    )

@@ -163,7 +163,7 @@ def read_mesh(path: str | Path) -> Solid:
     """
     file = Path(path)
     if not file.is_file():
-        raise FileFormatError(f"mesh {file} is missing")
+        raise FileFormatError(f"mesh {file} is missing; put the file there")
     try:
         mesh = trimesh.load_mesh(str(file), process=False)
         points, index = np.unique(mesh.vertices, axis=0, return_inverse=True)  # welded by place
@@ -174,7 +174,9 @@ def read_mesh(path: str | Path) -> Solid:
         text = f"reading {file} needs another package ({hint})"
         raise MissingExtraError(f"{text}; or convert the mesh to .stl") from error
     except Exception as error:  # trimesh's readers raise whatever a broken file makes them raise
-        raise FileFormatError(f"cannot read mesh {file}: {error}") from error
+        raise FileFormatError(
+            f"cannot read mesh {file}: {error}; save it again as STL or OBJ"
+        ) from error
     return solid if solid.volume >= 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
 
 

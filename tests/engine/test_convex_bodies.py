@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+import trimesh
 from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
@@ -101,6 +102,40 @@ def test_boxes_hold_their_bodies(engine, tmp_path) -> None:
 def test_a_missing_file_is_refused_by_its_name(engine, tmp_path) -> None:
     with pytest.raises(FileFormatError, match="missing"):
         convex_bodies_of(engine, [shape("mesh", 1.0, 1.0, 1.0, mesh=tmp_path / "missing.stl")])
+
+
+NO_MESHES = {
+    "words.stl": b"no mesh",
+    "empty.stl": b"",
+    "cut.stl": bytes(80) + (5).to_bytes(4, "little") + bytes(50),
+    "words.obj": b"no mesh",
+    "faces.obj": b"v 0 0 0\nv 1 0 0\nf 1 2 9\n",
+}
+
+
+@pytest.mark.parametrize("engine", INSTALLED)
+@pytest.mark.parametrize("name", NO_MESHES)
+def test_a_file_that_is_no_mesh_is_one_line_with_the_remedy(engine, name, tmp_path) -> None:
+    (tmp_path / name).write_bytes(NO_MESHES[name])
+    with pytest.raises(FileFormatError, match=f"{name}: .*; save it again as STL or") as caught:
+        convex_bodies_of(engine, [shape("mesh", 1.0, 1.0, 1.0, mesh=tmp_path / name)])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", INSTALLED)
+def test_an_stl_file_of_text_is_as_good_as_a_binary_one(engine, tmp_path) -> None:
+    cube, found = trimesh.creation.box((0.1, 0.2, 0.4)), []
+    for kind in ("stl", "stl_ascii"):
+        mesh = tmp_path / f"{kind}.stl"
+        cube.export(mesh, file_type=kind)
+        with convex_bodies_of(
+            engine, [shape("mesh", 2.0, 1.0, 1.0, mesh=mesh), SHAPES["sphere"]]
+        ) as bodies:
+            bodies.place(0, [0.0, 0.0, 0.0], STILL)
+            bodies.place(1, [0.3, 0.0, 0.0], STILL)
+            found.append(bodies.closest(0, 1, 1.0).distance)
+    assert found[1] == pytest.approx(0.15 - MARGIN, abs=AGREED)
+    assert found[1] == pytest.approx(found[0], abs=1e-9)
 
 
 def test_a_file_that_is_no_mesh_is_refused_by_its_name(tmp_path) -> None:

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import urdf_path
+from robots import DATA, urdf_path
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine.convex_bodies import MARGIN
 from robotid_sim.engine.hulls import boxes_apart
 from robotid_sim.engine.proximity import CUTOFF, Proximity
+from robotid_sim.errors import FileFormatError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.skeleton import THICKNESS
 from robotid_sim.kinematics.workspace import reach
@@ -155,3 +156,34 @@ def test_boxes_are_never_said_to_be_farther_apart_than_they_are():
     distance = np.linalg.norm(way, axis=1)
     assert (bound <= distance + 1e-3).all()
     assert (bound > 0.0)[distance > 0.3].mean() > 0.9  # and tell most of those that are apart
+
+
+def meshed(folder, base="", upper=""):
+    """Return the planar arm with shapes in its base and its first link."""
+    text = (DATA / "2r.urdf").read_text()
+    text = text.replace('<link name="base"/>', f'<link name="base">{base}</link>')
+    path = folder / "arm.urdf"
+    path.write_text(text.replace('<link name="upper">', f'<link name="upper">{upper}'))
+    return Robot.from_urdf(path)
+
+
+MISSING = '<{0}><geometry><mesh filename="package://nope/m/x.stl"/></geometry></{0}>'
+SPHERE = '<collision><geometry><sphere radius="0.01"/></geometry></collision>'
+
+
+@pytest.mark.parametrize("tag", ["collision", "visual"])
+@pytest.mark.parametrize("link", ["base", "upper"])
+def test_a_missing_mesh_is_one_line_with_its_link_and_the_remedy(tmp_path, tag, link):
+    robot = meshed(tmp_path, **{link: MISSING.format(tag)})
+    with pytest.raises(FileFormatError) as caught:
+        Proximity(robot)
+    text = str(caught.value)
+    assert f"x.stl of link '{link}' is missing; put the file there" in text
+    assert f"remove the <{tag}> element" in text
+    assert "\n" not in text
+
+
+def test_a_missing_mesh_that_is_only_drawn_does_not_matter(tmp_path):
+    shapes = SPHERE + MISSING.format("visual")
+    with Proximity(meshed(tmp_path, base=shapes, upper=shapes)) as proximity:
+        assert not proximity.bodiless

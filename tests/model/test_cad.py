@@ -342,7 +342,9 @@ def test_open_mesh_is_named_and_its_hull_is_an_option(meshed: Path) -> None:
 
 def test_missing_and_broken_meshes_are_named(meshed: Path) -> None:
     robot = Robot.from_urdf(meshed)
-    with pytest.raises(FileFormatError, match=r"arm\.stl is missing"):
+    with pytest.raises(
+        FileFormatError, match=r"arm\.stl of link .* is missing; put the file there"
+    ):
         inertia_from_geometry(robot, 1.0)
     (meshed.parent / "arm.stl").write_text("solid nothing\nendsolid nothing\n")
     with pytest.raises(FileFormatError, match=r"cannot read mesh .*arm\.stl"):
