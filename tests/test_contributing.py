@@ -1,5 +1,6 @@
 """The recipes of CONTRIBUTING.md run as they stand there."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -8,15 +9,37 @@ from pathlib import Path
 
 import pytest
 
+from robotid_sim import testing
+from robotid_sim.cli.kinds import KINDS
+from robotid_sim.registry import Registry
+
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-RECIPES = dict(re.findall(r"^## Add an? (\w+)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE))
+RECIPES = dict(
+    re.findall(r"^## Add an? (\w+)(?: of any kind)?\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE)
+)
 BLOCK = re.compile(r"^```(\w+)(?: ([\w.]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MAY_FAIL_A_VERDICT = "robotid run"
 """What a user adds may miss a limit of the verdict, which is exit 1."""
 
 
 def test_there_is_a_recipe_for_each_kind_of_part():
-    assert set(RECIPES) == {"sensor", "estimator", "controller", "robot", "paper", "figure"}
+    assert set(RECIPES) == {"part", "sensor", "estimator", "controller", "robot", "paper", "figure"}
+
+
+def test_the_table_has_every_kind_of_part_as_the_package_has_it():
+    rows = re.findall(
+        r"^\| ([a-z-]+) \| `(\S+)` \| `(\S+)` \| `(check_\w+)` \|", TEXT, re.MULTILINE
+    )
+    checks = {check for *_, check in rows}
+    assert checks == {name for name in vars(testing) if name.startswith("check_")}
+    for kind, base, registry, _ in rows:
+        module, _, name = registry.rpartition(".")
+        entries = getattr(importlib.import_module(f"robotid_sim.{module}"), name)
+        assert isinstance(entries, Registry)
+        assert base == f"{entries.base.__module__}.{entries.base.__name__}".removeprefix(
+            "robotid_sim."
+        )
+        assert {row["name"] for row in KINDS[kind].rows()} == set(entries)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
