@@ -13,7 +13,7 @@ from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.drives import DriveStep, SmoothDrive, drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.engines import bodies_of, engine_named
-from robotid_sim.engine.rigid_bodies import require_possible
+from robotid_sim.engine.rigid_bodies import ClosedBodies, RigidBodies, require_possible
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FrictionLaw
@@ -122,7 +122,7 @@ class Plant(Closing):
         self._acted: list[Float1D] = []
         self._linked: list[tuple[Float1D, Float1D, Float1D]] = []
         self._fastest = DIVERGED * robot.limits.velocity
-        self._bodies = bodies_of(self.engine, robot, dt / substeps)
+        self._bodies: RigidBodies = bodies_of(self.engine, robot, dt / substeps)
         self.reset(robot.home, np.zeros(robot.dof))
 
     @property
@@ -136,6 +136,7 @@ class Plant(Closing):
     def close(self) -> None:
         """Disconnect from the engine; a client that stays open costs 28 MB."""
         self._bodies.close()
+        self._bodies = ClosedBodies()
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
         """Put the robot into a state, time zero; links hang where their springs hold them.

@@ -1,14 +1,14 @@
 """What a plant asks of an engine: rigid bodies without friction and rotors, step by step."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.engine import compiled_loop
 from robotid_sim.engine.closing import Closing
-from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.errors import InconsistentInertiaError, OptionError
 from robotid_sim.model import inertia
 from robotid_sim.model.robot import Robot
 
@@ -47,6 +47,23 @@ class RigidBodies(Closing):
     def advance(self, tau: Float1D) -> None:
         """Take one step under joint torques [N m], shape (n,)."""
         compiled_loop.step_of(self.handle, tau)
+
+
+class ClosedBodies(RigidBodies):
+    """The bodies of a plant that is closed: to use the handle that it had would be a crash."""
+
+    def __init__(self) -> None:
+        """Have no handle."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def put(self, q: Float1D, dq: Float1D) -> None:  # noqa: ARG002 - as the base has it
+        """Raise `OptionError`, as all does that needs the handle."""
+        self.__getattr__("put")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise OptionError("the plant is closed; use it within its 'with' block, or make a new one")
 
 
 def require_possible(robot: Robot) -> None:

@@ -45,6 +45,14 @@ def test_torque_is_clipped_at_the_effort_limit(irb140: Robot) -> None:
         np.testing.assert_array_equal(plant.dq, after)
 
 
+def test_a_closed_plant_says_so(irb140: Robot) -> None:
+    with Plant(irb140) as plant:
+        plant.step(np.zeros(6))
+    for use in (plant.step, lambda tau: plant.reset(tau, tau)):
+        with pytest.raises(OptionError, match="the plant is closed; use it within its 'with'"):
+            use(np.zeros(6))
+
+
 def test_robot_without_effort_limits_is_not_clipped() -> None:
     names = Robot.from_urdf(urdf_path("2r")).joint_names
     robot = Robot.from_urdf(urdf_path("2r"), joints={n: {"effort": 0.0} for n in names})
