@@ -110,7 +110,15 @@ class BaseParameters:
         return tuple(self.symbols[c] for c in self.considered if self.symbols[c] not in others)
 
     def of(self, phi: Float1D) -> Float1D:
-        """Return the base parameters of a full parameter vector, shape (b,)."""
+        """Return the base parameters of a full parameter vector, shape (b,).
+
+        Raises `ShapeError` if that is of a robot with another number of joints.
+        """
+        if len(phi) != len(self.symbols):
+            raise ShapeError(
+                f"{len(phi)} full parameters for base parameters of {len(self.symbols)}; give both "
+                "of one robot"
+            )
         return np.asarray(self.B @ phi)
 
     def completed(self, beta: Float1D, phi: Float1D) -> Float1D:
@@ -236,6 +244,25 @@ def base_parameters(
     return grouped(W.reshape(-1, considered.size), considered, robot.parameter_names, units)
 
 
+def require_basis_of(robot: Robot, basis: BaseParameters, measured: Bool1D | None = None) -> None:
+    """Raise `ShapeError` unless a robot's regressor is that of the base parameters times ``B``.
+
+    Other robots, also of as many joints, have other dependent columns. Only the joints that are
+    `measured`, shape (n,), count, by default all.
+    """
+    fits = tuple(robot.parameter_names) == tuple(basis.symbols)
+    if fits:
+        W = torque_regressor(robot, *random_states(robot, 3))
+        W = (W if measured is None else W[:, measured]).reshape(-1, len(basis.symbols))
+        left = (W - W[:, basis.columns] @ basis.B)[:, basis.considered]
+        fits = bool((np.abs(left) <= FAINT * np.abs(W).max(initial=0.0)).all())
+    if not fits:
+        raise ShapeError(
+            f"the basis is of another robot than '{robot.name}'; compute it with "
+            "base_parameters(robot)"
+        )
+
+
 def grouped(
     W: Float2D, considered: Int1D, symbols: Sequence[str], units: Sequence[str]
 ) -> BaseParameters:
@@ -279,13 +306,13 @@ def grouped(
     )
 
 
-def random_states(robot: Robot) -> tuple[Float2D, Float2D, Float2D]:
-    """Return positions within limits, velocities and accelerations, each of shape (500, n).
+def random_states(robot: Robot, count: int = N_STATES) -> tuple[Float2D, Float2D, Float2D]:
+    """Return positions within limits, velocities and accelerations, each of shape (count, n).
 
     A function of kinematics, gravity and limits alone.
     """
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
-    limits, shape = robot.limits, (N_STATES, robot.dof)
+    limits, shape = robot.limits, (count, robot.dof)
     q = rng.uniform(limits.lower, limits.upper, shape)
     # Unit spread, not the limits: the torque columns of slow and fast joints should weigh alike.
     return q, rng.uniform(-2.0, 2.0, shape), rng.uniform(-5.0, 5.0, shape)

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, readonly
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import InconsistentInertiaError, OptionError, require_type
+from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
@@ -152,6 +152,9 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     ------
     InconsistentInertiaError
         If the solver finds no consistent robot at all.
+    ShapeError
+        If robot, basis, parameters and covariance do not belong together, or a variance is
+        negative.
 
     Examples
     --------
@@ -168,6 +171,12 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     >>> identified.joint_names
     ('joint_1', 'joint_2')
     """
+    basis.of(nominal.parameters())  # refuses a robot with another number of joints
+    beta = readonly(beta, shape=(basis.rank,), name="beta")
+    cov = readonly(cov, shape=(basis.rank, basis.rank), name="cov")
+    if (np.diag(cov) < 0.0).any():
+        name = basis.names[int(np.argmin(np.diag(cov)))]
+        raise ShapeError(f"cov is no covariance: the variance of {name} is negative")
     program = ConsistentProgram(nominal, basis)
     std = np.sqrt(np.diag(cov))
     phi = program.exact(beta)

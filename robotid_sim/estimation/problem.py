@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, Int1D, freeze
-from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.base_parameters import BaseParameters, require_basis_of
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
@@ -141,6 +141,13 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     problem : LinearProblem
         Regressor, shape (N n, b), and torque, shape (N n,) [N m or N].
 
+    Raises
+    ------
+    ArgumentTypeError
+        If the motion or the robot is of another type.
+    ShapeError
+        If motion, robot and basis are not of one robot.
+
     Examples
     --------
     >>> import numpy as np
@@ -157,6 +164,12 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     remedy = "preprocess the log first, as Adaptive()(log, nominal) does"
     require_type(motion, Motion, "motion", remedy)
     require_type(nominal, Robot, "nominal", "give a Robot, as load_robot returns")
+    if motion.joint_names != nominal.joint_names:
+        raise ShapeError(
+            f"the motion is of joints {', '.join(motion.joint_names)}, and '{nominal.name}' has "
+            f"{', '.join(nominal.joint_names)}; give the robot of the log"
+        )
+    require_basis_of(nominal, basis, np.asarray(motion.tau.any(axis=0)))
     row_filter = motion.row_filter
     if row_filter is None:
         use = slice(None) if motion.mask is None else motion.mask

@@ -8,6 +8,7 @@ from searches import brief
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import ShapeError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
@@ -15,6 +16,7 @@ from robotid_sim.measurement.log import Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Rows
@@ -40,6 +42,17 @@ def test_rows_of_exact_motion_satisfy_the_equation(virtual, exact_motion):
     beta = virtual.basis.of(virtual.plant.parameters())
     residual = np.abs(problem.y - problem.W @ beta)
     assert residual.max() < 1e-9 * np.abs(problem.y).max()  # rounding of filters in series
+
+
+def test_motion_robot_and_basis_are_of_one_robot(virtual, exact_motion, irb140):
+    nominal = virtual.nominal
+    with pytest.raises(ShapeError, match="the basis is of another robot than"):
+        build_problem(exact_motion, nominal, base_parameters(load_robot("twolink")))
+    with pytest.raises(ShapeError, match="the basis is of another robot than"):
+        build_problem(exact_motion, nominal, base_parameters(irb140))
+    names = tuple(f"axis_{k}" for k in range(nominal.dof))
+    with pytest.raises(ShapeError, match=r"the motion is of joints axis_0, .*give the robot of"):
+        build_problem(replace(exact_motion, joint_names=names), nominal, virtual.basis)
 
 
 def test_torque_rows_are_the_filtered_torque(virtual, exact_motion):
